@@ -174,16 +174,22 @@ def _blocks(data: JsonObject) -> Iterator[Block]:
     yield Section("suggestions", "Next", (Bullets(commands),), heading="next")
 
 
+_RELATION_NAMES = {"nextStep": "next step"}
+
+
 def _entry(rank: int, one: Mapping[str, Any]) -> Entry:
     lines = f":{one['lines']}" if one.get("lines") else ""
     is_code = one["kind"] not in {"tool", "page"}
-    related = (f"{other['rel']} {other['name']}{_place(other)}" for other in one.get("related", ()))
+    related = [
+        (_RELATION_NAMES.get(other["rel"], other["rel"]), f"{other['name']}{_place(other)}")
+        for other in one.get("related", ())
+    ]
     rows: list[tuple[str, Inline]] = [
         ("is", Code(f"{one['type']}, {one['kind']}" if is_code else one["type"])),
         ("at", Code(f"{one['file']}{lines}") if is_code else ""),
         ("call", Code(one.get("sig", ""))),
         *(("why", Code(reason)) for reason in one.get("why", ())),
-        *(("related", Code(item)) for item in related),
+        *((name, Code(other)) for name, other in related),
     ]
     blocks: list[Block] = [Facts(tuple(rows))]
     if "call" in one:

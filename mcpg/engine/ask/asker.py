@@ -302,9 +302,9 @@ class _Lookup:
             return code
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
         self.diagnostics = found.diagnostics
-        tools = [self._match(one) for one in found.matches]
-        if tools:
-            tools[0] = replace(tools[0], related=tuple(_around(found)))
+        tools = [
+            replace(self._match(one), related=tuple(_around(one, found))) for one in found.matches
+        ]
         return sorted((*tools, *code), key=lambda one: -one.score)
 
     def _has_code(self) -> bool:
@@ -355,11 +355,16 @@ def _fallback(decision: Decision) -> Diagnostic:
     return info(Code.ASK_FALLBACK, message)
 
 
-def _around(found: SearchResult) -> Iterator[RelatedItem]:
-    """Yield what a search shows around its matches."""
-    groups = (("related", found.related_matches), ("nextStep", found.next_step_matches))
-    for rel, matches in groups:
-        for one in matches[: _MOST_RELATED // 2]:
+def _around(match: Match, found: SearchResult) -> Iterator[RelatedItem]:
+    """Yield what a search shows around one of its matches."""
+    groups = (
+        ("prerequisite", found.prerequisites),
+        ("related", found.related_matches),
+        ("nextStep", found.next_step_matches),
+    )
+    for rel, reached in groups:
+        own = [one for one in reached if one.via and one.via.source == match.tool_id]
+        for one in own[: _MOST_RELATED // 2]:
             yield RelatedItem(one.tool_id, "tool", rel)
 
 

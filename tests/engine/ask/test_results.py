@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from mcpg.catalog.model import HintRule
 from mcpg.engine.ask.budget import fitted
 from mcpg.engine.ask.calls import made_up_call
 from mcpg.gateway.ask import ask_json
@@ -149,6 +150,22 @@ def test_disabled_tools_are_no_results() -> None:
     ]
     found = engine.ask("similar:copy_note", include_disabled=True)
     assert [one.symbol for one in found.results] == ["copy_notes"]
+
+
+def test_a_match_shows_what_the_graph_joins_to_it() -> None:
+    """What a search shows around its matches stands with the match that it belongs to."""
+    engine = make_engine(
+        make_tool("paint_wall", description="Paint a wall."),
+        make_tool("paint_door", description="Paint a door."),
+        make_tool("open_window", description="Open it."),
+        rules=(HintRule("paint_door", next_steps=("open_window",)),),
+    )
+    around = {
+        one.symbol: [(other.rel, other.name) for other in one.related]
+        for one in engine.ask("something to paint").results
+    }
+    assert around["paint_wall"] == []
+    assert around["paint_door"] == [("nextStep", "open_window")]
 
 
 def test_the_limit_cuts_and_the_total_does_not(engine: Engine) -> None:
