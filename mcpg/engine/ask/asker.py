@@ -27,7 +27,7 @@ from mcpg.engine.ask.model import (
     Suggestion,
 )
 from mcpg.engine.ask.patterns import IntentPattern, checked, matching
-from mcpg.engine.ask.recognise import Names, recognise
+from mcpg.engine.ask.recognise import Names, is_rare, recognise
 from mcpg.engine.ask.relations import ToolRelationsAnswers, direction_of
 from mcpg.engine.ask.tokens import Token, language, tokens_of
 from mcpg.engine.ask.tools import ToolAnswers
@@ -162,7 +162,11 @@ class Asker:
         mentions = question.mentions
         if mentions and mentions[0].kind != MentionKind.FIELD and _is_whole(mentions[0], question):
             why = (f"is the name of a {mentions[0].kind}",)
-            return Decision(Intent.NAVIGATION, 1.0, "name", why)
+            # Plain words may be a wish as well, and a search finds that name first, too.
+            is_form = any(one.is_identifier or one.is_marked for one in question.tokens)
+            is_form = is_form or (len(question.tokens) == 1 and is_rare(question.tokens[0]))
+            intent = Intent.NAVIGATION if is_form else Intent.SEARCH
+            return Decision(intent, 1.0, "name", why)
         return decide(question.tokens, mentions, len(question.literals))
 
     def _parsed(self, question: _Question) -> ParsedQuestion:

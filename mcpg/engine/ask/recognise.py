@@ -166,7 +166,7 @@ def _single(
     is_form = token.is_identifier or token.is_marked
     tools = names.tools(token.text)
     if tools and (is_form or len(tokens) == 1 or token.folded not in stop_words_of(_ENGLISH)):
-        sure = is_form or len(tokens) == 1 or (len(tokens) <= _SHORT and _is_rare(token))
+        sure = is_form or len(tokens) == 1 or (len(tokens) <= _SHORT and is_rare(token))
         spelling = Spelling.NAME if sure and not _is_prose(token, names, tools) else Spelling.WORD
         return _mention(MentionKind.TOOL, token, tools, spelling, place)
     if is_symbol(token.text) and (is_form or _looks_like_symbol(tokens, place)):
@@ -232,7 +232,7 @@ def is_pointed_at(tokens: Sequence[Token], place: int) -> bool:
 _NOUN = "thing"
 
 
-def _is_rare(token: Token) -> bool:
+def is_rare(token: Token) -> bool:
     """Return whether the word is no usual one of English."""
     return (
         len(token.folded) > _LONGEST_COMMON

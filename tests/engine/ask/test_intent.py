@@ -49,15 +49,20 @@ def test_no_search_is_hijacked(engine: Engine, question: str) -> None:
     assert [one.symbol for one in answer.results] == [one.tool_id for one in found]
 
 
-@pytest.mark.parametrize(
-    "name", ["move_to_cycle", "move-to-cycle", "moveToCycle", "MoveToCycle", "move to cycle"]
-)
+@pytest.mark.parametrize("name", ["move_to_cycle", "move-to-cycle", "moveToCycle", "MoveToCycle"])
 def test_a_name_alone_is_navigation(engine: Engine, name: str) -> None:
     """The name of a tool, however its words are joined, asks where it is."""
     answer = engine.ask(name)
     assert answer.decision.intent == "navigation"
     assert answer.decision.decided_by == "name"
     assert [one.symbol for one in answer.results] == ["move_to_cycle"]
+
+
+def test_plain_words_are_a_search_even_where_they_are_a_name(engine: Engine) -> None:
+    """Words that nothing marks as a name may be a wish, and the tool of that name comes first."""
+    answer = engine.ask("move to cycle")
+    assert answer.decision.intent == "search"
+    assert answer.results[0].symbol == "move_to_cycle"
 
 
 def test_a_misspelt_name_is_recognised(engine: Engine) -> None:
