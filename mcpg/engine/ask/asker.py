@@ -52,7 +52,6 @@ _MOST_KEYWORDS = 32
 _MOST_SUGGESTIONS = 3
 _MOST_RELATED = 6
 _SHORT = 16
-_MODULE = re.compile(r"[A-Za-z_][\w.\-/@]{0,200}\Z")
 
 
 @value
@@ -135,7 +134,7 @@ class Asker:
             self._parsed(question),
             len(results),
             tuple(results[: request.limit]),
-            tuple(suggestions(decision, results)),
+            tuple(suggestions(decision, results, lookup.leads)),
             diagnostics,
             *homes,
         )
@@ -144,8 +143,7 @@ class Asker:
         found = _SIMILAR.fullmatch(text)
         terms = found[2].strip() if found else ""
         tokens = tokens_of(found[1] if found else text)
-        is_symbol = self._code.has if self._index.has_section("pages") else (lambda _: False)
-        mentions = recognise(tokens, self.names, is_symbol)
+        mentions = recognise(tokens, self.names, self._code)
         if found and len(mentions) == 1:
             mentions = tuple(replace(one, spelling="name") for one in mentions)
         literals = tuple(one.text for one in literals_of(text))
@@ -283,25 +281,32 @@ class _Lookup:
         if definitions:
             direction = code_direction(question.tokens, question.mentions)
             found = self._code.related(direction, definitions, self._request.scope)
-            return found, replace(decision, direction=direction)
+            imported = self._imported() if direction == Direction.IMPORTERS else []
+            return [*imported, *found], replace(decision, direction=direction)
+        if self._symbols:
+            return self._imported(), replace(decision, direction=Direction.IMPORTERS)
         direction = direction_of(question.tokens, question.mentions, self._tools)
-        if not self._named and not self._fields:
-            return self._imported(), decision
         relations = ToolRelationsAnswers(self._tools)
         found = relations.answers(direction, self._named, self._fields)
         return found, replace(decision, direction=direction)
 
     def _imported(self) -> list[Answer]:
-        """Return the files that import a library that the question names last."""
-        words = [token.text for token in self._question.tokens]
-        if self._code.is_empty or not words or not _MODULE.match(words[-1]):
-            return []
-        return self._code.importers(words[-1], self._request.scope)
+        """Return the files that import the libraries that the question names."""
+        scope = self._request.scope
+        return [one for name in self._symbols for one in self._code.importers(name, scope)]
+
+    def leads(self, direction: str, answer: Answer) -> bool:
+        """Return whether anything is related in a *direction* to a tool or symbol."""
+        if answer.kind == "tool":
+            tool = self._tools.index.find_tool(answer.symbol)
+            return bool(ToolRelationsAnswers(self._tools).answers(direction, [tool], ()))
+        scope = self._request.scope
+        return self._code.leads(direction, self._code.defined([answer.symbol], scope), scope)
 
     def searched(self) -> list[Answer]:
         """Return the tools and symbols that a search for the question finds."""
         scope, limit = self._request.scope, self._request.limit
-        code = self._code.found(self._question.text, scope, limit) if self._has_code() else []
+        code = self._code.found(self._question.text, scope, limit)
         if scope is not None:
             return code
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
@@ -310,9 +315,6 @@ class _Lookup:
             replace(self._match(one), related=tuple(_around(one, found))) for one in found.matches
         ]
         return sorted((*tools, *code), key=lambda one: -one.score)
-
-    def _has_code(self) -> bool:
-        return self._tools.index.has_section("pages")
 
     def _match(self, match: Match) -> Answer:
         number = self._tools.index.find_tool(match.tool_id)
@@ -372,23 +374,32 @@ def _around(match: Match, found: SearchResult) -> Iterator[RelatedItem]:
             yield RelatedItem(one.tool_id, "tool", rel)
 
 
-def suggestions(decision: Decision, results: Sequence[Answer]) -> Iterator[Suggestion]:
-    """Yield what to ask next, at most three commands."""
+def suggestions(
+    decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
+    """Yield what to ask next, at most three commands.
+
+    Args:
+        decision: What the question wants.
+        results: The answers to it.
+        leads: Returns whether anything is related in a direction to an answer.
+    """
     if not results:
         return
     best = results[0]
-    name = best.symbol
     if best.kind == "tool":
-        follow: Iterable[Suggestion] = _about_tool(decision, results)
+        follow: Iterable[Suggestion] = _about_tool(decision, results, leads)
     elif best.kind in {"page", "file"}:
         follow = ()
     else:
-        follow = _about_symbol(decision, name)
+        follow = _about_symbol(decision, best, leads)
     for _, one in zip(range(_MOST_SUGGESTIONS), follow, strict=False):
         yield one
 
 
-def _about_tool(decision: Decision, results: Sequence[Answer]) -> Iterator[Suggestion]:
+def _about_tool(
+    decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
     name = results[0].symbol
     others = [one.symbol for one in results[1:] if one.kind == "tool"]
     if decision.intent != Intent.DOCUMENTATION:
@@ -397,15 +408,18 @@ def _about_tool(decision: Decision, results: Sequence[Answer]) -> Iterator[Sugge
         yield Suggestion("the same for another tool", ("ask", f"similar:{others[0]}"))
     if decision.intent != Intent.EXAMPLES:
         yield Suggestion(f"a call of {name}", ("ask", f"example of {name}"))
-    if decision.intent != Intent.RELATIONS:
+    if decision.intent != Intent.RELATIONS and leads(Direction.BEFORE, results[0]):
         yield Suggestion(f"what runs before {name}", ("ask", f"what comes before {name}"))
     if decision.intent != Intent.SIMILAR:
         yield Suggestion(f"tools like {name}", ("ask", f"similar:{name}"))
 
 
-def _about_symbol(decision: Decision, name: str) -> Iterator[Suggestion]:
-    if decision.direction != Direction.CALLERS:
+def _about_symbol(
+    decision: Decision, best: Answer, leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
+    name = best.symbol
+    if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
         yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
-    if decision.direction != Direction.CALLEES:
+    if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
         yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
     yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))

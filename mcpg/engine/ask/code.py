@@ -7,21 +7,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcpg.code.graph import CodeGraph, CodeScope, Definition
-from mcpg.code.model import CodeEdgeKind
-from mcpg.code.page import ENTRY_TYPE, read_body
+from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
 from mcpg.engine.ask.model import Answer, Direction, MentionKind, RelatedItem
+from mcpg.engine.ask.tokens import does
 from mcpg.engine.code_search import CodeSearch
+from mcpg.text import stem
+from mcpg.text.spelling import edit_distance
 from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.code.graph import Relation
     from mcpg.engine.ask.model import Mention
     from mcpg.engine.ask.tokens import Token
+    from mcpg.engine.code_search import CodeMatch
     from mcpg.index import Index
 
 _MOST_RELATED = 20
 _MOST_NAMED = 20
-_OF_RELATED = 0.9
+_OF_RELATED, _OF_FURTHER, _ALONE = 0.9, 0.8, 0.3
+_TARGET = "symbol_with_relations"
 _MOST_SIMILAR = 10
 
 _INCOMING: dict[str, tuple[tuple[CodeEdgeKind, ...], str, str]] = {
@@ -49,9 +53,7 @@ class CodeAnswers:
     @cached_property
     def search(self) -> CodeSearch:
         """The search over the symbols of all pages of source files."""
-        pages = (one for one in self._index.pages() if one.further.get("entry_type") == ENTRY_TYPE)
-        files = (read_body(page.further.get("code"), page.body) for page in pages)
-        return CodeSearch(CodeGraph(file for file in files if file is not None))
+        return CodeSearch.of_pages(self._index.pages())
 
     @property
     def graph(self) -> CodeGraph:
@@ -60,7 +62,7 @@ class CodeAnswers:
     @cached_property
     def is_empty(self) -> bool:
         """Whether there is no source code."""
-        return not self.graph.files
+        return not (self._index.has_section("pages") and self.graph.files)
 
     def has(self, name: str) -> bool:
         """Return whether a symbol is called *name*, in any case."""
@@ -68,8 +70,17 @@ class CodeAnswers:
 
     def near(self, name: str) -> str:
         """Return the name of a symbol that *name* misspells, "" where none is near."""
-        close = () if self.is_empty else self.graph.close_names(name, 1)
-        return close[0] if close else ""
+        around, dot, short = name.rpartition(".")
+        close = () if self.is_empty else self.search.named(short)
+        names = sorted(
+            {(-one.score, _edits(short, one), one.definition.symbol.short_name) for one in close}
+        )
+        found = (f"{around}{dot}{one}" for _, _, one in names)
+        return next((one for one in found if self.has(one)), "")
+
+    def imports(self, name: str) -> bool:
+        """Return whether a file imports a library called *name*."""
+        return not self.is_empty and bool(self.graph.importers(name))
 
     def defined(self, names: Iterable[str], scope: CodeScope | None) -> list[Definition]:
         """Return the definitions of *names*, those of one name in order of their files."""
@@ -81,35 +92,78 @@ class CodeAnswers:
 
     def located(self, definitions: Iterable[Definition], kind: str = "symbol") -> list[Answer]:
         """Return where symbols are defined."""
-        return [_answer(one, kind, 1.0, ("has this name",)) for one in definitions]
+        return [_answer(one, kind, 1.0, (_called(one),)) for one in definitions]
 
     def related(
         self, direction: str, definitions: Sequence[Definition], scope: CodeScope | None
     ) -> list[Answer]:
-        """Return each of *definitions* with what is related to it, then what is related to any."""
+        """Return each of *definitions* with what is related to it, then what is related to any.
+
+        Definitions that nothing is related to come last.
+        """
         if direction == Direction.PATH:
             return self._chain(definitions)
-        targets, others = [], []
+        targets: list[Answer] = []
+        others: list[Answer] = []
+        alone: list[Answer] = []
         for one in definitions:
-            relations, kind, rel = self._relations(direction, one, scope)
-            items = tuple(_item(relation, rel) for relation in relations)[:_MOST_RELATED]
-            target = _answer(one, "symbol_with_relations", 1.0, ("has this name",))
-            targets.append(replace(target, related=items))
-            others += [_other(relation, kind, rel, one) for relation in relations]
+            kind, rel, relations = self._relations(direction, one, scope)
+            further = self._further(direction, one, relations, scope)
+            others += [_other(relation, kind, one) for relation in relations]
+            others += [_answer(other, kind, _OF_FURTHER, (why,)) for other, why in further]
+            items = [_item(relation, rel) for relation in relations]
+            if relations or further:
+                target = _answer(one, _TARGET, 1.0, (_called(one),))
+                targets.append(replace(target, related=tuple(items[:_MOST_RELATED])))
+            else:
+                why = (_called(one), f"no {kind} is known")
+                alone.append(_answer(one, _TARGET, _ALONE, why))
         distinct = {(one.file, one.symbol, one.lines, one.type): one for one in reversed(others)}
         kept = sorted(
             distinct.values(), key=lambda one: (-one.score, one.file, _line(one.lines), one.symbol)
         )
-        return [*targets, *kept]
+        return [*targets, *kept, *alone]
 
     def _relations(
         self, direction: str, one: Definition, scope: CodeScope | None
-    ) -> tuple[tuple[Relation, ...], str, str]:
+    ) -> tuple[str, str, tuple[Relation, ...]]:
+        if direction == Direction.SUBTYPES and one.symbol.kind in CALLABLE_KINDS:
+            return "override", "overridden_by", ()
         if direction in _OUTGOING:
             kinds, kind, rel = _OUTGOING[direction]
-            return self.graph.outgoing(one, kinds), kind, rel
+            return kind, rel, self.graph.outgoing(one, kinds)
         kinds, kind, rel = _INCOMING.get(direction, _INCOMING[Direction.REFERENCES])
-        return self.graph.incoming(one, kinds, scope), kind, rel
+        return kind, rel, self.graph.incoming(one, kinds, scope)
+
+    def leads(
+        self, direction: str, definitions: Iterable[Definition], scope: CodeScope | None
+    ) -> bool:
+        """Return whether anything is related to one of *definitions* in a *direction*."""
+        return any(self._relations(direction, one, scope)[2] for one in definitions)
+
+    def _further(
+        self,
+        direction: str,
+        one: Definition,
+        relations: Iterable[Relation],
+        scope: CodeScope | None,
+    ) -> list[tuple[Definition, str]]:
+        """Return the indirect heirs or ancestors of a type, and the overrides of a method."""
+        name = one.symbol.plain_name
+        if direction == Direction.SUBTYPES and one.symbol.kind in CALLABLE_KINDS:
+            found, why = self.graph.overrides(one), f"overrides {name}"
+        elif direction == Direction.SUBTYPES:
+            found, why = self.graph.heirs(one), f"indirect subtype of {name}"
+        elif direction == Direction.SUPERTYPES:
+            found, why = self.graph.ancestors(one), f"indirect supertype of {name}"
+        else:
+            return []
+        near = {relation.name for relation in relations}
+        return [
+            (other, why)
+            for other in found
+            if other.id not in near and (scope is None or scope.has(other.file))
+        ]
 
     def _chain(self, definitions: Sequence[Definition]) -> list[Answer]:
         """Return the shortest chain of calls between definitions of the first and the last name."""
@@ -165,24 +219,51 @@ class CodeAnswers:
 def code_direction(tokens: Sequence[Token], mentions: Sequence[Mention]) -> str:
     """Return what a question about symbols asks for, one of `Direction`."""
     symbols = [one for one in mentions if one.kind == MentionKind.SYMBOL]
+    name = symbols[0].start
+    held = {place for one in symbols for place in range(one.start, one.end)}
+    free = [(place, token) for place, token in enumerate(tokens) if place not in held]
+    nouns = [noun for _, token in free if (noun := _noun(token))]
+    verbs = {
+        kind: place
+        for place, token in reversed(free)
+        for kind in (token.cues if not _noun(token) else ())
+    }
     if len({one.name for one in symbols}) > 1:
-        return Direction.PATH
-    place = symbols[0].start
-    sides: dict[str, bool] = {}
-    for at, token in enumerate(tokens):
-        for kind in token.cues if at != place else ():
-            sides.setdefault(kind, at > place)
-    is_base = any(
-        token.folded.startswith(("super", "base", "parent", "ancestor")) for token in tokens
+        is_of_types = "inherit" in verbs or Direction.SUBTYPES in nouns
+        return Direction.SUPERTYPES if is_of_types else Direction.PATH
+    # "Base" tells nothing more in "what extends the base class X".
+    if nouns and "inherit" not in verbs:
+        return nouns[0]
+    for kind, (active, passive) in _VERBS.items():
+        if kind in verbs:
+            return active if does(tokens, verbs[kind], name) else passive
+    return Direction.REFERENCES
+
+
+def _noun(token: Token) -> str:
+    """Return the direction that *token*, such as `superclasses`, is the noun of, "" for others."""
+    return _NOUNS.get(stem(token.folded), "")
+
+
+_NOUNS = {
+    stem(word): direction
+    for direction, words in (
+        (Direction.SUPERTYPES, "base superclass supertype parent ancestor baseclass"),
+        (Direction.SUBTYPES, "subclass subtype child children descendant heir implementation"),
+        (Direction.SUBTYPES, "subclases unterklassen"),
+        (Direction.CALLERS, "caller invoker aufrufer"),
+        (Direction.CALLEES, "callee"),
     )
-    if "inherit" in sides or is_base:
-        return Direction.SUPERTYPES if sides.get("inherit") or is_base else Direction.SUBTYPES
-    if "import" in sides:
-        return Direction.IMPORTERS
-    if "call" in sides:
-        return Direction.CALLEES if sides["call"] else Direction.CALLERS
-    is_after = sides.get("depend", sides.get("take", False))
-    return Direction.CALLEES if is_after else Direction.REFERENCES
+    for word in words.split()
+}
+_VERBS = {
+    "inherit": (Direction.SUPERTYPES, Direction.SUBTYPES),
+    "import": (Direction.IMPORTERS, Direction.IMPORTERS),
+    "call": (Direction.CALLEES, Direction.CALLERS),
+    "depend": (Direction.CALLEES, Direction.REFERENCES),
+    "take": (Direction.CALLEES, Direction.REFERENCES),
+}
+"""What a question asks for by a verb: that which the named does, and that which is done to it."""
 
 
 def _answer(one: Definition, kind: str, score: float, why: tuple[str, ...]) -> Answer:
@@ -201,11 +282,21 @@ def _answer(one: Definition, kind: str, score: float, why: tuple[str, ...]) -> A
     )
 
 
-def _other(relation: Relation, kind: str, rel: str, one: Definition) -> Answer:
+def _edits(name: str, match: CodeMatch) -> int:
+    """Return how many edits, those of case included, make *name* the name of a symbol."""
+    most = max(len(name), len(match.definition.symbol.short_name))
+    edits = edit_distance(name, match.definition.symbol.short_name, most)
+    return most if edits is None else edits
+
+
+def _called(one: Definition) -> str:
+    return f"is called {one.symbol.plain_name!r}"
+
+
+def _other(relation: Relation, kind: str, one: Definition) -> Answer:
     score = _OF_RELATED * relation.weight
-    why = (f"{rel.removesuffix('_by')} {one.symbol.plain_name}",)
-    if rel.endswith("_by"):
-        why = (f"{kind} of {one.symbol.plain_name}, line {_lines(relation.lines)}",)
+    lines = f", line {_lines(relation.lines)}" if relation.lines else ""
+    why = (f"{kind} of {one.symbol.plain_name}{lines}",)
     if relation.symbol is not None:
         return _answer(Definition(relation.file, relation.symbol), kind, score, why)
     return Answer(

@@ -8,15 +8,16 @@ hold the name of a tool by accident.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mcpg.catalog.model import walk_parameters
 from mcpg.engine.ask.model import Mention, MentionKind, Spelling
-from mcpg.text import joined, lexicon, split_words, stop_words_of
+from mcpg.engine.ask.tokens import language as language_of_words
+from mcpg.text import fold, joined, lexicon, split_words, stop_words_of
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
-from mcpg.text.words import share_of_texts
+from mcpg.text.words import LANGUAGES, share_of_texts
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -137,15 +138,43 @@ class Names:
         return tuple((name, signature(name)) for name in sorted({*names, *self.fields}) if name)
 
 
+class SymbolNames(Protocol):
+    """Looks up the names of source code."""
+
+    def has(self, name: str) -> bool:
+        """Return whether a symbol is called *name*, in any case."""
+        ...
+
+    def near(self, name: str) -> str:
+        """Return the name of a symbol that *name* misspells, "" where none is near."""
+        ...
+
+    def imports(self, name: str) -> bool:
+        """Return whether a file imports a library called *name*."""
+        ...
+
+
+class _NoSymbols:
+    def has(self, name: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        return False
+
+    def near(self, name: str) -> str:  # noqa: ARG002 - as above
+        return ""
+
+    def imports(self, name: str) -> bool:  # noqa: ARG002 - as above
+        return False
+
+
+NO_SYMBOLS = _NoSymbols()
+"""The names of an index without source code."""
+
+
 def recognise(
-    tokens: Sequence[Token],
-    names: Names,
-    is_symbol: Callable[[str], bool] = lambda _: False,
+    tokens: Sequence[Token], names: Names, symbols: SymbolNames = NO_SYMBOLS
 ) -> tuple[Mention, ...]:
     """Return what *tokens* mention, in order of place; mentions do not overlap."""
-    found = [
-        one for place in range(len(tokens)) if (one := _single(tokens, place, names, is_symbol))
-    ]
+    found = [one for place in range(len(tokens)) if (one := _single(tokens, place, names, symbols))]
+    found = found or [*_bare_symbols(tokens, symbols)]
     taken = {place for one in found for place in range(one.start, one.end) if one.is_sure}
     spoken = list(_spoken(tokens, names, taken))
     held = taken.union(*(range(one.start, one.end) for one in spoken))
@@ -157,7 +186,7 @@ def recognise(
 
 
 def _single(
-    tokens: Sequence[Token], place: int, names: Names, is_symbol: Callable[[str], bool]
+    tokens: Sequence[Token], place: int, names: Names, symbols: SymbolNames
 ) -> Mention | None:
     """Return what the word at *place* is the name of."""
     token = tokens[place]
@@ -169,9 +198,42 @@ def _single(
         sure = is_form or len(tokens) == 1 or (len(tokens) <= _SHORT and is_rare(token))
         spelling = Spelling.NAME if sure and not _is_prose(token, names, tools) else Spelling.WORD
         return _mention(MentionKind.TOOL, token, tools, spelling, place)
-    if is_symbol(token.text) and (is_form or _looks_like_symbol(tokens, place)):
+    may_be_symbol = is_form or _looks_like_symbol(tokens, place)
+    if may_be_symbol and symbols.has(token.text):
         return _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
-    return _field_or_slip(token, names, place) if is_form else None
+    found = _field_or_slip(token, names, place) if is_form else None
+    return found or (_misspelt_symbol(tokens, place, symbols) if may_be_symbol else None)
+
+
+def _misspelt_symbol(tokens: Sequence[Token], place: int, symbols: SymbolNames) -> Mention | None:
+    """Return the symbol that the word at *place*, which is no word of English, misspells."""
+    token = tokens[place]
+    is_known = not token.is_identifier and _is_english(token)
+    if len(token.text) < _SHORTEST_REPAIRED or "-" in token.text or is_known:
+        return None
+    name = symbols.near(token.text)
+    if not token.is_identifier and edit_distance(fold(token.text), fold(name), 1) is None:
+        return None
+    return _mention(MentionKind.SYMBOL, token, (), Spelling.REPAIRED, place, name) if name else None
+
+
+def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Mention]:
+    """Return the symbols that are spelt as common words are, in a question about code alone."""
+    cues = _NO_CUES.union(*(token.cues for token in tokens))
+    spoken = language_of_words(tuple(tokens)) or _ENGLISH
+    stops = stop_words_of(spoken if spoken in LANGUAGES else _ENGLISH) | stop_words_of(_ENGLISH)
+    for place, token in enumerate(tokens):
+        if token.folded in stops or cues.isdisjoint(_OF_CODE):
+            continue
+        if "import" in cues - token.cues and symbols.imports(token.text):
+            yield _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
+        elif not token.cues and len(token.text) >= _SHORTEST_BARE and symbols.has(token.text):
+            yield _mention(MentionKind.SYMBOL, token, (), Spelling.WORD, place)
+
+
+_NO_CUES = frozenset[str]()
+_OF_CODE = frozenset(("call", "inherit", "import"))
+_SHORTEST_BARE = 3
 
 
 def _field_or_slip(token: Token, names: Names, place: int) -> Mention | None:
@@ -234,11 +296,12 @@ _NOUN = "thing"
 
 def is_rare(token: Token) -> bool:
     """Return whether the word is no usual one of English."""
-    return (
-        len(token.folded) > _LONGEST_COMMON
-        and share_of_texts(token.folded, _ENGLISH) <= _COMMON_NAME
-        and not lexicon.zipf_frequency(token.folded, _ENGLISH)
-    )
+    return len(token.folded) > _LONGEST_COMMON and not _is_english(token)
+
+
+def _is_english(token: Token) -> bool:
+    is_common = share_of_texts(token.folded, _ENGLISH) > _COMMON_NAME
+    return is_common or bool(lexicon.zipf_frequency(token.folded, _ENGLISH))
 
 
 _LONGEST_COMMON = 11
@@ -247,8 +310,18 @@ _SHORT = 16
 
 
 def _looks_like_symbol(tokens: Sequence[Token], place: int) -> bool:
-    text = tokens[place].text
-    return (text[:1].isupper() and place > 0) or is_pointed_at(tokens, place)
+    """Return whether the word at *place* stands alone, has a capital, or a noun points at it."""
+    token = tokens[place]
+    if len(tokens) == 1:
+        return True
+    if token.folded in stop_words_of(_ENGLISH):
+        return False
+    if token.text[:1].isupper() and place > 0:
+        return True
+    # "Which classes extend X" names no symbol `extend`, "the extend function" does.
+    follower = tokens[place + 1 : place + 2]
+    is_named = any(_NOUN in one.cues for one in follower)
+    return is_named if token.cues else is_pointed_at(tokens, place)
 
 
 def _spoken(tokens: Sequence[Token], names: Names, taken: set[int]) -> Iterable[Mention]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import walk_parameters
 from mcpg.engine.ask.model import Answer, Direction, MentionKind, RelatedItem
+from mcpg.engine.ask.tokens import does
 from mcpg.engine.prerequisites import prerequisites
 from mcpg.relations.model import EdgeKind
 from mcpg.text import joined, operations, split_words, stem
@@ -87,8 +88,11 @@ def _of_tool(cues: _Cues) -> str:
         return Direction.BEFORE if cues.is_before("before", "after") else Direction.AFTER
     for kind in ("depend", "take", "call"):
         if cues.has(kind):
-            return Direction.BEFORE if cues.is_after_name(kind) else Direction.AFTER
-    return Direction.BEFORE if cues.has("give") else Direction.BOTH
+            return Direction.BEFORE if cues.is_done_by_name(kind) else Direction.AFTER
+    if not cues.has("give"):
+        return Direction.BOTH
+    gives = cues.is_done_by_name("give") and not cues.has("where")
+    return Direction.AFTER if gives else Direction.BEFORE
 
 
 class _Cues:
@@ -96,6 +100,7 @@ class _Cues:
 
     def __init__(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> None:
         held = {place for one in mentions for place in range(one.start, one.end)}
+        self._tokens = tokens
         self._first = min((one.start for one in mentions), default=0)
         self._places: dict[str, int] = {}
         for place, token in enumerate(tokens):
@@ -111,8 +116,9 @@ class _Cues:
             return False
         return self._places[kind] < self._places.get(other, self._places[kind] + 1)
 
-    def is_after_name(self, kind: str) -> bool:
-        return self._places[kind] > self._first
+    def is_done_by_name(self, kind: str) -> bool:
+        """Return whether what is named does what the cue of a *kind* says."""
+        return does(self._tokens, self._places[kind], self._first)
 
 
 class ToolRelationsAnswers:

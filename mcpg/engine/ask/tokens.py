@@ -6,7 +6,7 @@ several languages. Scripts without spaces are searched for the words of the list
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import groupby
@@ -29,7 +29,6 @@ _EDGES = (
 _SEPARATORS = ",;|()=+\u3001"
 _SHORTEST_MISSPELT = 6
 _MOST_REMEMBERED = 4_096
-_LONGEST_PHRASE = 3
 # A word that stands in more texts of a hundred words than this says nothing by itself.
 _COMMON = 0.02
 
@@ -162,6 +161,21 @@ def has_seams(text: str) -> bool:
     if any(sign in text[1:-1] for sign in _JOINTS):
         return True
     return len(split_words(text)) > 1 and "'" not in text and "\u2019" not in text
+
+
+def does(tokens: Sequence[Token], verb: int, name: int) -> bool:
+    """Return whether what is named at *name* does what the verb at *verb* says: *X calls*.
+
+    Otherwise something else does it to the named: *calls X*, *X is called*.
+    """
+    token, follower = tokens[verb], tokens[verb + 1].folded if verb + 1 < len(tokens) else ""
+    is_participle = token.folded.endswith(_PARTICIPLES) and token.folded != stem(token.folded)
+    is_first = name < verb
+    is_passive = is_participle and (follower != "from" if is_first else follower == "by")
+    return is_first != is_passive
+
+
+_PARTICIPLES = ("ed", "gerufen")
 
 
 def language(tokens: tuple[Token, ...]) -> str | None:

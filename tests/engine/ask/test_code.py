@@ -37,6 +37,29 @@ AUTH = CodeFile(
         CodeEdge(INHERITS, "AuthService", "src/iauth.cs::IAuth", (10,)),
     ),
 )
+BACKEND = CodeFile(
+    "src/backend.py",
+    "python",
+    "my-app",
+    "main",
+    40,
+    (
+        Symbol("BaseBackend", SymbolKind.CLASS, 1, 9, "class BaseBackend"),
+        Symbol("BaseBackend.check", SymbolKind.METHOD, 2, 4, "def check(self)"),
+        Symbol("Ldap", SymbolKind.CLASS, 10, 19, "class Ldap(BaseBackend)"),
+        Symbol("Ldap.check", SymbolKind.METHOD, 12, 14, "def check(self)"),
+        Symbol("SafeLdap", SymbolKind.CLASS, 20, 29, "class SafeLdap(Ldap)"),
+        Symbol("extend", SymbolKind.FUNCTION, 30, 32, "def extend(items)"),
+        Symbol("i", SymbolKind.FUNCTION, 33, 35, "def i()"),
+        Symbol("slugify", SymbolKind.FUNCTION, 36, 40, "def slugify(text)"),
+    ),
+    (
+        CodeEdge(INHERITS, "Ldap", "src/backend.py::BaseBackend", (10,)),
+        CodeEdge(INHERITS, "SafeLdap", "src/backend.py::Ldap", (20,)),
+        CodeEdge(CALLS, "extend", "src/backend.py::slugify", (31,)),
+        CodeEdge(IMPORTS, "", "json", (1,), is_external=True),
+    ),
+)
 INTERFACE = CodeFile(
     "src/iauth.cs",
     "csharp",
@@ -69,7 +92,7 @@ def engine_of(files: Iterable[CodeFile], *tools: str) -> Engine:
 @pytest.fixture(scope="module")
 def code() -> Engine:
     """Return an engine over three source files and a tool."""
-    return engine_of((AUTH, INTERFACE, PAGE), "send_mail")
+    return engine_of((AUTH, BACKEND, INTERFACE, PAGE), "send_mail")
 
 
 def test_where_a_class_is(code: Engine) -> None:
@@ -156,3 +179,81 @@ def test_code_alone() -> None:
     """A bundle of nothing but code answers questions about it."""
     answer = engine_of((AUTH, INTERFACE, PAGE)).ask("who calls Login?")
     assert [one.symbol for one in answer.results] == ["AuthService.Login", "submitForm"]
+
+
+@pytest.mark.parametrize(
+    ("question", "direction", "expected"),
+    [
+        ("what inherits from BaseBackend", "subtypes", ["Ldap", "SafeLdap"]),
+        ("what extends the base class BaseBackend", "subtypes", ["Ldap", "SafeLdap"]),
+        ("which classes extend BaseBackend", "subtypes", ["Ldap", "SafeLdap"]),
+        ("superclasses of SafeLdap", "supertypes", ["Ldap", "BaseBackend"]),
+        ("what is SafeLdap derived from", "supertypes", ["Ldap", "BaseBackend"]),
+        ("what overrides BaseBackend.check", "subtypes", ["Ldap.check"]),
+        ("what is slugify called by", "callers", ["extend"]),
+        ("what is called by `extend`", "callees", ["slugify"]),
+        ("what calls slugify", "callers", ["extend"]),
+    ],
+)
+def test_direction_is_that_of_the_verb(
+    code: Engine, question: str, direction: str, expected: list[str]
+) -> None:
+    """The verb and its voice tell a direction, not the words of the name; indirect heirs count."""
+    answer = code.ask(question)
+    assert answer.decision.direction == direction
+    assert [one.symbol for one in answer.results[1:]] == expected
+
+
+def test_reasons_tell_what_a_result_is(code: Engine) -> None:
+    """A callee is told from a caller by its reason."""
+    assert code.ask("what does submitForm call").results[1].why == (
+        "callee of submitForm, line 25",
+    )
+
+
+def test_what_nothing_is_related_to(code: Engine) -> None:
+    """A symbol without relations comes last, and says so."""
+    (alone,) = code.ask("what does BaseBackend inherit from").results
+    assert "no supertype is known" in alone.why
+    *_, last = code.ask("who calls the check method").results
+    assert "no caller is known" in last.why
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("where is the AuthServise class", "AuthService"),
+        ("where is AuthService.Logn", "AuthService.Login"),
+        ("where is the sulgify function", "slugify"),
+    ],
+)
+def test_misspelt_symbols_are_found(code: Engine, question: str, expected: str) -> None:
+    """A misspelt symbol is located as a well spelt one is."""
+    answer = code.ask(question)
+    assert answer.decision.intent == "navigation"
+    assert [one.symbol for one in answer.results] == [expected]
+
+
+def test_a_name_alone_is_a_symbol(code: Engine) -> None:
+    """A symbol needs neither a capital nor a seam where nothing else is said."""
+    assert code.ask("slugify").decision.intent == "navigation"
+    assert code.ask("similar:slugify").parsed.symbols == ("slugify",)
+
+
+@pytest.mark.parametrize("question", ["where do I put it", "which classes extend it", "slug mail"])
+def test_words_of_questions_are_no_symbols(code: Engine, question: str) -> None:
+    """Pronouns and verbs are no symbols, even if the code has such names."""
+    assert code.ask(question).parsed.symbols == ()
+
+
+def test_importers_of_a_library(code: Engine) -> None:
+    """Files that import a library are found by its name."""
+    answer = code.ask("which files import json")
+    assert (answer.decision.intent, answer.decision.direction) == ("relations", "importers")
+    assert [one.symbol for one in answer.results] == ["src/backend.py"]
+
+
+def test_suggestions_lead_to_something(code: Engine) -> None:
+    """Callers and callees are suggested where there are any."""
+    suggested = [one.command[1] for one in code.ask("where is slugify?").suggestions]
+    assert suggested == ["what calls slugify", "similar:slugify"]

@@ -106,6 +106,22 @@ def test_what_returns_a_field(shop: Engine) -> None:
     assert symbols(shop, "where does order_ref come from") == ["find_orders"]
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("which tools are needed by npm_install", "before"),
+        ("what is npm_install required by", "after"),
+        ("what needs npm_install", "after"),
+        ("what could I do with the folder that npm_install returns", "after"),
+    ],
+)
+def test_the_voice_of_a_verb_tells_the_direction(
+    pipeline: Engine, question: str, expected: str
+) -> None:
+    """What is needed by a tool comes before it, what it returns goes to what comes after."""
+    assert pipeline.ask(question, intent="relations").decision.direction == expected
+
+
 def test_what_feeds_an_argument(shop: Engine) -> None:
     """The source of an argument is the tool that returns it."""
     assert symbols(shop, "where do I get the order_ref for ship_order")[0] == "find_orders"

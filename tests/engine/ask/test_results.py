@@ -207,3 +207,11 @@ def test_at_most_three_suggestions(engine: Engine) -> None:
         answer = engine.ask(question)
         assert 1 <= len(answer.suggestions) <= 3
         assert all(one.command != ("ask", question) for one in answer.suggestions)
+
+
+def test_no_step_before_is_suggested_where_there_is_none() -> None:
+    """What runs before a tool is suggested only if something does."""
+    alone = make_engine(make_tool("git_push"))
+    commands = [one.command for one in alone.ask("docs of git_push").suggestions]
+    assert ("ask", "similar:git_push") in commands
+    assert ("ask", "what comes before git_push") not in commands
