@@ -204,13 +204,8 @@ class CallReader:
         if line.isspace():
             return
         tally.lines += 1
-        try:
-            text = line.decode().strip()
-            record, end = _DECODE(text)
-        except (ValueError, RecursionError):
-            tally.broken += 1
-            return
-        if not isinstance(record, dict) or end < len(text):
+        record = _object(line)
+        if record is None:
             tally.broken += 1
         elif "resourceSpans" in record:
             for span in _spans(record):
@@ -353,6 +348,16 @@ def _succeeded(record: dict[str, Any], layout: Layout) -> bool:
     return not (has_failed or _is_true(record.get(layout.failure)))
 
 
+def _object(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that *line* is, `None` where it is none."""
+    try:
+        text = line.decode().strip()
+        record, end = _DECODE(text)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and end == len(text) else None
+
+
 def _is_session(value: object) -> bool:
     return isinstance(value, str | int) and value not in _NO_SESSION
 
@@ -455,7 +460,7 @@ class NewPart:
         end: How many bytes of it count, so that what is appended meanwhile is left for the next
             run.
         start: Where the part begins in the contents of the file, 0 for the whole file.
-        file: The whole contents, decompressed, as they are remembered.
+        file: The whole contents, decompressed, as they are remembered: up to the last whole line.
         known: The contents that end where the part begins, `None` for the whole file.
     """
 
@@ -468,7 +473,7 @@ class NewPart:
     @property
     def is_empty(self) -> bool:
         """Whether all of the file is known."""
-        return self.start == self.file.size
+        return self.known == self.file
 
     @contextmanager
     def open(self) -> Iterator[Contents]:
@@ -494,19 +499,56 @@ def new_part(path: str, known: Collection[LearnedFile]) -> NewPart:
     Raises:
         SourceError: It cannot be read.
     """
-    digests = {(file.size, file.digest): file for file in known}
-    digest, size = hashlib.sha256(), 0
+    contents = _Contents()
     found: LearnedFile | None = None
     with _opened(path) as raw:
         end = os.fstat(raw.fileno()).st_size
         stream = contents_of(_Bounded(raw, end), path)
         for stop in (*sorted({file.size for file in known}), None):
-            while block := _block(stream, None if stop is None else stop - size):
-                digest.update(block)
-                size += len(block)
-            found = digests.get((size, digest.hexdigest()), found)
-    whole = LearnedFile(digest.hexdigest(), size)
-    return NewPart(path, end, found.size if found else 0, whole, found)
+            while block := _block(stream, None if stop is None else stop - contents.size):
+                contents.add(block)
+            found = contents.file if contents.file in known else found
+    return NewPart(path, end, found.size if found else 0, contents.whole_lines(), found)
+
+
+class _Contents:
+    """What was read of the contents of a file.
+
+    Attributes:
+        size: How many bytes.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._digest = hashlib.sha256()
+        self._lines = self.file
+        self._rest = bytearray()
+
+    @property
+    def file(self) -> LearnedFile:
+        """All of it, as it is remembered."""
+        return LearnedFile(self._digest.hexdigest(), self.size)
+
+    def add(self, block: bytes) -> None:
+        """Take the next bytes."""
+        lines = block.rfind(b"\n") + 1
+        if lines:
+            self._take(block[:lines])
+            self._lines = self.file
+            self._rest.clear()
+        self._take(block[lines:])
+        if len(self._rest) < LONGEST_LINE:
+            self._rest += block[lines:]
+
+    def whole_lines(self) -> LearnedFile:
+        """Return it without a last line that is still being written."""
+        rest = bytes(self._rest)
+        is_whole = len(rest) >= LONGEST_LINE or not rest.strip() or _object(rest) is not None
+        return self.file if is_whole else self._lines
+
+    def _take(self, data: bytes) -> None:
+        self._digest.update(data)
+        self.size += len(data)
 
 
 def _block(stream: Contents, most: int | None) -> bytes:

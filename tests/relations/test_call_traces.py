@@ -21,6 +21,7 @@ from mcpg.relations.observed import NOTHING, Observed, PairCounts, encode, names
 from mcpg.relations.sessions import SessionCounter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 AT = "2026-05-28T20:26:40"
@@ -377,6 +378,25 @@ class TestWhatIsNew:
         assert learn([str(tmp_path / "calls.jsonl.1")], before).observed == before
         whole = learn([str(tmp_path / "calls.jsonl.1")]).observed
         assert encode(before) == encode(whole)
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    def test_a_line_that_is_still_written_counts_when_it_is_whole(
+        self, tmp_path: Path, pack: Callable[[bytes], bytes]
+    ) -> None:
+        """Exporters write in blocks, which end within a line."""
+        path, lines = tmp_path / "calls.jsonl", lines_of(calls_of([["a", "b"], ["b", "c"]]))
+        for end in range(0, len(lines), 37):
+            path.write_bytes(pack(lines[:end]))
+            before = learn([str(path)]).observed
+            assert learn([str(path)], before).observed == before
+            path.write_bytes(pack(lines))
+            calls = [one.calls for one in learn([str(path)], before).observed.tools["b"].values()]
+            assert sum(calls) == 2
+
+    def test_an_empty_file_was_not_learned_from_before(self, tmp_path: Path) -> None:
+        """Nothing is reported of it."""
+        (tmp_path / "calls.jsonl").write_bytes(b"")
+        assert learn([str(tmp_path / "calls.jsonl")]).diagnostics == ()
 
     def test_a_file_that_begins_otherwise_is_another(self, tmp_path: Path) -> None:
         """Size and name say nothing."""
