@@ -50,24 +50,28 @@ if TYPE_CHECKING:
 SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
 
-GIVEN = (
-    *("bm25f", "openingName", "contextEdge", "contextWalk", "contextSource"),
-    *("exactName", "intent"),
-)
+GIVEN = ("bm25f", "openingName", "exactName", "intent")
 """Features whose weights are never fitted on queries, and never carried by a bundle: that of BM25F
-is the unit of all others, what names a tool is a rule, whose weight makes it hold, a query that
-stands alone has no tools in use, and what a tool adds for an intent depends on the order that the
-others give."""
+is the unit of all others, what names a tool is a rule, whose weight makes it hold, and what a tool
+adds for an intent depends on the order that the others give."""
+
+CONTEXTUAL = ("contextEdge", "contextWalk", "contextSource")
+"""Features of tools in use, whose weights are fitted on queries that name such tools, and carried
+by a bundle only then."""
 
 BY_ORDER = ("intent",)
 """Those of them that a tool has only once it has a place."""
 
-FITTED = tuple(name for name in FEATURES if name not in GIVEN)
-"""The features whose weights are fitted, in the order of `FEATURES`."""
+FITTED = tuple(name for name in FEATURES if name not in {*GIVEN, *CONTEXTUAL})
+"""The features whose weights are fitted on all queries, in the order of `FEATURES`."""
 
 MOST_WEIGHT = 2.0
 """The greatest weight that a fit gives, and that is believed. A name that is spelt out weighs more
 than all fitted features together can, so that it stays ahead."""
+
+MOST_CONTEXT_WEIGHT = 4.0
+"""The same of the features of tools in use: the greatest of the shipped weights, for that name
+stays ahead of these as well."""
 
 WEIGHT_DECIMALS = 4
 """Decimals of fitted numbers."""
@@ -95,9 +99,15 @@ def shipped_ranking() -> Ranking:
     return Ranking(default_model(), default_provenance())
 
 
-def ranking_json(ranking: Ranking, features: Collection[str] = FITTED) -> JsonObject:
-    """Write *ranking* as JSON, with the weights of the *features* alone."""
+def ranking_json(ranking: Ranking, features: Collection[str] = ()) -> JsonObject:
+    """Write *ranking* as JSON, with the weights of the *features* alone, or what a bundle carries.
+
+    A bundle carries those that are fitted: of features of tools in use, if they are not as shipped.
+    """
     model, origin = ranking.model, ranking.origin
+    if not features:
+        is_shipped = contextual(model) == contextual(default_model())
+        features = FITTED if is_shipped else (*FITTED, *CONTEXTUAL)
     weights = zip(FEATURES, model.weights, strict=True)
     return {
         "schema": SCHEMA,
@@ -121,7 +131,13 @@ def parse_ranking(found: JsonValue) -> Ranking:
     if members.get("schema") != SCHEMA:
         raise RankingError(f"its schema is not {SCHEMA}")
     calibration = _object(members.get("calibration"), "its calibration")
-    weights = _numbers(members.get("weights"), FITTED, "weights", (0.0, MOST_WEIGHT))
+    carried = _object(members.get("weights"), "what should be its weights")
+    own = {name: weight for name, weight in carried.items() if name not in CONTEXTUAL}
+    weights = _numbers(own, FITTED, "weights", (0.0, MOST_WEIGHT))
+    in_use = contextual(default_model())
+    if len(own) < len(carried):
+        held = {name: weight for name, weight in carried.items() if name in CONTEXTUAL}
+        in_use = tuple(_numbers(held, CONTEXTUAL, "weights", (0.0, MOST_CONTEXT_WEIGHT)))
     bounds = (-_GREATEST_COEFFICIENT, _GREATEST_COEFFICIENT)
     coefficients = _numbers(calibration.get("coefficients"), INPUTS, "coefficients", bounds)
     origin = ModelProvenance(
@@ -129,13 +145,23 @@ def parse_ranking(found: JsonValue) -> Ranking:
         _text(members.get("provenance"), "provenance", LONGEST_PROVENANCE),
     )
     intercept = _number(calibration.get("intercept"), "intercept", bounds)
-    return Ranking(Model(with_fitted(weights), intercept, tuple(coefficients)), origin)
+    return Ranking(Model(with_fitted(weights, in_use), intercept, tuple(coefficients)), origin)
 
 
-def with_fitted(weights: Iterable[float]) -> tuple[float, ...]:
-    """Return all weights, in the order of `FEATURES`: of `FITTED` these, of others the shipped."""
+def with_fitted(weights: Iterable[float], in_use: Iterable[float] = ()) -> tuple[float, ...]:
+    """Return all weights, in the order of `FEATURES`: of `FITTED` these, of others the shipped.
+
+    Those of `CONTEXTUAL` are *in_use*, if there are any.
+    """
     shipped = dict(zip(FEATURES, default_model().weights, strict=True))
-    return tuple((shipped | dict(zip(FITTED, weights, strict=True))).values())
+    fitted = dict(zip(FITTED, weights, strict=True))
+    return tuple((shipped | fitted | dict(zip(CONTEXTUAL, in_use, strict=False))).values())
+
+
+def contextual(model: Model) -> tuple[float, ...]:
+    """Return the weights of `CONTEXTUAL` in *model*."""
+    named = dict(zip(FEATURES, model.weights, strict=True))
+    return tuple([named[name] for name in CONTEXTUAL])
 
 
 def ranking_of(carried: JsonValue) -> tuple[Ranking, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mcpg.catalog.catalog import Catalog
@@ -46,12 +46,14 @@ class JudgedQuery:
         relevant: What tools are called: ids, `source::name`, or names that only one tool has.
             Empty says that no tool answers the wish.
         line: Where it stands in its file, counted from 1.
+        context_tools: What the tools are called that are in use when it is asked.
     """
 
     id: str
     query: str
     relevant: tuple[str, ...]
     line: int = 1
+    context_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class _Reading:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     ids: dict[str, int] = field(default_factory=dict)
     tried: dict[str, int] = field(default_factory=dict)
-    wishes: dict[str, JudgedQuery] = field(default_factory=dict)
+    wishes: dict[tuple[str, frozenset[str]], JudgedQuery] = field(default_factory=dict)
 
     def take(self, entry: JsonValue, line: int) -> None:
         try:
@@ -119,8 +121,11 @@ class _Reading:
         except _UnusableError as fault:
             self.invalid(str(fault), line)
             return
-        relevant = tuple(dict.fromkeys(map(_whole, found.relevant)))
-        clean = JudgedQuery(_whole(found.id), _whole(found.query), relevant, found.line)
+        relevant, in_use = (
+            tuple(dict.fromkeys(map(_whole, names)))
+            for names in (found.relevant, found.context_tools)
+        )
+        clean = JudgedQuery(_whole(found.id), _whole(found.query), relevant, found.line, in_use)
         if clean != found:
             self.note(Code.TEXT_REPAIRED, "a text held half a character, now U+FFFD", line)
         self.keep(clean)
@@ -130,14 +135,15 @@ class _Reading:
         if found.id in self.ids:
             message = f"the id {found.id[:_SHOWN]!r} stands on line {self.ids[found.id]}, too"
             self.note(Code.JUDGED_REPEATED, f"{message}; give each query its own", found.line)
-            found = JudgedQuery(self._free(found.id), found.query, found.relevant, found.line)
-        same = self.wishes.get(found.query)
+            found = replace(found, id=self._free(found.id))
+        wish = found.query, frozenset(found.context_tools)
+        same = self.wishes.get(wish)
         if same is not None:
             differs = ", with other tools" if set(same.relevant) != set(found.relevant) else ""
             message = f"the query stands on line {same.line}, too{differs}; it counts twice"
             self.note(Code.JUDGED_REPEATED, message, found.line)
         self.ids[found.id] = found.line
-        self.wishes.setdefault(found.query, found)
+        self.wishes.setdefault(wish, found)
         self.queries.append(found)
 
     def _free(self, name: str) -> str:
@@ -233,7 +239,7 @@ def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
         name = f"q-{hashlib.sha256(query.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
     elif not _is_name(name):
         raise _UnusableError(f"its 'id' is {_kind(name)} where a text is needed")
-    return JudgedQuery(str(name).strip(), query, _relevant(entry), line)
+    return JudgedQuery(str(name).strip(), query, _relevant(entry), line, _in_use(entry))
 
 
 def _is_name(value: JsonValue) -> bool:
@@ -256,14 +262,24 @@ def _text_of(entry: JsonObject, key: str) -> str:
 def _relevant(entry: JsonObject) -> tuple[str, ...]:
     if "relevant" not in entry:
         raise _UnusableError("has no 'relevant'; write [] when no tool answers the query")
-    value = entry["relevant"]
+    if entry["relevant"] is None:
+        advice = "write [] when no tool answers the query"
+        raise _UnusableError(f"its 'relevant' is null where tools are needed; {advice}")
+    return _tools(entry, "relevant")
+
+
+def _in_use(entry: JsonObject) -> tuple[str, ...]:
+    return () if entry.get("contextTools") is None else _tools(entry, "contextTools")
+
+
+def _tools(entry: JsonObject, key: str) -> tuple[str, ...]:
+    value = entry[key]
     names = [value] if _is_name(value) else value
     if not isinstance(names, list):
-        advice = "; write [] when no tool answers the query" if names is None else ""
-        raise _UnusableError(f"its 'relevant' is {_kind(names)} where tools are needed{advice}")
+        raise _UnusableError(f"its {key!r} is {_kind(names)} where tools are needed")
     kept = [str(name).strip() for name in names if _is_name(name)]
     if len(kept) < len(names):
-        raise _UnusableError("its 'relevant' holds something that is no name of a tool")
+        raise _UnusableError(f"its {key!r} holds something that is no name of a tool")
     return tuple(dict.fromkeys(kept))
 
 
@@ -293,11 +309,13 @@ class ResolvedQuery:
         judged: As it stands in the file.
         relevant: Ids of the tools that answer it.
         unknown: Names that mean no tool, or several: nothing can find what they stand for.
+        context_tools: Ids of the tools in use; a name that means no tool, or several, has none.
     """
 
     judged: JudgedQuery
     relevant: tuple[str, ...]
     unknown: tuple[str, ...] = ()
+    context_tools: tuple[str, ...] = ()
 
     @property
     def is_answerless(self) -> bool:
@@ -362,7 +380,9 @@ class _Resolver:
         found = {name: self._tool_id(name, judged.line) for name in judged.relevant}
         known = dict.fromkeys(tool_id for tool_id in found.values() if tool_id is not None)
         unknown = tuple(name for name, tool_id in found.items() if tool_id is None)
-        return ResolvedQuery(judged, tuple(known), unknown)
+        named = (self._tool_id(name, judged.line) for name in judged.context_tools)
+        in_use = dict.fromkeys(tool_id for tool_id in named if tool_id is not None)
+        return ResolvedQuery(judged, tuple(known), unknown, tuple(in_use))
 
     def _tool_id(self, name: str, line: int) -> str | None:
         if name not in self._known:

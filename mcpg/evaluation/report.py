@@ -196,7 +196,7 @@ def _searcher(
 ) -> Callable[[ResolvedQuery], tuple[QueryOutcome, float, tuple[Diagnostic, ...]]]:
     def search(one: ResolvedQuery) -> tuple[QueryOutcome, float, tuple[Diagnostic, ...]]:
         begin = perf_counter()
-        result = engine.search(one.judged.query, **asked)
+        result = engine.search(one.judged.query, context_tools=one.context_tools, **asked)
         duration = (perf_counter() - begin) * 1e3
         judged, relevant = one.judged, frozenset(one.relevant)
         matches = tuple(

@@ -17,7 +17,7 @@ from itertools import groupby
 from math import exp, fsum, log
 from operator import itemgetter, mul
 
-from mcpg.engine.loading import FITTED
+from mcpg.engine.loading import CONTEXTUAL, MOST_CONTEXT_WEIGHT, contextual
 from mcpg.engine.model import Model
 from mcpg.evaluation.judged import Judgements, Resolved, ResolvedQuery
 from mcpg.evaluation.metrics import ndcg_at, recall_at
@@ -37,6 +37,9 @@ from mcpg.tuning.samples import (
 GRID = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
 """The values that a fitted weight may have."""
 
+CONTEXT_GRID = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0)
+"""The same of the features of tools in use."""
+
 STARTS = 3
 """From how many places the ascent begins: the given weights, and others drawn by a seed."""
 
@@ -46,20 +49,26 @@ _WORTHS = (*DISCOUNTS, 0.0)
 
 
 def ascend(
-    contests: Sequence[Contest], start: Sequence[float], *, cost: float = 0.0, seed: int = 0
+    contests: Sequence[Contest],
+    start: Sequence[float],
+    *,
+    cost: float = 0.0,
+    seed: int = 0,
+    grid: Sequence[float] = GRID,
 ) -> tuple[float, ...]:
-    """Return the fitted weights, in the order of `FITTED`, that maximise what *contests* are worth.
+    """Return the fitted weights, in the order of *start*, that maximise what *contests* are worth.
 
     Args:
         contests: What is to be won.
         start: The weights to begin with, and to stay near.
         cost: What the square of a step away from them costs.
         seed: Draws further weights to begin with.
+        grid: The values that a weight may have.
     """
     draw = random.Random(seed)  # noqa: S311 - chance, not secrecy, is wanted
     starts = [list(start)]
-    starts += [[draw.choice(GRID) for _ in FITTED] for _ in range(STARTS - 1)]
-    climbs = [_Climb(contests, one, start, cost) for one in starts]
+    starts += [[draw.choice(grid) for _ in start] for _ in range(STARTS - 1)]
+    climbs = [_Climb(contests, one, start, cost, grid) for one in starts]
     return tuple(max(climbs, key=_Climb.top).weights)
 
 
@@ -85,8 +94,10 @@ class _Climb:
         begin: Sequence[float],
         home: Sequence[float],
         cost: float,
+        grid: Sequence[float],
     ) -> None:
         self.weights = list(begin)
+        self._grid = grid
         self._contests = contests
         self._home, self._cost = home, cost
         self._leads = [_leads(contest, begin) for contest in contests]
@@ -102,11 +113,11 @@ class _Climb:
         return reached
 
     def _step(self, place: int, reached: float) -> float:
-        heights = self._heights(place, GRID)
+        heights = self._heights(place, self._grid)
         best = max(heights)
         if best <= reached + _LEAST_GAIN:
             return reached
-        value = GRID[heights.index(best)]
+        value = self._grid[heights.index(best)]
         delta = value - self.weights[place]
         for contest, leads in zip(self._contests, self._leads, strict=True):
             column = contest.columns[place]
@@ -397,6 +408,7 @@ def _case(
     looking: Callable[..., Sample],
 ) -> Case:
     text, right = query.judged.query, frozenset(map(index.find_tool, query.relevant))
+    looking = partial(looking, context_tools=query.context_tools)
     sample = looking(text, right=right, count=query.relevant_count, hidden=disabled)
     if not right:
         return Case(group, sample)
@@ -417,6 +429,28 @@ def fit_weights(
         contest for one in asked for contest in contests_of(one, home.weights, 1 / len(asked))
     ]
     return ascend(contests, fitted, cost=belief / len(asked), seed=seed)
+
+
+def fit_contextual(
+    cases: Sequence[Case], home: Model, *, belief: float, seed: int
+) -> tuple[float, ...]:
+    """Fit weights of `CONTEXTUAL` on those of *cases* that name tools in use; see `fit_weights`.
+
+    Without any they stay as they are in *home*.
+    """
+    samples = [case.sample for case in cases if case.is_answerable]
+    samples = [one for one in samples if one.analysis.used is not None]
+    start = contextual(home)
+    if not samples:
+        return start
+    contests = [
+        contest
+        for one in samples
+        for contest in contests_of(
+            *(one, home.weights, 1 / len(samples)), fitted=CONTEXTUAL, most=MOST_CONTEXT_WEIGHT
+        )
+    ]
+    return ascend(contests, start, cost=belief / len(samples), seed=seed, grid=CONTEXT_GRID)
 
 
 def fit_calibration(cases: Sequence[Case], model: Model, *, belief: float) -> tuple[float, ...]:

@@ -20,7 +20,7 @@ from operator import mul
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
 from mcpg.engine.features import FEATURES, Candidate, extract_features
 from mcpg.engine.fusion import fuse
-from mcpg.engine.loading import BY_ORDER, FITTED, GIVEN, MOST_WEIGHT
+from mcpg.engine.loading import BY_ORDER, FITTED, MOST_WEIGHT
 from mcpg.engine.model import Model, model_of
 from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
@@ -76,14 +76,15 @@ def look(
     count: int | None = None,
     hidden: AbstractSet[int] = frozenset(),
     uses_lexicon: bool = True,
+    context_tools: Sequence[str] = (),
 ) -> Sample:
     """Look at the documents that a search for *query* looks at.
 
     *right* are the documents that answer it, *count* is how many tools do, where that is more, and
     *hidden* documents are not to be found. With *uses_lexicon*, words also match related words and
-    translations.
+    translations. *context_tools* are the ids of the tools in use.
     """
-    request = Request(query, lexicon=uses_lexicon)
+    request = Request(query, lexicon=uses_lexicon, context_tools=tuple(context_tools))
     analysis, pool = gather(Search(request, index, model_of(index), frozenset(hidden)), POOL)
     candidates = extract_features(pool.documents, analysis, index)
     known = max(len(right), count or 0)
@@ -104,8 +105,6 @@ def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[Top]:
 DISCOUNTS = tuple(1 / log2(place + 2) for place in range(DEPTH))
 """What a relevant tool at each place is worth."""
 
-_PLACES = [FEATURES.index(name) for name in FITTED]
-_FIXED = [FEATURES.index(name) for name in GIVEN if name not in BY_ORDER]
 # Of equal scores, rounded to nine decimals, the smaller document number comes first.
 _TIE = 5e-10
 
@@ -127,41 +126,59 @@ class Contest:
     columns: tuple[tuple[float, ...], ...]
 
 
-def contests_of(sample: Sample, given: Sequence[float], share: float) -> Iterator[Contest]:
+def contests_of(
+    sample: Sample,
+    given: Sequence[float],
+    share: float,
+    *,
+    fitted: Sequence[str] = FITTED,
+    most: float = MOST_WEIGHT,
+) -> Iterator[Contest]:
     """Return the contests of the relevant tools that can be among the first `DEPTH`.
 
-    *share* is what the query counts for in the objective.
+    Args:
+        sample: The query.
+        given: All weights; those that are not fitted count.
+        share: What the query counts for in the objective.
+        fitted: The features whose weights are fitted.
+        most: The greatest weight that a fit gives them.
     """
+    places = [FEATURES.index(name) for name in fitted]
+    own = [
+        0.0 if name in fitted or name in BY_ORDER else weight
+        for name, weight in zip(FEATURES, given, strict=True)
+    ]
     ranked = fuse(sample.candidates, [0.0] * len(FEATURES), len(sample.candidates))
     rows = [(one.candidate.document, one.values) for one in ranked]
     ideal = sum(DISCOUNTS[: sample.count])
     for document, values in rows:
         if document in sample.right:
             rivals = [one for one in rows if one[0] != document]
-            contest = _contest(document, values, rivals, given, share / ideal)
+            contest = _contest((document, values), rivals, own, places, share / ideal, most)
             if contest.ahead < DEPTH:
                 yield contest
 
 
 def _contest(
-    document: int,
-    values: Sequence[float],
+    relevant: tuple[int, Sequence[float]],
     rivals: Sequence[tuple[int, Sequence[float]]],
-    given: Sequence[float],
+    fixed: Sequence[float],
+    places: Sequence[int],
     worth: float,
+    most: float,
 ) -> Contest:
-    fixed = [weight if place in _FIXED else 0.0 for place, weight in enumerate(given)]
+    document, values = relevant
     ahead, leads, rows = 0, [], []
     for rival, has in rivals:
         more = [one - own for one, own in zip(has, values, strict=True)]
         lead = fsum(map(mul, more, fixed)) + (_TIE if rival < document else -_TIE)
-        row = [more[place] for place in _PLACES]
-        if lead + MOST_WEIGHT * fsum(min(one, 0.0) for one in row) > 0:
+        row = [more[place] for place in places]
+        if lead + most * fsum(min(one, 0.0) for one in row) > 0:
             ahead += 1
-        elif lead + MOST_WEIGHT * fsum(max(one, 0.0) for one in row) > 0:
+        elif lead + most * fsum(max(one, 0.0) for one in row) > 0:
             leads.append(lead)
             rows.append(row)
-    columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(_PLACES)
+    columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(places)
     return Contest(worth, ahead, tuple(leads), columns)
 
 

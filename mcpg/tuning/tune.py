@@ -17,7 +17,14 @@ from statistics import pstdev
 from typing import TypeVar
 
 from mcpg.engine.features import FEATURES
-from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
+from mcpg.engine.loading import (
+    FITTED,
+    WEIGHT_DECIMALS,
+    Ranking,
+    contextual,
+    ranking_json,
+    with_fitted,
+)
 from mcpg.engine.model import Model, ModelProvenance
 from mcpg.evaluation.judged import Judgements
 from mcpg.evaluation.metrics import Significance, paired_randomisation
@@ -27,6 +34,7 @@ from mcpg.tuning.fit import (
     Scored,
     best_scored,
     fit_calibration,
+    fit_contextual,
     fit_weights,
     ranked_figures,
     shares_of,
@@ -191,7 +199,10 @@ class _Trial:
     def with_weights(self, cases: Sequence[Case], model: Model) -> Model:
         own = [one for one, name in zip(model.weights, FEATURES, strict=True) if name in FITTED]
         fitted = fit_weights(cases, model, own, belief=WEIGHTS_BELIEF, seed=self._seed)
-        return Model(with_fitted(fitted), model.intercept, model.coefficients)
+        rest = model.intercept, model.coefficients
+        model = Model(with_fitted(fitted, contextual(model)), *rest)
+        in_use = fit_contextual(cases, model, belief=WEIGHTS_BELIEF, seed=self._seed)
+        return Model(with_fitted(fitted, in_use), *rest)
 
     def with_calibration(self, cases: Sequence[Case], model: Model) -> Model:
         found = fit_calibration(cases, model, belief=CALIBRATION_BELIEF)
@@ -347,7 +358,10 @@ def _provenance(tuning: Tuning, judgements: Judgements, name: str) -> str:
 
 
 def _digest(judgements: Judgements) -> str:
-    lines = sorted(json.dumps([one.query, sorted(one.relevant)]) for one in judgements.queries)
+    lines = sorted(
+        json.dumps([one.query, sorted(one.relevant), *filter(None, [sorted(one.context_tools)])])
+        for one in judgements.queries
+    )
     return f"sha256:{hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:_DIGITS]}"
 
 

@@ -22,8 +22,10 @@ from mcpg.bundle import (
 )
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import (
+    CONTEXTUAL,
     FITTED,
     GIVEN,
+    MOST_CONTEXT_WEIGHT,
     MOST_WEIGHT,
     Ranking,
     RankingError,
@@ -48,11 +50,12 @@ TOOLS = (
 COEFFICIENTS = st.floats(-100, 100)
 TEXTS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=50)
 RANKINGS = st.builds(
-    lambda weights, intercept, coefficients, name, provenance: Ranking(
-        Model(with_fitted(weights), intercept, tuple(coefficients)),
+    lambda weights, in_use, intercept, coefficients, name, provenance: Ranking(
+        Model(with_fitted(weights, in_use), intercept, tuple(coefficients)),
         ModelProvenance(name, provenance),
     ),
     st.lists(st.floats(0, MOST_WEIGHT), min_size=len(FITTED), max_size=len(FITTED)),
+    st.just(()) | st.tuples(*[st.floats(0, MOST_CONTEXT_WEIGHT)] * len(CONTEXTUAL)),
     COEFFICIENTS,
     st.lists(COEFFICIENTS, min_size=len(INPUTS), max_size=len(INPUTS)),
     TEXTS,
@@ -116,6 +119,10 @@ DAMAGED = {
     "an unknown weight": changed(lambda one: one["weights"].update(vector=1.0)),
     "a text for a weight": changed(lambda one: one["weights"].update({FITTED[0]: "1"})),
     "a truth for a weight": changed(lambda one: one["weights"].update({FITTED[0]: True})),
+    "one weight of tools in use": changed(lambda one: one["weights"].update(contextEdge=1.0)),
+    "a weight of tools in use too great": changed(
+        lambda one: one["weights"].update(dict.fromkeys(CONTEXTUAL, 4.5))
+    ),
     "a weight below 0": changed(lambda one: one["weights"].update({FITTED[0]: -0.1})),
     "a weight too great": changed(lambda one: one["weights"].update({FITTED[0]: 24})),
     "a whole number beyond floats": changed(

@@ -40,6 +40,27 @@ class TestLines:
         assert first == JudgedQuery("7", "a b", ("x", "y"), 2)
         assert (second.relevant, second.line) == (("status",), 3)
 
+    def test_tools_in_use_are_read(self) -> None:
+        """One name or a list; what is no name makes the entry unusable."""
+        rows = ('["a", "b", "a"]', '"c"', "null", "[]", "[{}]")
+        lines = [GOOD.replace("parcel", str(at))[:-1] for at in range(len(rows))]
+        read = parse(
+            "\n".join(
+                f'{one}, "contextTools": {row}}}' for one, row in zip(lines, rows, strict=True)
+            )
+        )
+        assert [one.context_tools for one in read.queries] == [("a", "b"), ("c",), (), ()]
+        assert codes(read) == [("judged_invalid", "q.jsonl:5")]
+
+    def test_other_tools_in_use_make_another_query(self) -> None:
+        """A query is repeated only if the same tools are in use."""
+        in_use = [f'{GOOD[:-1]}, "contextTools": {row}}}' for row in ('["a", "b"]', '["b", "a"]')]
+        counted = [
+            [one for one in parse(text).diagnostics if "counts twice" in one.message]
+            for text in (f"{GOOD}\n{in_use[0]}", "\n".join(in_use))
+        ]
+        assert [len(one) for one in counted] == [0, 1]
+
     def test_numbers_name_queries_and_tools(self) -> None:
         """A name that YAML or JSON takes for a number is a name all the same."""
         text = "- {id: 7.5, query: a, relevant: [404, x]}\n- {id: 8, query: b, relevant: 500}\n"

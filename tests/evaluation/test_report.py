@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from builders import make_engine, make_tool
 
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
@@ -178,3 +179,22 @@ def test_an_empty_catalogue_finds_nothing() -> None:
     report = evaluate(make_engine(), judgements("a: b"))
     assert (report.tools, report.figures["mrr"]) == (0, 0)
     assert report.outcomes[0].top_score == 0
+
+
+def test_tools_in_use_are_given_to_the_search() -> None:
+    """A row's tools in use decide between tools that its words do not tell apart."""
+    tools = [
+        make_tool("card_move", source_id="boards", description="Move it."),
+        make_tool("file_move", source_id="files", description="Move it."),
+        make_tool("board_open", source_id="boards", description="Open a board."),
+        make_tool("file_list", source_id="files", description="List files."),
+    ]
+    rows = "- {query: move it, relevant: %s, contextTools: [%s, nothing]}"
+    pairs = (("card_move", "board_open"), ("file_move", "files::file_list"))
+    text = "\n".join(rows % pair for pair in pairs)
+    found = evaluate(make_engine(*tools), judgements(text))
+
+    assert [one.rank for one in found.outcomes] == [1, 1]
+    assert [one.code for one in found.diagnostics if "nothing" in one.message] == [
+        Code.JUDGED_TOOL_UNKNOWN
+    ]

@@ -12,13 +12,16 @@ from mcpg.bundle import Assembly, assemble
 from mcpg.engine import Engine
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import (
+    CONTEXTUAL,
     GIVEN,
+    MOST_CONTEXT_WEIGHT,
     Ranking,
     compile_assembly,
     parse_ranking,
     ranking_json,
     shipped_ranking,
 )
+from mcpg.engine.model import Model
 from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
 from mcpg.index import Index
 from mcpg.sources import SourceBatch
@@ -29,6 +32,7 @@ from mcpg.tuning.fit import (
     cases_of,
     drawn,
     fit_calibration,
+    fit_contextual,
     shares_of,
 )
 from mcpg.tuning.tune import (
@@ -236,3 +240,32 @@ def test_cases_are_looked_at_as_searches_do(*, uses_lexicon: bool) -> None:
     (case,) = cases_of(resolved, engine.index, disabled=frozenset(), uses_lexicon=uses_lexicon)
 
     assert any(one.related for one in case.sample.candidates) == uses_lexicon
+
+
+def in_use(*, named: bool) -> tuple[Engine, Judgements]:
+    """Make tools in pairs that only their servers tell apart, and queries for one of each."""
+    tools, queries = [], []
+    for place in range(4):
+        for side in ("east", "west"):
+            tools.append(make_tool(f"open_{place}", source_id=side, description="Open it."))
+            tools.append(make_tool(f"desk_{place}", source_id=side, description="Furniture."))
+            right, used = (f"{side}::open_{place}", f"{side}::desk_{place}")
+            queries.append(
+                JudgedQuery(
+                    f"{side}{place}", f"open {place}", (right,), 1, (used,) if named else ()
+                )
+            )
+    return make_engine(*tools), Judgements(tuple(queries))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_weights_of_tools_in_use_are_fitted_where_queries_name_some(named: bool) -> None:
+    """From weights of 0 they rise if that puts the right tool first; without tools in use not."""
+    engine, judgements = in_use(named=named)
+    cases = cases_of(resolve(judgements, engine.catalog), engine.index, disabled=frozenset())
+    weights = dict(zip(FEATURES, SHIPPED.weights, strict=True)) | dict.fromkeys(CONTEXTUAL, 0.0)
+    home = Model(tuple(weights.values()), SHIPPED.intercept, SHIPPED.coefficients)
+    fitted = fit_contextual(cases, home, belief=0.1, seed=0)
+
+    assert (max(fitted) > 0) == named
+    assert max(fitted) <= MOST_CONTEXT_WEIGHT

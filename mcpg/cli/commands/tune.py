@@ -19,7 +19,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
 from mcpg.engine import load
 from mcpg.engine.features import FEATURES
-from mcpg.engine.loading import FITTED, Ranking, ranking_json, shipped_ranking
+from mcpg.engine.loading import CONTEXTUAL, FITTED, Ranking, ranking_json, shipped_ranking
 from mcpg.engine.model import INPUTS, Model
 from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
 from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
@@ -158,7 +158,7 @@ def _parameters(tuning: Tuning, shipped: Model, tuned: Model) -> Iterator[tuple[
     """Return the parameters that were fitted, before and after."""
     if tuning.weights.is_kept:
         for name, before, now in zip(FEATURES, shipped.weights, tuned.weights, strict=True):
-            if name in FITTED:
+            if name in FITTED or (name in CONTEXTUAL and now != before):
                 yield name, f"{before:g}", f"{now:g}"
     if tuning.calibration.is_kept:
         names = ("intercept", *INPUTS)
