@@ -234,12 +234,13 @@ def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
     if not isinstance(entry, dict):
         raise _UnusableError(f"is {_kind(entry)} where a judged query is needed: {LAYOUT}")
     query = _text_of(entry, "query")
-    name = entry.get("id")
+    name, in_use = entry.get("id"), _in_use(entry)
     if name is None:
-        name = f"q-{hashlib.sha256(query.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
+        text = "\n".join((query, *sorted(in_use)))
+        name = f"q-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
     elif not _is_name(name):
         raise _UnusableError(f"its 'id' is {_kind(name)} where a text is needed")
-    return JudgedQuery(str(name).strip(), query, _relevant(entry), line, _in_use(entry))
+    return JudgedQuery(str(name).strip(), query, _relevant(entry), line, in_use)
 
 
 def _is_name(value: JsonValue) -> bool:

@@ -60,6 +60,7 @@ class TestLines:
             for text in (f"{GOOD}\n{in_use[0]}", "\n".join(in_use))
         ]
         assert [len(one) for one in counted] == [0, 1]
+        assert parse(f"{GOOD}\n{in_use[0]}").diagnostics == ()
 
     def test_numbers_name_queries_and_tools(self) -> None:
         """A name that YAML or JSON takes for a number is a name all the same."""
