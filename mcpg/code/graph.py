@@ -258,18 +258,21 @@ class CodeGraph:
 
         Each symbol is visited once, so circles of calls end.
         """
-        tree = self._tree(start)
-        before: dict[str, str | None] = {start.id: None}
-        queue = deque([(start.id, 0)])
-        while queue and end.id not in before and tree is self._tree(end):
-            here, depth = queue.popleft()
-            edges = tree.outgoing.get(here, ()) if depth < most else ()
-            called = (edge.target for _, edge in edges if edge.kind is CodeEdgeKind.CALLS)
-            for after in sorted(set(called) - before.keys()):
-                before[after] = here
-                queue.append((after, depth + 1))
-        found = (tree.definitions.get(one) for one in _way(before, end.id))
-        return tuple(one for one in found if one is not None)[::-1]
+        return self.nearest_chain((start,), (end,), most)
+
+    def nearest_chain(
+        self, starts: Collection[Definition], ends: Collection[Definition], most: int = 6
+    ) -> tuple[Definition, ...]:
+        """Return a shortest chain of calls from one of *starts* to one of *ends*, as `call_chain`.
+
+        All are looked for at once, in time that grows with the calls and not with the pairs.
+        """
+        chains = []
+        for tree in self._trees.values():
+            first = dict.fromkeys(one.id for one in starts if self._tree(one) is tree)
+            last = frozenset(one.id for one in ends if self._tree(one) is tree)
+            chains.append(tree.chain(first, last, most) if first and last else ())
+        return min(filter(None, chains), key=len, default=())
 
     def _tree(self, end: Definition | CodeFile) -> _Tree:
         return self._trees[_home(end if isinstance(end, CodeFile) else end.file)]
@@ -323,6 +326,24 @@ class _Tree:
                 found.setdefault(_end(file, edge.source), []).append((file, edge))
         return found
 
+    def chain(
+        self, before: dict[str, None], ends: frozenset[str], most: int
+    ) -> tuple[Definition, ...]:
+        """Return a shortest chain of calls between ids, that of a symbol reached first."""
+        reached: dict[str, str | None] = {**before}
+        queue = deque((one, 0) for one in reached)
+        while queue:
+            here, depth = queue.popleft()
+            if here in ends:
+                found = (self.definitions.get(one) for one in _way(reached, here))
+                return tuple(one for one in found if one is not None)[::-1]
+            edges = self.outgoing.get(here, ()) if depth < most else ()
+            called = (edge.target for _, edge in edges if edge.kind is CodeEdgeKind.CALLS)
+            for after in sorted(set(called) - reached.keys()):
+                reached[after] = here
+                queue.append((after, depth + 1))
+        return ()
+
     def relation(self, edge: CodeEdge, name: str, at: CodeFile) -> Relation:
         """Return an edge by its other end, the symbol or file called *name* in the file *at*."""
         definition = self.definitions.get(name)
@@ -374,7 +395,7 @@ def _order(relation: Relation) -> tuple[float, str, tuple[int, ...], str]:
 
 
 def _way(before: dict[str, str | None], end: str) -> Iterator[str]:
-    here: str | None = end if end in before else None
+    here: str | None = end
     while here is not None:
         yield here
         here = before[here]

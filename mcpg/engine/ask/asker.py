@@ -146,7 +146,9 @@ class Asker:
         mentions = recognise(tokens, self.names, self._code)
         if found and len(mentions) == 1:
             mentions = tuple(replace(one, spelling="name") for one in mentions)
-        literals = tuple(one.text for one in literals_of(text))
+        symbols = {one.text for one in mentions if one.kind == MentionKind.SYMBOL}
+        # A qualified name such as `Model.save` is no argument.
+        literals = tuple(one.text for one in literals_of(text) if one.text not in symbols)
         return _Question(text, tokens, mentions, literals, terms)
 
     def _decide(self, question: _Question, request: AskRequest) -> Decision:
@@ -280,9 +282,12 @@ class _Lookup:
         question, definitions = self._question, self._definitions()
         if definitions:
             direction = code_direction(question.tokens, question.mentions)
-            found = self._code.related(direction, definitions, self._request.scope)
+            decision, scope = replace(decision, direction=direction), self._request.scope
+            if direction == Direction.PATH:
+                return self._code.chain(self._symbols[0], self._symbols[-1], scope), decision
+            found = self._code.related(direction, definitions, scope)
             imported = self._imported() if direction == Direction.IMPORTERS else []
-            return [*imported, *found], replace(decision, direction=direction)
+            return [*imported, *found], decision
         if self._symbols:
             return self._imported(), replace(decision, direction=Direction.IMPORTERS)
         direction = direction_of(question.tokens, question.mentions, self._tools)

@@ -101,8 +101,6 @@ class CodeAnswers:
 
         Definitions that nothing is related to come last.
         """
-        if direction == Direction.PATH:
-            return self._chain(definitions)
         targets: list[Answer] = []
         others: list[Answer] = []
         alone: list[Answer] = []
@@ -165,16 +163,10 @@ class CodeAnswers:
             if other.id not in near and (scope is None or scope.has(other.file))
         ]
 
-    def _chain(self, definitions: Sequence[Definition]) -> list[Answer]:
-        """Return the shortest chain of calls between definitions of the first and the last name."""
-        first, last = definitions[0].symbol.short_name, definitions[-1].symbol.short_name
-        starts = [one for one in definitions if one.symbol.short_name == first]
-        ends = [one for one in definitions if one.symbol.short_name == last]
-        chains = [
-            self.graph.call_chain(start, end) for start in starts for end in ends if start != end
-        ]
-        shortest = min((chain for chain in chains if chain), key=len, default=())
-        return [_answer(one, "step", 1.0, ()) for one in shortest]
+    def chain(self, start: str, end: str, scope: CodeScope | None) -> list[Answer]:
+        """Return a shortest chain of calls from a symbol called *start* to one called *end*."""
+        starts, ends = self.defined([start], scope), self.defined([end], scope)
+        return [_answer(one, "step", 1.0, ()) for one in self.graph.nearest_chain(starts, ends)]
 
     def importers(self, module: str, scope: CodeScope | None) -> list[Answer]:
         """Return the files that import the library *module*."""

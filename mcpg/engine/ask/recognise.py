@@ -209,7 +209,8 @@ def _misspelt_symbol(tokens: Sequence[Token], place: int, symbols: SymbolNames) 
     """Return the symbol that the word at *place*, which is no word of English, misspells."""
     token = tokens[place]
     is_known = not token.is_identifier and _is_english(token)
-    if len(token.text) < _SHORTEST_REPAIRED or "-" in token.text or is_known:
+    is_short = len(token.text) < _SHORTEST_REPAIRED
+    if len(tokens) > _SHORT or is_short or "-" in token.text or is_known:
         return None
     name = symbols.near(token.text)
     if not token.is_identifier and edit_distance(fold(token.text), fold(name), 1) is None:
@@ -223,7 +224,7 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
     spoken = language_of_words(tuple(tokens)) or _ENGLISH
     stops = stop_words_of(spoken if spoken in LANGUAGES else _ENGLISH) | stop_words_of(_ENGLISH)
     for place, token in enumerate(tokens):
-        if token.folded in stops or cues.isdisjoint(_OF_CODE):
+        if len(tokens) > _SHORT or token.folded in stops or cues.isdisjoint(_OF_CODE):
             continue
         if "import" in cues - token.cues and symbols.imports(token.text):
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)

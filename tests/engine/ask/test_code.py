@@ -236,7 +236,7 @@ def test_misspelt_symbols_are_found(code: Engine, question: str, expected: str) 
 
 def test_a_name_alone_is_a_symbol(code: Engine) -> None:
     """A symbol needs neither a capital nor a seam where nothing else is said."""
-    assert code.ask("slugify").decision.intent == "navigation"
+    assert code.ask("slugify").results[0].symbol == "slugify"
     assert code.ask("similar:slugify").parsed.symbols == ("slugify",)
 
 
@@ -257,3 +257,33 @@ def test_suggestions_lead_to_something(code: Engine) -> None:
     """Callers and callees are suggested where there are any."""
     suggested = [one.command[1] for one in code.ask("where is slugify?").suggestions]
     assert suggested == ["what calls slugify", "similar:slugify"]
+
+
+def test_a_chain_between_methods_of_one_name() -> None:
+    """A chain leads from the first name to the last, even if their last parts are the same."""
+    file = CodeFile(
+        "a.py",
+        "python",
+        "my-app",
+        "main",
+        9,
+        (
+            Symbol("Model.save", SymbolKind.METHOD, 1, 2),
+            Symbol("Base.save", SymbolKind.METHOD, 3, 4),
+            Symbol("write_all", SymbolKind.FUNCTION, 5, 6),
+        ),
+        (
+            CodeEdge(CALLS, "Base.save", "a.py::Model.save", (3,)),
+            CodeEdge(CALLS, "Model.save", "a.py::write_all", (1,)),
+            CodeEdge(CALLS, "write_all", "a.py::Base.save", (5,)),
+        ),
+    )
+    answer = engine_of((file,)).ask("how do I get from Model.save to Base.save")
+    assert (answer.decision.intent, answer.parsed.literals) == ("relations", ())
+    assert [one.symbol for one in answer.results] == ["Model.save", "write_all", "Base.save"]
+
+
+def test_only_short_questions_are_repaired(code: Engine) -> None:
+    """A long question is not searched for misspelt symbols word by word."""
+    assert code.ask("where is AuthServise").parsed.symbols
+    assert not code.ask("where is AuthServise" + " and more" * 20).parsed.symbols
