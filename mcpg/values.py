@@ -121,7 +121,10 @@ class _Fields:
             for name, annotation in cls.__annotations__.items()
         ]
         made: Any = make_dataclass(cls.__name__, parts, kw_only=True)
-        return made.__dataclass_fields__  # type: ignore[no-any-return]
+        found: Mapping[str, object] = made.__dataclass_fields__
+        # Compiling a class takes long: from now on the class has them itself.
+        type.__setattr__(cls, "__dataclass_fields__", found)
+        return found
 
 
 class _Value:

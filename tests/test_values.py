@@ -92,6 +92,12 @@ def test_values_are_taken_for_dataclasses() -> None:
     assert found == {"x": ("int", MISSING), "y": ("int", 2), "names": ("tuple[str, ...]", ())}
 
 
+def test_fields_are_made_once() -> None:
+    """What `dataclasses` reads of a class is compiled at its first use only."""
+    assert Leaf.__dataclass_fields__ is Leaf.__dataclass_fields__  # type: ignore[attr-defined]
+    assert Leaf.__dataclass_fields__ is not Point.__dataclass_fields__  # type: ignore[attr-defined]
+
+
 def test_methods_stay() -> None:
     """A class keeps its methods, and replaced members leave the old value alone."""
     point = Point(1)

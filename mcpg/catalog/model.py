@@ -317,6 +317,11 @@ class _Walk:
     def _properties(self, schema: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
         """Return name, schema and "is required" of every property, each name once."""
         parts = self._parts(schema)
+        if len(parts) == 1:  # as most are
+            (part, _), *_ = parts
+            for name, member in part.properties.items():
+                yield name, member if isinstance(member, dict) else {}, name in part.required
+            return
         required = [part.required for part, certain in parts if certain and part.required]
         seen: set[str] = set()
         for part, _ in parts:
@@ -328,6 +333,8 @@ class _Walk:
 
     def _inner(self, node: _Node, member: JsonObject, path: str) -> Iterator[_Node]:
         """Return the schemas within *member* that have properties of their own."""
+        if node.depth >= self._max_depth:
+            return
         holders = [(member, path)]
         trail = node.trail | {id(part.schema) for part, _ in self._parts(node.schema)}
         for depth in range(node.depth + 1, self._max_depth + 1):

@@ -319,24 +319,25 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     takes = [taken_fields(tool) for tool in tools]
     gives = [given_fields(tool) for tool in tools]
     needs = [[field for field in fields if field.required] for fields in takes]
+    subjects = [_subjects(tool) for tool in tools]
     wrappers = _wrappers(sources, gives)
     given: _Filled = defaultdict(_by_source)
     taken: _Filled = defaultdict(_by_source)
     handles: defaultdict[str, set[FieldKey]] = defaultdict(set)
     holders: Counter[FieldKey] = Counter()
-    for position, (tool, source) in enumerate(zip(tools, sources, strict=True)):
+    for position, source in enumerate(sources):
         idle = wrappers.get(source, frozenset())
-        asked = list(_asked(position, takes[position], tool, idle))
+        asked = list(_asked(position, takes[position], subjects[position], idle))
         for key, held in asked:
             taken[key][source].append(held)
             if held.field.required:
                 handles[source].add(key)
-        found = dict(_offered(position, gives[position], tool, idle, asked))
+        found = dict(_offered(position, gives[position], subjects[position], idle, asked))
         for key, held in found.items():
             given[key][source].append(held)
         holders.update({field.key for field in needs[position]} | found.keys())
     generic = _generic(sources, gives, needs)
-    works = [_work(tool) for tool in tools]
+    works = [_work(tool, named) for tool, named in zip(tools, subjects, strict=True)]
     entities = Counter(
         (source, word)
         for source, work in zip(sources, works, strict=True)
@@ -351,10 +352,9 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     )
 
 
-def _work(tool: Tool) -> _Work:
+def _work(tool: Tool, subjects: Sequence[str]) -> _Work:
     own = set(split_words(tool.source_id))
     words = [word for word in split_words(tool.name) if word not in own]
-    subjects = _subjects(tool)
     return _Work(frozenset(subjects), subjects[-1] if subjects else "", kinds_of(tool, words))
 
 
@@ -366,10 +366,9 @@ def _by_source() -> defaultdict[str, list[_Held]]:
 
 
 def _asked(
-    position: int, fields: Iterable[Field], tool: Tool, idle: AbstractSet[FieldKey]
+    position: int, fields: Iterable[Field], subjects: Sequence[str], idle: AbstractSet[FieldKey]
 ) -> Iterator[tuple[FieldKey, _Held]]:
-    """Return the arguments of *tool* under every name that they may be given under."""
-    subjects = _subjects(tool)
+    """Return the arguments of a tool under every name that they may be given under."""
     for field in fields:
         names = _names([field], () if field.key in idle else subjects)
         for key, (_, trust) in names.items():
@@ -379,17 +378,17 @@ def _asked(
 def _offered(
     position: int,
     fields: Iterable[Field],
-    tool: Tool,
+    subjects: Sequence[str],
     idle: AbstractSet[FieldKey],
     asked: Iterable[tuple[FieldKey, _Held]],
 ) -> Iterator[tuple[FieldKey, _Held]]:
-    """Return what *tool* gives under every name that it may be asked for under.
+    """Return what a tool gives under every name that it may be asked for under.
 
     What a tool had to be given is nothing that it finds.
     """
     known = {key: held.field.required for key, held in asked}
     telling = [field for field in fields if field.key not in idle]
-    for key, (field, trust) in _names(telling, _subjects(tool) if telling else ()).items():
+    for key, (field, trust) in _names(telling, subjects).items():
         if not known.get(key):
             yield key, _Held(position, field, trust, key in known)
 

@@ -12,13 +12,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from itertools import product
-from math import exp, fsum
-from operator import mul
+from math import exp
+from operator import add, mul
 from pathlib import Path
 
-from mcpg.catalog.model import Tool, walk_parameters
+from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.relations.fields import field_key, singular
 from mcpg.relations.kinds import likely_kinds, names_operation
 from mcpg.relations.model import rarity, subject_terms
@@ -32,10 +32,18 @@ _MOST_PARAMETERS = 64
 _MOST_PROSE = 2000
 _STEEPEST = 30.0
 _SURELY = 0.9
+_RATHER = 0.5
 _NAME = re.compile(r"[^\W\d][\w-]{3,}")
 
-Bag = Mapping[str, float]
-"""Stems, and how rare each is among the tools of the server, in (0, 1]."""
+
+class Bag(dict[str, float]):
+    """Stems, and how rare each is among the tools of the server, in (0, 1]."""
+
+    __slots__ = ("total",)
+
+    def __init__(self, rarities: Iterable[tuple[str, float]]) -> None:
+        super().__init__(rarities)
+        self.total = sum(self.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,8 @@ class Work:
 
     Attributes:
         kinds: The probability of each of `mcpg.text.operations.KINDS`.
+        kind: The place of the one that the tool rather does than all others, or -1.
+        stages: The probability of each of `STAGES`.
         nouns: What its name says it works on.
         head: The last of these: what `get_board_cards` returns; "" where there is none.
         handles: What its required arguments name that other tools' names name as well.
@@ -55,6 +65,8 @@ class Work:
     """
 
     kinds: tuple[float, ...]
+    kind: int
+    stages: tuple[float, ...]
     nouns: Bag
     head: str
     handles: Bag
@@ -70,8 +82,8 @@ class _Draft:
     nouns: list[str]
     needs: list[str]
     takes: list[str]
-    prose: set[str]
-    told: set[str]
+    prose: list[str]
+    told: list[str]
 
 
 def works_of(tools: Sequence[Tool]) -> list[Work]:
@@ -81,35 +93,48 @@ def works_of(tools: Sequence[Tool]) -> list[Work]:
     words = [[one for one in row if one not in idle] or row[-1:] for row in words]
     later = Counter(stem(one) for row in words for one in row[1:])
     first = Counter(stem(row[0]) for row in words if len(row) > 1)
-    drafts = [_draft(tool, row, later, first) for tool, row in zip(tools, words, strict=True)]
+    walked = [
+        walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
+        for tool in tools
+    ]
+    drafts = [
+        _draft(tool, row, found, later, first)
+        for tool, row, found in zip(tools, words, walked, strict=True)
+    ]
     size = max(_LEAST_SIZE, len(tools))
     counts = {
         part: Counter(one for draft in drafts for one in set(getattr(draft, part)))
         for part in ("nouns", "needs", "takes", "prose", "told")
     }
-    mentioned = _mentions(tools)
+    mentioned = _mentions(tools, walked)
+    likely = [
+        _by_handle(likely_kinds(tool, row), draft, row)
+        for tool, row, draft in zip(tools, words, drafts, strict=True)
+    ]
 
-    def bag(part: str, held: Iterable[str]) -> dict[str, float]:
-        return {one: rarity(counts[part][one], size) for one in held}
+    def bag(part: str, held: Iterable[str]) -> Bag:
+        return Bag((one, rarity(counts[part][one], size)) for one in held)
 
     return [
         Work(
-            _by_handle(likely_kinds(tool, row), draft, row),
+            kinds,
+            _kind(kinds),
+            _stages(kinds),
             bag("nouns", draft.nouns),
             draft.nouns[-1] if draft.nouns else "",
-            {
-                token: rarity(counts["needs"][need], size)
+            Bag(
+                (token, rarity(counts["needs"][need], size))
                 for need in draft.needs
                 for token in need.split()
                 if token in counts["nouns"]
-            },
+            ),
             bag("needs", draft.needs),
             bag("takes", draft.takes),
             bag("prose", draft.prose),
             bag("told", draft.told),
             mentioned[place],
         )
-        for place, (tool, row, draft) in enumerate(zip(tools, words, drafts, strict=True))
+        for place, (kinds, draft) in enumerate(zip(likely, drafts, strict=True))
     ]
 
 
@@ -125,7 +150,13 @@ def _prefixes(names: Sequence[Sequence[str]]) -> set[str]:
     }
 
 
-def _draft(tool: Tool, words: Sequence[str], later: Counter[str], first: Counter[str]) -> _Draft:
+def _draft(
+    tool: Tool,
+    words: Sequence[str],
+    found: Sequence[Parameter],
+    later: Counter[str],
+    first: Counter[str],
+) -> _Draft:
     stems = [stem(one) for one in words]
     is_verb = len(stems) > 1 and later[stems[0]] <= first[stems[0]]
     nouns = [
@@ -134,17 +165,19 @@ def _draft(tool: Tool, words: Sequence[str], later: Counter[str], first: Counter
         if not names_operation(word) and len(word) > 1
     ]
     nouns = list(dict.fromkeys(nouns))
-    found = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
-    told: set[str] = set()
-    for one in found:
-        told.update(map(singular, subject_terms(one.description[:_MOST_PROSE])))
+    keys = [" ".join(field_key(one.path)) for one in found]
     return _Draft(
         nouns,
-        [" ".join(field_key(one.path)) for one in found if one.required],
-        [" ".join(field_key(one.path)) for one in found],
-        set(map(singular, subject_terms(tool.description[:_MOST_PROSE]))),
-        told,
+        [key for key, one in zip(keys, found, strict=True) if one.required],
+        keys,
+        _terms(tool.description),
+        _terms(*(one.description for one in found)),
     )
+
+
+def _terms(*texts: str) -> list[str]:
+    terms = (subject_terms(text[:_MOST_PROSE]) for text in dict.fromkeys(texts))
+    return list(dict.fromkeys(singular(term) for found in terms for term in found))
 
 
 def _by_handle(kinds: tuple[float, ...], draft: _Draft, words: Sequence[str]) -> tuple[float, ...]:
@@ -160,7 +193,8 @@ def _by_handle(kinds: tuple[float, ...], draft: _Draft, words: Sequence[str]) ->
     return ((one + many) * share, (one + many) * (1 - share), *others)
 
 
-def _mentions(tools: Sequence[Tool]) -> list[frozenset[int]]:
+def _mentions(tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]) -> list[frozenset[int]]:
+    """Return which other tools the descriptions of each tool and its arguments name."""
     places: defaultdict[str, set[int]] = defaultdict(set)
     for place, tool in enumerate(tools):
         if len(split_words(tool.name)) > 1:
@@ -168,24 +202,28 @@ def _mentions(tools: Sequence[Tool]) -> list[frozenset[int]]:
     found: list[frozenset[int]] = []
     for place, tool in enumerate(tools):
         texts = [tool.description[:_MOST_PROSE]]
-        walked = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
-        texts += [one.description[:_MOST_PROSE] for one in walked]
+        texts += [one.description[:_MOST_PROSE] for one in walked[place]]
         names = {name.casefold() for text in texts for name in _NAME.findall(text)}
         named = {at for name in names for at in places.get(name, ())}
         found.append(frozenset(named - {place}))
     return found
 
 
+def _kind(kinds: Sequence[float]) -> int:
+    """Return the place of the kind of work that is likelier than all others, or -1."""
+    return next((kind for kind, share in enumerate(kinds) if share > _RATHER), -1)
+
+
 def _likeness(one: Bag, other: Bag) -> float:
     """Return how much of what two bags hold both hold, by rarity."""
-    if not one or not other:
+    if one.keys().isdisjoint(other):
         return 0.0
-    shared = sum(value for key, value in one.items() if key in other)
-    return shared / (sum(one.values()) + sum(other.values()) - shared) if shared else 0.0
+    shared = sum([value for key, value in one.items() if key in other])
+    return shared / (one.total + other.total - shared) if shared else 0.0
 
 
-def _greatest(one: Bag, other: Iterable[str]) -> float:
-    return max((one[key] for key in other if key in one), default=0.0)
+def _greatest(one: Bag, other: Bag) -> float:
+    return max([value for key, value in one.items() if key in other], default=0.0)
 
 
 STAGES = ("one", "many", "create", "change")
@@ -226,6 +264,9 @@ STEP_FEATURES = (
 )
 
 
+_NO_TRANSITION = (0.0,) * len(STAGES) ** 2
+
+
 def _stages(kinds: Sequence[float]) -> tuple[float, ...]:
     one, many, create, change, delete = kinds
     return one, many, create, change + delete
@@ -234,16 +275,16 @@ def _stages(kinds: Sequence[float]) -> tuple[float, ...]:
 def step_features(a: Work, b: Work, at: int, to: int) -> list[float]:
     """Return the evidence that *b* follows *a*, as `STEP_FEATURES` names it."""
     alike = _likeness(a.nouns, b.nouns)
-    transition = [one * other for one in _stages(a.kinds) for other in _stages(b.kinds)]
+    transition = [one * other for one in a.stages for other in b.stages]
     gap = [value for key, value in b.handles.items() if key not in a.handles and key != a.head]
     is_open = (a.kinds[0] + a.kinds[1]) * (not a.handles)
     same_head = float(a.head == b.head != "")
     met = 0.0 if a.head in a.handles else b.handles.get(a.head, 0.0)
     return [
         *transition,
-        *(alike * one for one in transition),
-        *(same_head * one for one in transition),
-        *(met * one for one in transition),
+        *([alike * one for one in transition] if alike else _NO_TRANSITION),
+        *([same_head * one for one in transition] if same_head else _NO_TRANSITION),
+        *([met * one for one in transition] if met else _NO_TRANSITION),
         alike,
         same_head,
         _greatest(a.nouns, b.nouns),
@@ -288,7 +329,8 @@ def step_probability(a: Work, b: Work, at: int, to: int) -> float:
     A logistic regression: Cox, "The regression analysis of binary sequences", Journal of the Royal
     Statistical Society, Series B 20, 1958. `benchmarks/fit_relations.py` fits it.
     """
-    logit = fsum(map(mul, _weights(), step_features(a, b, at, to)))
+    # The exact sum of `fsum` would take as long as the evidence itself.
+    logit = reduce(add, map(mul, _weights(), step_features(a, b, at, to)))
     return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
 
 
@@ -297,7 +339,6 @@ ONE, MANY, CREATE, CHANGE, DELETE = range(5)
 
 _SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
 _DONE = ("read", "find", "create", "change", "delete")
-_RATHER = 0.5
 # Of the judged pairs that are such a sequence, so many are sound.
 _CHANCE_OF_SEQUENCE = 0.95
 
@@ -308,17 +349,12 @@ def sequence_of(a: Work, b: Work) -> tuple[int, int] | None:
     It is created or found, then read, then changed or deleted. The next tool must be told which
     one, and nothing that the first one does not know.
     """
-    first, then = _kind(a), _kind(b)
+    first, then = a.kind, b.kind
     if then not in _SEQUENCES.get(first, ()) or a.head != b.head or b.head not in b.handles:
         return None
     is_known = all(key in a.handles or key == a.head for key in b.handles)
     reads_same = (a.head in a.handles) == (first == ONE)
     return (first, then) if is_known and reads_same else None
-
-
-def _kind(work: Work) -> int:
-    """Return the kind of work that a tool rather does than all others, -1 where there is none."""
-    return next((kind for kind, share in enumerate(work.kinds) if share > _RATHER), -1)
 
 
 LEAST_CHANCE = 0.8
