@@ -247,3 +247,28 @@ def test_a_bundle_made_of_a_bundle_carries_on() -> None:
     found = assemble(batch(carried, other))
     assert bundle_of(found).ranking is None
     assert [one.code for one in found.diagnostics] == [Code.RANKING_IGNORED]
+
+
+def test_the_weights_of_tools_in_use_can_be_set(tmp_path: Path) -> None:
+    """Weights of 0 in a bundle leave the order to the words; explanations show them."""
+    pairs = ((side, name) for side in ("east", "west") for name in ("open_it", "desk"))
+    tools = tuple(
+        make_tool(name, source_id=side, description=f"Of {name}.") for side, name in pairs
+    )
+    documents = bundle_of(assemble(SourceBatch(tools=tools))).documents
+    off = Ranking(
+        Model(
+            with_fitted([0.5] * len(FITTED), (0.0,) * len(CONTEXTUAL)), -1.0, (0.25,) * len(INPUTS)
+        ),
+        ModelProvenance("set by hand", "by hand"),
+    )
+    first = []
+    for place, ranking in enumerate((TUNED, off)):
+        path = tmp_path / f"{place}.mdld"
+        write_bundle(path, Bundle(documents, {RANKING: ranking_json(ranking)}))
+        found = mcpg.load(path).explain("open it", context_tools=["west::desk"])
+        first.append(found.result.matches[0].source_id)
+        assert found.model is not None
+        assert tuple(found.model.weights.values()) == ranking.model.weights
+
+    assert first == ["west", "east"]
