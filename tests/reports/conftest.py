@@ -51,7 +51,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `explain` says on a misspelt query to the examples, as JSON has it."""
     tools = tmp_path_factory.mktemp("explained") / "tools"
     shutil.copytree(ROOT / "examples/tools", tools)
-    return explain_json(mcpg.load(tools).explain("shipmnt status"))
+    return explain_json(mcpg.load(tools).explain("shipmnt refund"))
 
 
 @pytest.fixture(scope="session")
