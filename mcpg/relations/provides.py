@@ -183,7 +183,7 @@ class FieldIndex:
         """
         fills: list[defaultdict[int, dict[str, _Fill]]] = [defaultdict(dict) for _ in self.sources]
         for giver, taker, worth in self._meetings():
-            if giver.tool == taker.tool or not fits(taker.field, giver.field):
+            if giver.tool == taker.tool or not _flows(giver.field, taker.field):
                 continue
             filled = fills[giver.tool][taker.tool]
             argument = taker.field.path
@@ -263,6 +263,15 @@ class FieldIndex:
 
 _Fill = tuple[float, str, bool]
 """The evidence that a field fills an argument, its path, and whether the argument is required."""
+
+
+def _flows(given: Field, taken: Field) -> bool:
+    """Return whether one field can fill another that meets it under a name.
+
+    Both of one word, they must have that word: the range of a sheet is no sheet of a range.
+    """
+    is_crossed = len(given.key) == len(taken.key) == 1 and given.key != taken.key
+    return not is_crossed and fits(taken, given)
 
 
 def _plausible(giver: _Work, taker: _Work) -> float:

@@ -58,6 +58,17 @@ class TestNames:
         )
         assert [*found] == [("order_create", "order_ship")]
 
+    def test_owner_and_field_are_not_exchanged(self) -> None:
+        """The range of a sheet is no sheet of a range, though both are named by the same words."""
+        found = provided(
+            gives("sheet_describe", "range"),
+            takes("range_copy", "sheet"),
+            takes("range_clear", "sheet", "range"),
+        )
+        assert {end: [one.argument for one in row.fields] for end, row in found.items()} == {
+            ("sheet_describe", "range_clear"): ["range"]
+        }
+
     def test_a_bare_id_is_that_of_the_tool(self) -> None:
         """An argument `id` takes the id of what its tool works on, whoever gives it."""
         found = provided(
