@@ -13,9 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from mcpg.catalog.model import walk_parameters
+from mcpg.code.model import KINDS_BY_WORD
 from mcpg.engine.ask.model import Mention, MentionKind, Spelling
 from mcpg.engine.ask.tokens import language as language_of_words
-from mcpg.text import fold, joined, lexicon, split_words, stop_words_of
+from mcpg.text import fold, joined, lexicon, split_words, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
 from mcpg.text.words import LANGUAGES, share_of_texts
 from mcpg.values import replace
@@ -209,8 +210,9 @@ def _misspelt_symbol(tokens: Sequence[Token], place: int, symbols: SymbolNames) 
     """Return the symbol that the word at *place*, which is no word of English, misspells."""
     token = tokens[place]
     is_known = not token.is_identifier and _is_english(token)
-    is_short = len(token.text) < _SHORTEST_REPAIRED
-    if len(tokens) > _SHORT or is_short or "-" in token.text or is_known:
+    is_name = token.is_identifier or _is_of_kind(tokens, place)
+    is_short = len(token.text) < _SHORTEST_REPAIRED or len(tokens) > _SHORT
+    if is_short or "-" in token.text or is_known or not is_name:
         return None
     name = symbols.near(token.text)
     if not token.is_identifier and edit_distance(fold(token.text), fold(name), 1) is None:
@@ -221,10 +223,11 @@ def _misspelt_symbol(tokens: Sequence[Token], place: int, symbols: SymbolNames) 
 def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Mention]:
     """Return the symbols that are spelt as common words are, in a question about code alone."""
     cues = _NO_CUES.union(*(token.cues for token in tokens))
+    is_asked = not (cues.isdisjoint(_OF_CODE) or cues.isdisjoint(_ASKING))
     spoken = language_of_words(tuple(tokens)) or _ENGLISH
     stops = stop_words_of(spoken if spoken in LANGUAGES else _ENGLISH) | stop_words_of(_ENGLISH)
     for place, token in enumerate(tokens):
-        if len(tokens) > _SHORT or token.folded in stops or cues.isdisjoint(_OF_CODE):
+        if len(tokens) > _SHORT or token.folded in stops or not is_asked:
             continue
         if "import" in cues - token.cues and symbols.imports(token.text):
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
@@ -234,6 +237,7 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
 
 _NO_CUES = frozenset[str]()
 _OF_CODE = frozenset(("call", "inherit", "import"))
+_ASKING = frozenset(("what", "where", "how", "of"))
 _SHORTEST_BARE = 3
 
 
@@ -317,12 +321,24 @@ def _looks_like_symbol(tokens: Sequence[Token], place: int) -> bool:
         return True
     if token.folded in stop_words_of(_ENGLISH):
         return False
-    if token.text[:1].isupper() and place > 0:
-        return True
+    return (token.text[:1].isupper() and place > 0) or _is_of_kind(tokens, place)
+
+
+def _is_of_kind(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a noun beside the word is of a kind of symbol: `the login method`."""
     # "Which classes extend X" names no symbol `extend`, "the extend function" does.
-    follower = tokens[place + 1 : place + 2]
-    is_named = any(_NOUN in one.cues for one in follower)
-    return is_named if token.cues else is_pointed_at(tokens, place)
+    beside = [place + 1] if tokens[place].cues else [place + 1, place - 1]
+    return any(
+        not _KINDS.isdisjoint((tokens[one].folded, stem(tokens[one].folded)))
+        and not tokens[min(one, place)].ends
+        for one in beside
+        if 0 <= one < len(tokens)
+    )
+
+
+_KINDS = frozenset(map(stem, KINDS_BY_WORD)) | frozenset(
+    ("clase", "classe", "klasse", "metodo", "methode", "funktion", "funcion", "funzione")
+)
 
 
 def _spoken(tokens: Sequence[Token], names: Names, taken: set[int]) -> Iterable[Mention]:

@@ -240,7 +240,16 @@ def test_a_name_alone_is_a_symbol(code: Engine) -> None:
     assert code.ask("similar:slugify").parsed.symbols == ("slugify",)
 
 
-@pytest.mark.parametrize("question", ["where do I put it", "which classes extend it", "slug mail"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "where do I put it",
+        "which classes extend it",
+        "write the slugify file",
+        "get the slugify called Alice",
+        "zeige mir die Slugifi",
+    ],
+)
 def test_words_of_questions_are_no_symbols(code: Engine, question: str) -> None:
     """Pronouns and verbs are no symbols, even if the code has such names."""
     assert code.ask(question).parsed.symbols == ()
