@@ -164,6 +164,13 @@ def test_what_deletes_never_comes_first(kanban: Engine) -> None:
     assert plan.tasks[-1].tool_id == "delete_card"
 
 
+@pytest.mark.parametrize("goal", ["move the login card to the column Done", "list all boards"])
+def test_the_limit_leaves_what_the_goal_asks_for(kanban: Engine, goal: str) -> None:
+    """However few tasks are asked for, the first match of a search is among them."""
+    (first,) = kanban.search(goal, limit=1).matches
+    assert first.tool_id in tool_ids(kanban.plan(goal, limit=1))
+
+
 def test_nothing_destructive_is_added_unasked() -> None:
     """A tool that destroys is no prerequisite of a goal that does not ask for it."""
     tools = (

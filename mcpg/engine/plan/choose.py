@@ -189,7 +189,16 @@ def choose(
         share = chance / ordered[0][1] if ordered[0][1] else 1.0
         considered += weighed(source, tools, scores, surroundings, model, share)
     considered = [one for one in considered if one.tool not in used]
-    considered.sort(key=lambda one: (-one.chance, -one.score, one.tool))
+    # What the search finds most surely is what was asked for: no limit takes its place away.
+    found_first = max(considered, key=lambda one: (one.score, -one.tool), default=None)
+    considered.sort(
+        key=lambda one: (
+            one != found_first or one.chance < model.changing,
+            -one.chance,
+            -one.score,
+            one.tool,
+        )
+    )
     asked = asked_destruction(ranking.analysis)
     named = {one.document for one in ranking.candidates if one.exact >= 1}
     steps = _steps(considered, surroundings, model, limit, named if not asked else None)
