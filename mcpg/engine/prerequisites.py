@@ -94,11 +94,10 @@ class Need:
 
 
 class Memo:
-    """What is known of the tools of an index: their needs and their required arguments."""
+    """What is known of the tools of an index: their needs."""
 
     def __init__(self) -> None:
         self.needs: dict[int, tuple[Need, ...]] = {}
-        self.arguments: dict[int, tuple[str, ...]] = {}
 
 
 @value
@@ -246,9 +245,8 @@ class _Walk:
             return False
         if need.origin in _SAID or not self._literals:
             return True
-        arguments = [argument for _, argument in need.fields] or required_arguments(
-            need.before, self._index, self._memo
-        )
+        arguments = [argument for _, argument in need.fields]
+        arguments = arguments or self._index.required_arguments(need.before)
         return not arguments or len(filled_by(self._literals, arguments)) < len(arguments)
 
 
@@ -359,16 +357,6 @@ def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
     for target, authority in rows:
         strongest[target] = max(authority, strongest.get(target, authority))
     return strongest
-
-
-def required_arguments(tool: int, index: Index, memo: Memo) -> tuple[str, ...]:
-    """Return the names of the required arguments of *tool*."""
-    known = memo.arguments.get(tool)
-    if known is None:
-        known = tuple(index.record(tool).tool.required_arguments)
-        if len(memo.arguments) < _MOST_REMEMBERED:
-            memo.arguments[tool] = known
-    return known
 
 
 def filled_by(literals: Iterable[Literal], arguments: Iterable[str]) -> dict[str, Literal]:

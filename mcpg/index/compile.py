@@ -66,6 +66,15 @@ def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
     yield from rows_sections("keys.tools", holders)
 
 
+def argument_sections(tools: Sequence[Tool]) -> Iterator[Section]:
+    """Return the sections of required arguments: reading a whole document for them takes long."""
+    rows = [tool.required_arguments for tool in tools]
+    names = sorted({name for row in rows for name in row})
+    numbers = {name: number for number, name in enumerate(names)}
+    yield from texts_sections("arguments", names)
+    yield from rows_sections("arguments_of", ([numbers[name] for name in row] for row in rows))
+
+
 def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
     """Return the sections of groups and their members."""
     groups, members = numbered(document.groups for document in documents)
@@ -122,6 +131,7 @@ def compile_index(
         *tool_sections(tools),
         *key_sections(tools),
         *phrase_sections(tool.hints.aliases for tool in tools),
+        *argument_sections(tools),
         *group_sections(ordered),
         *relation_sections(ordered),
         *inverted.sections(),

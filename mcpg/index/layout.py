@@ -218,18 +218,21 @@ TABLES = {
     "sources": "B",
     "groups": "B",
     "reasons": "B",
+    "arguments": "B",
     "fields": "B",
     "keys": "B",
     "phrases": "B",
     "terms": "B",
     "words": "B",
-    # for each key, phrase or group its tools; for each tool its groups, links, terms of its name
+    # for each key, phrase or group its tools; for each tool its groups, links, terms of its name,
+    # required arguments
     "keys.tools": "I",
     "phrases.tools": "I",
     "members": "I",
     "groups_of": "I",
     "links": "I",
     "names.terms": "I",
+    "arguments_of": "I",
     # for each tool the links that reach it; the tools that it provides something to, in order; the
     # provisions that reach it
     "linked_by": "I",

@@ -635,6 +635,11 @@ class Index:
         """
         return self.relations.provision(number)
 
+    def required_arguments(self, tool: int) -> list[str]:
+        """Return the names of the arguments that a tool requires, in the order of its schema."""
+        names = self.texts("arguments")
+        return [names[number] for number in self.rows("arguments_of")[tool]]
+
     def groups(self, tool: int) -> memoryview:
         return self.rows("groups_of")[tool]
 

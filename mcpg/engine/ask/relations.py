@@ -178,7 +178,7 @@ class ToolRelationsAnswers:
 
     def _readers_for(self, tool: int) -> Iterator[Evidence]:
         """Yield what reads the things that required arguments of *tool* identify."""
-        required = self._index.record(tool).tool.required_arguments
+        required = self._index.required_arguments(tool)
         for name in required:
             is_handle = not _HANDLES.isdisjoint(split_words(name))
             for other, strength, why in self._readers(name, tool):
@@ -296,7 +296,7 @@ class ToolRelationsAnswers:
             )
 
     def _needs(self, field: str, tool: int) -> bool:
-        required = self._index.record(tool).tool.required_arguments
+        required = self._index.required_arguments(tool)
         return joined(field) in map(joined, required)
 
     def _path(self, tools: Sequence[int]) -> list[Answer]:
