@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from builders import make_engine, make_tool
+from deployment import CHAIN, DEPLOYMENT, STEPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,20 +10,6 @@ from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.engine import Engine, Plan
 from mcpg.engine.plan.dag import acyclic, components, layers_of
 from mcpg.errors import Code, UsageError
-
-STEPS = ("clone", "npm_install", "build", "run_tests", "deploy_prod")
-DESCRIPTIONS = (
-    "Clone a Git repository to a local folder.",
-    "Download the packages of package.json.",
-    "Compile the sources.",
-    "Execute the unit checks.",
-    "Deploy the application to production.",
-)
-DEPLOYMENT = tuple(
-    make_tool(name, description=text, source_id="ci")
-    for name, text in zip(STEPS, DESCRIPTIONS, strict=True)
-)
-CHAIN = tuple(HintRule(first, next_steps=(then,)) for first, then in pairwise(STEPS))
 
 
 def tool_ids(plan: Plan) -> list[str]:

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from builders import ids, make_engine, make_tool
+from deployment import CHAIN, DEPLOYMENT, STEPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,20 +10,6 @@ from mcpg.catalog.model import HintRule
 from mcpg.engine import Engine
 from mcpg.engine.prerequisites import Closure, filled_by, prerequisites
 from mcpg.text.literals import literals_of
-
-STEPS = ("clone", "npm_install", "build", "run_tests", "deploy_prod")
-DESCRIPTIONS = (
-    "Clone a Git repository to a local folder.",
-    "Download the packages of package.json.",
-    "Compile the sources.",
-    "Execute the unit checks.",
-    "Deploy the application to production.",
-)
-TOOLS = tuple(
-    make_tool(name, description=text, source_id="ci")
-    for name, text in zip(STEPS, DESCRIPTIONS, strict=True)
-)
-CHAIN = tuple(HintRule(first, next_steps=(then,)) for first, then in pairwise(STEPS))
 
 
 def closed(engine: Engine, *goals: str, **bounds: int) -> Closure:
@@ -41,7 +26,7 @@ def found_ids(engine: Engine, *goals: str, **bounds: int) -> list[str]:
 @pytest.fixture(scope="module")
 def engine() -> Engine:
     """Return an engine over the steps of a deployment."""
-    return make_engine(*TOOLS, rules=CHAIN)
+    return make_engine(*DEPLOYMENT, rules=CHAIN)
 
 
 def test_a_step_that_shares_no_word_with_the_query_is_shown(engine: Engine) -> None:
@@ -58,7 +43,7 @@ def test_a_step_that_shares_no_word_with_the_query_is_shown(engine: Engine) -> N
 
 def test_prerequisites_displace_no_match(engine: Engine) -> None:
     """With and without edges the matches are the same."""
-    bare = make_engine(*TOOLS)
+    bare = make_engine(*DEPLOYMENT)
 
     for query in ("deploy to prod", "compile and deploy", "git repository"):
         assert engine.search(query).matches == bare.search(query).matches
@@ -76,8 +61,7 @@ def test_a_prerequisite_stands_in_no_other_list(engine: Engine) -> None:
 def test_a_match_that_is_far_less_sure_can_be_a_prerequisite() -> None:
     """A match that is there by its source alone is still what must run before the best one."""
     tools = [
-        make_tool(name, description=text, source_id="deploy")
-        for name, text in zip(STEPS, DESCRIPTIONS, strict=True)
+        make_tool(one.name, description=one.description, source_id="deploy") for one in DEPLOYMENT
     ]
     result = make_engine(*tools, rules=CHAIN).search("deploy to prod")
 
@@ -98,7 +82,7 @@ def test_disabled_tools_are_no_prerequisites() -> None:
     """A tool that is off is not offered, nor what only it needs."""
     tools = [
         make_tool(one.name, description=one.description, enabled_by_default=one.name != "build")
-        for one in TOOLS
+        for one in DEPLOYMENT
     ]
     result = make_engine(*tools, rules=CHAIN).search("deploy to prod")
 
@@ -107,7 +91,7 @@ def test_disabled_tools_are_no_prerequisites() -> None:
 
 def test_a_ring_is_walked_once(engine: Engine) -> None:
     """In a graph that is one cycle each other tool is found once, and no goal is."""
-    ring = make_engine(*TOOLS, rules=(*CHAIN, HintRule("deploy_prod", next_steps=("clone",))))
+    ring = make_engine(*DEPLOYMENT, rules=(*CHAIN, HintRule("deploy_prod", next_steps=("clone",))))
 
     assert found_ids(ring, "build") == ["npm_install", "clone", "deploy_prod", "run_tests"]
     assert len(closed(ring, "build").needs) == len(STEPS)
@@ -116,7 +100,7 @@ def test_a_ring_is_walked_once(engine: Engine) -> None:
 
 def test_two_tools_that_lead_to_each_other_need_neither() -> None:
     """Where authors say both orders, neither must come first."""
-    both = make_engine(*TOOLS, rules=(*CHAIN, HintRule("build", next_steps=("npm_install",))))
+    both = make_engine(*DEPLOYMENT, rules=(*CHAIN, HintRule("build", next_steps=("npm_install",))))
 
     assert found_ids(both, "deploy_prod") == ["run_tests", "build"]
 

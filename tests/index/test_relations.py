@@ -37,6 +37,17 @@ def shop() -> Index:
     return make_engine(*SHOP).index
 
 
+def test_required_arguments_are_known_without_the_document() -> None:
+    """Names of required arguments stand in the order of the schema, whatever their characters."""
+    names = ["to", "from", "to", "\ud800", "", "größe"]
+    index = make_engine(
+        make_tool("mail_send", input_schema={"required": names}), make_tool("ping")
+    ).index
+    assert index.required_arguments(0) == list(index.record(0).tool.required_arguments)
+    assert index.required_arguments(0)[:2] == ["to", "from"]
+    assert index.required_arguments(1) == []
+
+
 def test_edges_are_known_from_both_ends(shop: Index) -> None:
     """A link that leaves one tool reaches another, with the same number, kind and weight."""
     out = {
