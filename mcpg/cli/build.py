@@ -76,7 +76,7 @@ def assembled(
 ) -> Assembly:
     """Read the sources of *intake* and put them together, showing progress.
 
-    What was noticed is told. Tools of sources that failed are kept from the last build.
+    Diagnostics are reported. Tools of sources that failed are kept from the last build.
 
     Args:
         intake: The sources.

@@ -94,7 +94,7 @@ class Embedded:
     Attributes:
         facts: Members of a report.
         missing: How many tools have no vector.
-        diagnostics: What was noticed.
+        diagnostics: Problems that were survived.
     """
 
     facts: Mapping[str, Any]

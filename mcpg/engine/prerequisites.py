@@ -40,8 +40,8 @@ AUTHORITY = ("inferred", "schema", "observed", "authored")
 
 # The least weight of an edge that says that its source must run first, by origin.
 _LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.2, "inferred": 0.4}
-# What is said to follow more tools than this follows any of them, and needs none: a message is sent
-# after much, and whoever reads looks at what several others made.
+# A tool that is stated to follow more tools than this is a general follow-up, and needs none:
+# one that sends messages, or one that reads what several others made.
 _MOST_JOINED = 4
 _MOST_BEFORE_READER = 1
 _SAID = frozenset(("authored", "observed"))

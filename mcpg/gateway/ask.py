@@ -32,7 +32,7 @@ def ask_json(
     Args:
         result: The answer.
         command: Writes a suggestion as what can be run.
-        loading: What loading noticed.
+        loading: Diagnostics of loading the catalogue.
         milliseconds: How long it took, `None` to leave it out.
     """
     members: JsonObject = {"schema": SCHEMA, **answer_members(result, command)}

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Return the object that `search` prints; *loading* is what loading noticed."""
+    """Return the object that `search` prints; *loading* are diagnostics of loading."""
     return {"schema": "mcpg/search/1", **answer_json(result, loading)}
 
 
 def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObject:
-    """Return what every answer to a query holds; *loading* is what loading noticed."""
+    """Return what every answer to a query holds; *loading* are diagnostics of loading."""
     return {
         "query": result.query,
         "normalizedQuery": result.normalized_query,
@@ -82,7 +82,7 @@ def hints_json(hints: Hints) -> JsonObject:
 
 
 def plan_json(plan: Plan, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Return the object that `plan` prints; *loading* is what loading noticed."""
+    """Return the object that `plan` prints; *loading* are diagnostics of loading."""
     filled: dict[str, list[JsonValue]] = {}
     for one in plan.filled:
         filled.setdefault(one.task, []).append({"argument": one.argument, "value": one.value})
@@ -152,7 +152,7 @@ def card_json(tool: Tool) -> JsonObject:
 
 
 def route_json(result: RouteResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Return the object that `route` prints; *loading* is what loading noticed.
+    """Return the object that `route` prints; *loading* are diagnostics of loading.
 
     A tool stands in it once as in an answer of `search`, under `suggestedMatches`; categories say
     what their tools are called.

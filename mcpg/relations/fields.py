@@ -76,7 +76,7 @@ def given_fields(tool: Tool) -> list[Field]:
         return []
     found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
     holders = {_steps(parameter)[:-1] for parameter in found}
-    # Who asks for a name or a number cannot take a record: its own fields are what flows.
+    # An argument that is a name or a number cannot take a record: its own fields are what flows.
     return [_field(parameter) for parameter in found if _steps(parameter) not in holders]
 
 

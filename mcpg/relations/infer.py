@@ -268,7 +268,7 @@ class NextStepIndex:
         Within a server a tool follows when their names, arguments and kinds of work make it likely;
         between servers, and between tools that take nothing, when it does the next kind of work on
         the same subject; anywhere, when it must be given what this one gives. Where several hold,
-        the strongest evidence counts, and fields that flow are told.
+        the strongest evidence counts, and the reason names fields that flow.
 
         Args:
             position: The tool that comes first.

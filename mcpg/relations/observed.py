@@ -74,7 +74,7 @@ class ToolCounts:
 class PairCounts:
     """In how many sessions two tools, the first and the second by name, were used together.
 
-    Calls that failed count only where it is said.
+    Calls that failed count only where an attribute states it.
 
     Attributes:
         together: Sessions with a call of each within the window, one after the other or at once.

@@ -72,7 +72,7 @@ class SourceBatch:
         rules: Rules of hints files.
         documents: Markdown-LD documents, not yet parsed.
         bundles: Bundle files, not yet parsed.
-        diagnostics: What was noticed.
+        diagnostics: Problems that were survived.
         failed: Sources that could not be read; a diagnostic has the reason of each.
         observed: Files of observed calls, not yet parsed.
     """

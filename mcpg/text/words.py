@@ -67,7 +67,7 @@ def stop_words_of(language: str) -> frozenset[str]:
 
 
 def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
-    """Name the language whose stop words *words* uses most, `None` when that cannot be told.
+    """Name the language whose stop words *words* uses most, `None` if unknown.
 
     One stop word is no evidence, for every language has some that are names of things in
     another ("dog" is "though" in Danish); it counts only for the language that is *expected*.

@@ -134,7 +134,7 @@ class ParsedQuestion:
         symbols: Symbols of code that it names.
         keywords: Its other words that carry content.
         literals: Its arguments, such as paths and dates.
-        language: Its language, `None` when that cannot be told.
+        language: Its language, `None` if unknown.
     """
 
     tools: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ class AskResult:
         total: How many results there are, those beyond the limit included.
         results: The first of them, best first.
         suggestions: What to ask next, at most three.
-        diagnostics: What was noticed.
+        diagnostics: Problems that were survived.
         repository: The repository of all results that are code, "" otherwise.
         branch: The branch of all results that are code, "" otherwise.
         omitted: How many results a byte budget left out.

@@ -179,7 +179,7 @@ _PARTICIPLES = ("ed", "gerufen")
 
 
 def language(tokens: tuple[Token, ...]) -> str | None:
-    """Return the language of a question by its stop words, `None` when that cannot be told."""
+    """Return the language of a question by its stop words, `None` if unknown."""
     words = [token.folded for token in tokens if not token.is_identifier]
     if words and sum(1 for word in words if is_unspaced(word[0])) * 2 > len(words):
         return None

@@ -205,7 +205,7 @@ class Plan:
         confidence: The mean confidence of the tasks: the share of them that the goal is expected
             to need, in [0, 1].
         rationale: How the plan came about, for people.
-        diagnostics: What planning noticed.
+        diagnostics: Problems that planning survived.
     """
 
     goal: str

@@ -213,7 +213,7 @@ class Planner:
     def _is_no_need(self, one: Prerequisite) -> bool:
         """Return whether a tool that changes something stands before a goal that only reads.
 
-        Who asks for what is there need not make it first.
+        A request to read something takes for granted that it exists.
         """
         first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
         return first.changes > CHANGES >= goal.changes

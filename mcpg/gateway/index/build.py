@@ -214,7 +214,7 @@ class BuiltIndex:
     Attributes:
         engine: Searches the index.
         catalog: Returns the tools.
-        diagnostics: What was noticed.
+        diagnostics: Problems that were survived.
         owners: The source of each tool.
         sole: The source of all other tools, `None` if unknown.
     """
