@@ -151,7 +151,7 @@ def test_a_file_is_rotated(tmp_path: Path) -> None:
     kept = [*lines(tmp_path / "calls.jsonl.1"), *lines(path)]
     assert len(kept) < 40
     assert [one["time"] for one in kept] == sorted(one["time"] for one in kept)
-    assert kept[-1]["time"] == "2026-05-28T20:27:19.500Z"
+    assert kept[-1]["time"] == "2026-05-28T20:27:19.500000Z"
     assert max(one.stat().st_size for one in tmp_path.iterdir()) <= 1000
 
 
