@@ -1,18 +1,12 @@
-"""A comparison of one query in two catalogues, as JSON and as blocks."""
+"""A comparison of one query in two catalogues as blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.query import model_json, word_json
 from mcpg.cli.terminal import diagnostic_text
-from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED, RankingComparison, ToolChange
-from mcpg.engine.trace import MatchExplanation
-from mcpg.errors import Diagnostic
-from mcpg.gateway.json import diagnostics_json, score_json
-from mcpg.json_types import JsonObject
+from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
 from mcpg.reports.blocks import (
     Bullets,
     Code,
@@ -26,10 +20,9 @@ from mcpg.reports.blocks import (
     listed,
 )
 from mcpg.reports.explain import became, related
-from mcpg.values import counted, to_json
+from mcpg.values import counted
 
 if TYPE_CHECKING:
-    from mcpg.engine import Explanation
     from mcpg.reports.blocks import Block, Inline
 
     Json = Mapping[str, Any]
@@ -42,74 +35,6 @@ _NOT_RANKED = {
     DISABLED: "disabled",
     ABSENT: "not there",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two catalogues.
-
-    Attributes:
-        name: The path as it was given.
-        loading: Diagnostics of loading it.
-    """
-
-    name: str
-    loading: tuple[Diagnostic, ...] = ()
-
-
-def compare_json(comparison: RankingComparison, before: Side, after: Side) -> JsonObject:
-    """Return the object that `explain --compare` prints, its numbers at full precision."""
-    now = _side(after, comparison.now, comparison.size_now)
-    return {
-        "schema": "mcpg/explain-compare/1",
-        "query": comparison.now.result.query,
-        "strategy": comparison.now.result.strategy,
-        "then": _side(before, comparison.then, comparison.size_then),
-        "now": now,
-        "tools": [_tool(change) for change in comparison.tools],
-        "words": [
-            {
-                "text": change.text,
-                "then": word_json(change.then) if change.then else None,
-                "now": word_json(change.now) if change.now else None,
-            }
-            for change in comparison.words
-        ],
-        "onlyThen": list(comparison.only_then),
-        "onlyNow": list(comparison.only_now),
-        "diagnostics": now["diagnostics"],
-    }
-
-
-def _side(side: Side, explanation: Explanation, size: int) -> JsonObject:
-    return {
-        "bundle": side.name,
-        "tools": size,
-        "rankingMode": explanation.result.ranking_mode,
-        "language": explanation.language,
-        "model": model_json(explanation.model) if explanation.model else None,
-        "diagnostics": diagnostics_json((*side.loading, *explanation.result.diagnostics)),
-    }
-
-
-def _tool(change: ToolChange) -> JsonObject:
-    return {
-        "toolId": change.tool_id,
-        "then": _place(change.then, change.status_then),
-        "now": _place(change.now, change.status_now),
-        "fusedDelta": change.fused_delta,
-        "features": [to_json(one) for one in change.features],
-        "terms": [to_json(one) for one in change.terms],
-    }
-
-
-def _place(match: MatchExplanation | None, standing: str) -> JsonObject:
-    return {
-        "standing": standing,
-        "rank": match.rank if match else None,
-        "score": score_json(match.score) if match else None,
-        "fusedScore": match.fused_score if match else None,
-    }
 
 
 def compare_blocks(data: Json) -> list[Block]:

@@ -15,13 +15,10 @@ from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
-from mcpg.errors import Diagnostic, McpgError, UsageError
-from mcpg.gateway.json import answer_json, match_json, score_json, via_json
-from mcpg.values import TIME_DECIMALS, to_json, value
+from mcpg.errors import McpgError, UsageError
+from mcpg.values import value
 
 if TYPE_CHECKING:
-    from mcpg.engine import Explanation
-    from mcpg.engine.trace import MatchExplanation, ModelExplanation, QueryWord
     from mcpg.json_types import JsonObject
     from mcpg.reports.blocks import Block
 
@@ -126,6 +123,8 @@ def answer_search(question: Question, form: str, output: Output) -> int:
 
 def answer_explain(question: Question, shown: Showing, output: Output) -> int:
     """Search and print everything that led to the result; write a report of it where asked."""
+    from mcpg.gateway.explanation_json import explain_json  # noqa: PLC0415 - a search explains nothing
+
     arguments = arguments_of(question)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
@@ -162,61 +161,6 @@ def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) 
     from mcpg.reports.pages import explain_page  # noqa: PLC0415
 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
-
-
-def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Return the object that `explain` prints: that of `search` and everything that led to it.
-
-    Only the stages' `durationMs` differ from run to run.
-    """
-    reasons = {match.tool_id: reasons_json(match) for match in explanation.matches}
-    return {
-        "schema": "mcpg/explain/1",
-        **answer_json(explanation.result, loading),
-        "matches": [
-            match_json(match) | reasons.get(match.tool_id, {})
-            for match in explanation.result.matches
-        ],
-        "language": explanation.language,
-        "words": [word_json(word) for word in explanation.words],
-        "expansions": [
-            {
-                "toolId": one.tool_id,
-                **via_json(one.via),
-                "fromScore": one.from_score,
-                "score": one.score,
-            }
-            for one in explanation.expansions
-        ],
-        "stages": [
-            to_json(stage) | {"durationMs": round(stage.duration_ms, TIME_DECIMALS)}
-            for stage in explanation.stages
-        ],
-        "model": model_json(explanation.model) if explanation.model else None,
-        "advice": list(explanation.advice),
-    }
-
-
-def reasons_json(match: MatchExplanation) -> JsonObject:
-    """Return the summands at full precision, because they add up to the fused score exactly."""
-    without = ("tool_id", "score") if match.found_by else ("tool_id", "score", "found_by")
-    calibration: JsonObject = {"intercept": match.calibration.intercept}
-    calibration |= to_json(match.calibration, {"name": "input"})
-    return to_json(match, without=without) | {"calibration": calibration}
-
-
-def word_json(word: QueryWord) -> JsonObject:
-    """Return what became of a word of the query."""
-    repairs = [to_json(repair, without=["term"]) for repair in word.repairs]
-    related = [{"word": one.word, "similarity": one.similarity} for one in word.related]
-    shown = {"weight": score_json(word.weight), "repairs": repairs, "related": related}
-    return to_json(word) | shown
-
-
-def model_json(model: ModelExplanation) -> JsonObject:
-    """Return the fitted numbers and where they come from."""
-    calibration = to_json(model, without=("name", "provenance", "weights"))
-    return to_json(model, without=("intercept", "coefficients")) | {"calibration": calibration}
 
 
 def arguments_of(question: Question) -> dict[str, Any]:

@@ -7,11 +7,12 @@ import pytest
 from builders import make_engine, make_tool
 from shop import HINTS, MANIFEST
 
-from mcpg.cli.comparison import Side, compare_blocks, compare_json
+from mcpg.cli.comparison import compare_blocks
 from mcpg.cli.markdown import markdown
 from mcpg.cli.output import Output
 from mcpg.cli.text import text
 from mcpg.engine.compare import compare
+from mcpg.gateway.explanation_json import Side, compare_json
 from mcpg.values import replace
 
 if TYPE_CHECKING:

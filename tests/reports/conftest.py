@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mcpg
-from mcpg.cli.commands.explain import rank_explanation_json
-from mcpg.cli.query import explain_json
 from mcpg.evaluation.judged import read_judged
 from mcpg.evaluation.report import compare, evaluate, judge, parse_bounds, report_json
+from mcpg.gateway.explanation_json import explain_json, rank_explanation_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import pytest
 from hostile import hostile
 
 import mcpg
-from mcpg.cli.query import explain_json
+from mcpg.gateway.explanation_json import explain_json
 from mcpg.reports import MARK
 from mcpg.reports.explain import feature_colors
 from mcpg.reports.graph import graph_of

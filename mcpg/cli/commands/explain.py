@@ -14,20 +14,19 @@ from mcpg.cli.query import (
     answer_explain,
     arguments_of,
     exit_code,
-    explain_json,
     report_explain,
     write_blocks,
 )
 from mcpg.cli.settings import Settings
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.gateway.json import score_json
+from mcpg.gateway.explanation_json import explain_json, rank_explanation_json
 from mcpg.values import to_json
 
 if TYPE_CHECKING:
     import typer
 
     from mcpg.engine import Engine
-    from mcpg.engine.trace import HintSuggestion, RankExplanation
+    from mcpg.engine.trace import RankExplanation
     from mcpg.evaluation.judged import Judgements
     from mcpg.evaluation.report import RunComparison
     from mcpg.json_types import JsonObject
@@ -114,7 +113,7 @@ def answer_tool(
         standing = cast("RankExplanation", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
         missed = _missed(engine, standing, judgements, question)
-    rank = rank_explanation_json(standing, effect) | missed
+    rank = rank_explanation_json(standing) | ({"effect": effect.json()} if effect else {}) | missed
     data = explain_json(explanation, engine.diagnostics) | {"tool": rank}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
@@ -160,41 +159,6 @@ def _missed(
     return {"missed": [to_json(one) for one in found]}
 
 
-def rank_explanation_json(
-    standing: RankExplanation, effect: RunComparison | None = None
-) -> JsonObject:
-    """Return the member `tool` of what `explain --tool` prints; gaps at full precision, as sums."""
-    members: JsonObject = to_json(standing) | {
-        "score": score_json(standing.score),
-        "above": [
-            to_json(rival)
-            | {
-                "score": score_json(rival.score),
-                "features": [
-                    to_json(gap) | {"difference": gap.difference} for gap in rival.features
-                ],
-            }
-            for rival in standing.above
-        ],
-        "change": None,
-    }
-    if standing.change:
-        members["change"] = {
-            "hints": hints_to_add(standing.change),
-            "rankAfter": standing.change.rank_after,
-            "scoreAfter": score_json(standing.change.score_after),
-            "verified": standing.change.is_verified,
-        }
-    return members if effect is None else members | {"effect": effect.json()}
-
-
-def hints_to_add(change: HintSuggestion) -> JsonObject:
-    """Return what belongs below the tool's id in a hints file."""
-    hints = change.hints
-    members: JsonObject = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
-    return members | ({"enabledByDefault": True} if hints.enabled_by_default else {})
-
-
 def _snippet(tool: Mapping[str, Any]) -> str:
     """Return the hints file that makes the change, or what to add to the tool's entry of one."""
     from mcpg.documents.front_matter import flow, quoted  # noqa: PLC0415 - of one tool alone
@@ -215,8 +179,9 @@ def answer_compare(
     Raises:
         UsageError: Nothing is asked, or an option is given that makes no sense for two catalogues.
     """
-    from mcpg.cli.comparison import Side, compare_blocks, compare_json  # noqa: PLC0415 - as above
+    from mcpg.cli.comparison import compare_blocks  # noqa: PLC0415 - as above
     from mcpg.engine.compare import compare  # noqa: PLC0415
+    from mcpg.gateway.explanation_json import Side, compare_json  # noqa: PLC0415
 
     refuse(
         {

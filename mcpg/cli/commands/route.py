@@ -15,12 +15,12 @@ from mcpg.cli.query import (
     Showing,
     arguments_of,
     exit_code,
-    explain_json,
     write_blocks,
 )
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
+from mcpg.gateway.explanation_json import explain_json
 from mcpg.gateway.json import route_json, routing_json
 from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route

@@ -12,13 +12,13 @@ from loopback import Conversation, answer, chat, serving
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.cli.markdown import markdown
-from mcpg.cli.query import explain_json
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.engine.circuit_breaker import RESET_SECONDS, SLOW, GuardedNormalizer
 from mcpg.engine.results import EngineServices
 from mcpg.engine.vectors import cached_rewrite
 from mcpg.errors import Code, McpgError
+from mcpg.gateway.explanation_json import explain_json
 from mcpg.gateway.json import search_json
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
