@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import is_hypothesis_test, settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+
+    from browser import Axe, Browser
 
 # In CI the same examples are tried every time, so that a run can be repeated; at a desk new ones
 # are, so that more is found. No example has a deadline, for other processes may use the machine.
@@ -77,3 +81,39 @@ def bare_postgres(postgres_server: str) -> Iterator[str]:
 
     with pgserver.database(postgres_server, "bare") as dsn:
         yield dsn
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for all tests; without one they are skipped at a desk and fail in CI."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    driver = shutil.which("chromedriver")
+    if program is None or driver is None:
+        reason = "needs chromium and chromedriver (Debian: apt install chromium chromium-driver)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    import browser  # noqa: PLC0415 - only a run that opens a page imports Selenium
+
+    with browser.started(program, driver, tmp_path_factory.mktemp("chromium")) as started:
+        yield started
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Browser:
+    """The browser as a person with a wide screen and no wishes has it."""
+    chromium.prefer("light")
+    chromium.open("about:blank")
+    chromium.resize(1280)
+    return chromium
+
+
+@pytest.fixture(scope="session")
+def axe() -> Axe:
+    """The checks of axe-core, which npm installs: `AXE_CORE` names its file `axe.min.js`."""
+    named = os.environ.get("AXE_CORE")
+    if named is None:
+        pytest.skip("needs axe-core: npm install axe-core, and AXE_CORE to name its axe.min.js")
+    from browser import Axe  # noqa: PLC0415 - as above
+
+    return Axe(Path(named).read_text("utf-8"))

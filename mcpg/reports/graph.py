@@ -122,7 +122,7 @@ def zoom_buttons(after: str) -> Markup:
     buttons = [
         ("graph-in", "+", "Zoom in"),
         ("graph-out", "−", "Zoom out"),
-        ("graph-fit", "Fit", "Show the whole graph"),
+        ("graph-fit", "Fit", "Fit the whole graph"),
     ]
     return element(
         "div",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from reports.conftest import Browser
+    from browser import Browser
 
 TAB, ENTER, ESCAPE = "\ue004", "\ue007", "\ue00c"
 LEFT, UP, RIGHT, DOWN = "\ue012", "\ue013", "\ue014", "\ue015"
@@ -178,8 +178,7 @@ def test_the_keyboard_reaches_everything(browser: Browser, report: Path) -> None
     assert browser.run("return document.activeElement.getAttribute('aria-pressed')") == "true"
     told = browser.run("return document.getElementById('graph-details').textContent")
     assert (
-        browser.run("return document.activeElement.getAttribute('aria-label')").split(",")[0]
-        in told
+        browser.run("return document.activeElement.getAttribute('aria-label')").split()[0] in told
     )
     browser.press(ESCAPE)
     assert browser.run("return document.activeElement.getAttribute('aria-pressed')") == "false"

@@ -12,7 +12,7 @@ from mcpg.reports.pages import eval_page
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reports.conftest import Browser
+    from browser import Browser
 
 TAB, ENTER = "\ue004", "\ue007"
 IDS = "return [...document.querySelectorAll('.query-row small')].map((one) => one.textContent)"

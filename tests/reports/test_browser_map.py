@@ -19,7 +19,7 @@ from mcpg.sources import SourceBatch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reports.conftest import Browser
+    from browser import Browser
 
 ENTER, RIGHT, LEFT = "\ue007", "\ue014", "\ue012"
 

@@ -169,16 +169,20 @@
         ? `match ${node.rank} · ${node.score.toFixed(3)}`
         : `${KINDS[node.kind]} · ${node.score.toFixed(3)}`;
 
+  const shown = (node) => shortened(node.label, NODE.width - 26, fonts.label);
+
+  /** The name for screen readers: what is seen, after the whole label where that is cut. */
   function nameOf(node) {
     if (!isTool(node)) return `Query: ${node.label}`;
-    const kind = node.kind === "primary" ? `match ${node.rank}` : KINDS[node.kind];
-    return `${node.label}, ${kind}, score ${node.score.toFixed(3)}`;
+    const seen = `${shown(node)} ${sub(node)}`;
+    return shown(node) === node.label ? seen : `${node.label}, ${seen}`;
   }
 
+  // A space parts the texts of a node, so that its name contains them as they are seen.
   function drawNode(spot) {
     const node = nodes[spot.number];
     const group = d3.select(this);
-    group.selectAll("*").remove();
+    this.replaceChildren();
     const box = (name, out) =>
       group
         .append("rect")
@@ -188,22 +192,22 @@
         .attr("rx", node.kind === "related" ? 14 + out : 8 + out)
         .attr("width", spot.width + 2 * out)
         .attr("height", spot.height + 2 * out);
+    const write = (name) => {
+      const line = group.append("text").attr("class", name);
+      this.append(" ");
+      return line;
+    };
     box("ring", 4);
     box("box", 0);
     if (!isTool(node)) {
       queryLines(spot.width).forEach((line, at) => {
-        group.append("text").attr("x", 12).attr("y", 25 + at * 17).text(line);
+        write("query").attr("x", 12).attr("y", 25 + at * 17).text(line);
       });
       return;
     }
     const inner = spot.width - 26;
-    group
-      .append("text")
-      .attr("class", "label")
-      .attr("x", 13)
-      .attr("y", 19)
-      .text(shortened(node.label, inner, fonts.label));
-    group.append("text").attr("class", "sub").attr("x", 13).attr("y", 34).text(sub(node));
+    write("label").attr("x", 13).attr("y", 19).text(shown(node));
+    write("sub").attr("x", 13).attr("y", 34).text(sub(node));
     const gauge = (name, width) =>
       group.append("rect").attr("class", name).attr("x", 13).attr("y", 39).attr("rx", 1.5).attr("height", 3).attr("width", width);
     gauge("gauge", inner);
