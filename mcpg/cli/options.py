@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
 from collections.abc import Callable, Sequence
-from enum import Enum
 from functools import wraps
 from types import GenericAlias
 from typing import Annotated, Any, Literal, get_type_hints
@@ -14,29 +12,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mcpg.cli import parameters
+from mcpg.cli.help_text import command_help, group_help, help_columns
 from mcpg.cli.output import OutputFormat
 from mcpg.cli.parameters import COMMON, Parameter, output_of
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
-
-WIDTH = 88
-"""Columns of help."""
-
-COMMON_PANEL = "Common options"
-"""Heading under which help shows the options that every command has."""
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 CONTEXT = inspect.Parameter("ctx", _KEYWORD, annotation=typer.Context)
 """The parameter by which Typer hands over its context."""
-
-_INDENT = 26
-# Typer brings these two options; their help must not change with its version.
-_TYPERS_OWN = {
-    "install_completion": "Install completion for the shell in use.",
-    "show_completion": "Show completion for the shell in use, to adapt or copy it.",
-}
 
 
 def complete_strategy(incomplete: str) -> list[str]:
@@ -87,7 +73,6 @@ def typed(parameter: Parameter) -> Any:
         "max": parameter.most,
         "autocompletion": COMPLETIONS.get(parameter.completion),
         "show_default": False,
-        "rich_help_panel": COMMON_PANEL if parameter.is_common else None,
     }
     return typer.Option(*parameter.flags, **shared) if parameter.flags else typer.Argument(**shared)
 
@@ -106,12 +91,8 @@ Sources = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SOURCE",
-        help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
-        "these; - reads a manifest from standard input. Or servers to query: the configuration "
-        "file "
-        "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH. Or a Python module "
-        "to import: python:MODULE. Or source code: code:PATH. Otherwise what [[sources]] in "
-        "mcpg.toml name.",
+        help="A file or folder, a client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
+        "python:MODULE, code:PATH, or - for standard input. [default: the sources in mcpg.toml]",
     ),
 ]
 Header = Annotated[
@@ -119,8 +100,8 @@ Header = Annotated[
     typer.Option(
         "--header",
         metavar="'NAME: VALUE'",
-        help="A header for a server named by https://HOST/PATH; ${VARIABLE} in it is filled in "
-        "from the environment, which keeps tokens off the command line. Repeatable.",
+        help="A header for servers named by https://HOST/PATH; ${VARIABLE} in it is filled in "
+        "from the environment. Repeatable.",
     ),
 ]
 ServerTimeout = Annotated[
@@ -128,7 +109,7 @@ ServerTimeout = Annotated[
     typer.Option(
         "--server-timeout",
         metavar="SECONDS",
-        help="Per-server timeout in seconds. Otherwise the one in mcpg.toml, or 30.",
+        help="Per-server timeout in seconds. [default: 30]",
     ),
 ]
 SourceId = Annotated[
@@ -136,33 +117,33 @@ SourceId = Annotated[
     typer.Option(
         "--source-id",
         metavar="NAME",
-        help="Source of every tool, in place of what manifests say or are called.",
+        help="Source id of all tools, in place of their own.",
     ),
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="Write nothing and exit 1 when there is a warning or an error."),
+    typer.Option("--strict", help="Write nothing and exit 1 on a warning or an error."),
 ]
 AllowMissing = Annotated[
     bool,
     typer.Option(
         "--allow-missing",
-        help="Leave out the tools of sources that fail; otherwise they are kept from the last "
-        "build, and marked stale.",
+        help="Leave out the tools of sources that fail, in place of keeping those of the last "
+        "build.",
     ),
 ]
 Check = Annotated[
     bool,
-    typer.Option("--check", help="Write nothing; exit 1 when what is there is stale."),
+    typer.Option("--check", help="Write nothing; exit 1 when the output is out of date."),
 ]
 Diff = Annotated[
     bool,
-    typer.Option("--diff", help="Write nothing; print what would change, exit 1 when it would."),
+    typer.Option("--diff", help="Write nothing; print the changes, and exit 1 when there are any."),
 ]
 Watch = Annotated[bool, typed(parameters.WATCH)]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Replace what mcpg did not write."),
+    typer.Option("--force", help="Replace files that mcpg did not write."),
 ]
 
 
@@ -186,11 +167,11 @@ class HelpfulCommand(_ShowsHelp, TyperCommand):
     """A command whose help is plain text with examples at its foot."""
 
     def get_help(self, ctx: Any) -> str:
-        return command_help(self, ctx.command_path)
+        return command_help(self, ctx.command_path, help_columns())
 
 
 def command(
-    app: typer.Typer, name: str, *, examples: str, table: Sequence[Parameter] = ()
+    app: typer.Typer, name: str, *, examples: str, more: str = "", table: Sequence[Parameter] = ()
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register a function as the command *name* and add the common options.
 
@@ -200,6 +181,7 @@ def command(
         app: Where it is registered.
         name: Name of the command.
         examples: Calls of it, one a line.
+        more: The page of the documentation that has more about it.
         table: What it takes, in the order of help; without it, what its annotations declare.
     """
 
@@ -215,7 +197,7 @@ def command(
             name,
             cls=HelpfulCommand,
             help=inspect.getdoc(function),
-            epilog=inspect.cleandoc(examples),
+            epilog=inspect.cleandoc(examples) + (f"\n\nMore: {more}" if more else ""),
             context_settings=HELP_NAMES,
         )(run)
         return function
@@ -257,11 +239,22 @@ class HelpfulGroup(_ShowsHelp, TyperGroup):
     """A group of commands whose help is plain text."""
 
     def get_help(self, ctx: Any) -> str:
-        return group_help(self, ctx.command_path)
+        return group_help(self, ctx.command_path, help_columns())
 
     def summary(self, name: str) -> str:
         """Return the first line of the help of the command *name*."""
         return (self.commands[name].help or "").partition("\n")[0]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that *args* name; `help COMMAND` is `COMMAND --help`."""
+        if args[:1] != ["help"]:
+            return super().resolve_command(ctx, args)
+        words = [word for word in args[1:] if word not in HELP_NAMES["help_option_names"]]
+        if not words:
+            output_of(ctx.find_root().params).text(ctx.get_help())
+            raise typer.Exit
+        name, found, rest = super().resolve_command(ctx, words)
+        return name, found, [*rest, "--help"]
 
 
 def group(name: str, *, text: str, examples: str) -> typer.Typer:
@@ -282,94 +275,3 @@ def group(name: str, *, text: str, examples: str) -> typer.Typer:
             output_of(ctx.find_root().params).text(ctx.get_help())
 
     return app
-
-
-def command_help(command: Any, path: str) -> str:
-    """Return the help of one command, called by *path* (`mcpg search`)."""
-    options = [p for p in command.params if p.param_type_name == "option"]
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    sections = [
-        _filled(f"Usage: {path} {_usage(arguments)}", "    "),
-        command.help or "",
-        _section("Arguments", [(f"{p.metavar}{_repeats(p)}", p.help or "") for p in arguments]),
-        *_option_sections(options),
-        _examples(command.epilog),
-    ]
-    return "\n\n".join(section for section in sections if section)
-
-
-def group_help(group: Any, path: str) -> str:
-    """Return the help of the whole program: its commands and the options before a command."""
-    commands = [(name, group.summary(name)) for name in group.commands]
-    sections = [
-        f"Usage: {path} [OPTIONS] COMMAND [ARGUMENTS]...",
-        group.help or "",
-        _section("Commands", commands),
-        *_option_sections([p for p in group.params if not p.hidden]),
-        _examples(group.epilog),
-    ]
-    return "\n\n".join(section for section in sections if section)
-
-
-def option_names(option: Any) -> str:
-    """Return an option's names, short first, with the name of its value."""
-    names = ", ".join(sorted(option.opts, key=len))
-    return names if option.is_flag else f"{names} {option.metavar}"
-
-
-def _option_sections(options: list[Any]) -> list[str]:
-    headings: dict[str, list[tuple[str, str]]] = {"Options": []}
-    for option in options:
-        heading = getattr(option, "rich_help_panel", None) or "Options"
-        headings.setdefault(heading, []).append((option_names(option), _option_text(option)))
-    # Typer adds the help option by itself when it parses.
-    headings[list(headings)[-1]].append(("-h, --help", "Show this help."))
-    return [_section(heading, rows) for heading, rows in headings.items()]
-
-
-def _option_text(option: Any) -> str:
-    default = option.default.value if isinstance(option.default, Enum) else option.default
-    shown = default not in (None, False, "") and not option.is_flag
-    notes = "  [required]" if option.required else f"  [default: {default}]" if shown else ""
-    return f"{_TYPERS_OWN.get(option.name, option.help or '')}{notes}"
-
-
-def _usage(arguments: list[Any]) -> str:
-    parts = ["[OPTIONS]"]
-    for argument in arguments:
-        name = argument.metavar if argument.required else f"[{argument.metavar}]"
-        parts.append(f"{name}{_repeats(argument)}")
-    return " ".join(parts)
-
-
-def _repeats(argument: Any) -> str:
-    return "..." if argument.nargs != 1 else ""
-
-
-def _section(heading: str, rows: list[tuple[str, str]]) -> str:
-    if not rows:
-        return ""
-    return "\n".join([f"{heading}:", *(_row(name, text) for name, text in rows)])
-
-
-def _row(name: str, text: str) -> str:
-    lead = f"  {name}"
-    margin = " " * _INDENT
-    if len(lead) >= _INDENT - 1:
-        return f"{lead}\n{_filled(text, margin, margin)}"
-    return _filled(text, margin, lead.ljust(_INDENT))
-
-
-def _filled(text: str, margin: str, lead: str = "") -> str:
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=lead,
-        subsequent_indent=margin,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _examples(epilog: str | None) -> str:
-    return f"Examples:\n{textwrap.indent(epilog, '  ')}" if epilog else ""

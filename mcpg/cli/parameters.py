@@ -64,42 +64,38 @@ def switch(name: str, *flags: str, text: str, is_common: bool = False) -> Parame
 QUERY = Parameter(
     "query",
     (),
-    "What is wanted, in any words, quoted or not; - reads it from standard input. "
-    "Without it, all tools are listed by name.",
+    "The request, in any words; - reads standard input. Without it, all tools are listed by name.",
     "QUERY",
     repeats=True,
 )
 BUNDLE = Parameter(
     "bundle",
     ("--bundle", "-b"),
-    "Bundle, folder or manifest to work on; give it again to join several, of which some "
-    "may be missing. Otherwise MCPG_BUNDLE, mcpg.toml, [tool.mcpg] in pyproject.toml, or "
-    "graph.mdld here or in the nearest parent folder.",
+    "Bundle, folder or manifest; repeat it to join several. [default: the nearest graph.mdld] "
+    "[env: MCPG_BUNDLE]",
     "PATH",
     repeats=True,
 )
 LIMIT = Parameter(
     "limit",
     ("--limit", "-n"),
-    "Maximum number of matches, from 1 to 50. Otherwise MCPG_LIMIT, the configuration file, or 5.",
+    "Maximum number of matches, 1 to 50. [default: 5] [env: MCPG_LIMIT]",
     "N",
     kind=int,
 )
 STRATEGY = Parameter(
     "strategy",
     ("--strategy",),
-    "How to rank: graph (or markdown-ld), without a model; embeddings, by vectors alone; "
-    "auto, by vectors with what the graph adds. Otherwise MCPG_STRATEGY, the configuration "
-    "file, or graph.",
+    "How to rank: graph, embeddings, or auto for both. [default: graph] [env: MCPG_STRATEGY]",
     "NAME",
     completion="strategy",
 )
 FUSION = Parameter(
     "fusion",
     ("--fusion",),
-    "With --strategy auto, make one list of what the graph and the vectors find: learned, "
-    "or rrf (reciprocal ranks). Otherwise MCPG_FUSION, the configuration file, or the order of "
-    "the vectors.",
+    "With --strategy auto, how to merge the two rankings: learned or rrf. "
+    "[default: the order of the vectors] "
+    "[env: MCPG_FUSION]",
     "NAME",
     completion="fusion",
 )
@@ -107,52 +103,48 @@ EMBED_WITH = Parameter(
     "embed_with",
     ("--embed-with",),
     "Embedding provider: local, local:multilingual, fastembed:NAME, "
-    "sentence-transformers:NAME, openai:MODEL at an endpoint, or none. Otherwise "
-    "MCPG_EMBED_WITH, the configuration file, or local.",
+    "sentence-transformers:NAME, openai:MODEL or none. [default: local] [env: MCPG_EMBED_WITH]",
     "SPEC",
     completion="provider",
 )
 CANDIDATES = Parameter(
     "candidates",
     ("--candidates",),
-    "Candidate source: the index, or the database in MCPG_POSTGRES, to which `mcpg publish` "
-    "wrote the bundle. Otherwise MCPG_CANDIDATES, the "
-    "configuration file, or local.",
+    "Candidate source: the index, or a bundle published to PostgreSQL. [default: local] "
+    "[env: MCPG_CANDIDATES]",
     "local|postgres",
     choices=("local", "postgres"),
 )
 NORMALIZE = Parameter(
     "normalize",
     ("--normalize/--no-normalize",),
-    "Rewrite the query in English with a language model, and search for that as well. "
-    "Otherwise MCPG_NORMALIZE, the configuration file, or no.",
+    "Also search for the query rewritten in English by a language model. [default: no] "
+    "[env: MCPG_NORMALIZE]",
     kind=bool,
 )
 LEXICON = Parameter(
     "lexicon",
     ("--lexicon/--no-lexicon",),
-    "Match related words and translations from 15 languages as well. Otherwise MCPG_LEXICON, "
-    "the configuration file, or yes.",
+    "Also match related words, and translations from 15 languages. [default: yes] "
+    "[env: MCPG_LEXICON]",
     kind=bool,
 )
 CONTEXT = Parameter(
     "context",
     ("--context",),
-    "What else is known, as text or as a JSON object; it counts less than the query. Ids of "
-    "tools alone count as --context-tool.",
+    "What else is known, as text or a JSON object; counts less than the query.",
     "TEXT",
 )
 CONTEXT_SUMMARY = Parameter(
     "context_summary",
     ("--context-summary",),
-    "What the conversation is about, beside --context; it counts less than the query.",
+    "Summary of the conversation; counts less than the query.",
     "TEXT",
 )
 CONTEXT_TOOLS = Parameter(
     "context_tools",
     ("--context-tool",),
-    "Id of a tool that is already in use, or SOURCE::NAME: what the graph joins to it ranks "
-    "higher. Repeatable.",
+    "A tool that is already in use; tools linked to it rank higher. Repeatable.",
     "TOOL",
     repeats=True,
     completion="tool",
@@ -165,7 +157,7 @@ INCLUDE_DISABLED = switch(
 MIN_SCORE = Parameter(
     "min_score",
     ("--min-score",),
-    "Leave out matches below this score, in [0, 1]; exit 1 when none is left.",
+    "Leave out matches below this score, 0 to 1; exit 1 when none is left.",
     "SCORE",
     kind=float,
     least=0.0,
@@ -174,12 +166,12 @@ MIN_SCORE = Parameter(
 ABSTAIN = switch(
     "abstain",
     "--abstain",
-    text="Return no match when the best one has a low score (below 0.35); exit 1 then.",
+    text="Return no match, and exit 1, when the best score is below 0.35.",
 )
 WATCH = switch(
     "watch",
     "--watch",
-    text="Run again whenever a file that is read changes, until Ctrl-C.",
+    text="Run again when a file changes, until Ctrl-C.",
 )
 FORMAT = Parameter(
     "form",
@@ -200,14 +192,13 @@ REPORT = Parameter(
 HTML = Parameter(
     "html",
     ("--html",),
-    "Write an HTML report as well: one file that needs no network.",
+    "Also write an HTML report.",
     "FILE",
 )
 PREFER = Parameter(
     "prefer",
     ("--prefer",),
-    "Prefer tools that read, tools that write, or neither. Otherwise the words of the "
-    "query decide, by the tools of the catalogue that they stand in.",
+    "Prefer tools that read, or tools that write. [default: by the words of the query]",
     "read-only|write|none",
     choices=("read-only", "write", "none"),
 )
@@ -220,11 +211,13 @@ QUESTION = (QUERY, *SETTINGS, CONTEXT, CONTEXT_SUMMARY, INCLUDE_DISABLED, MIN_SC
 
 COMMON = (
     switch("quiet", "--quiet", "-q", text="Write only data and errors.", is_common=True),
-    switch("verbose", "--verbose", "-v", text="Report progress and all warnings.", is_common=True),
+    switch(
+        "verbose", "--verbose", "-v", text="Report progress and more diagnostics.", is_common=True
+    ),
     Parameter(
         "color",
         ("--color",),
-        "When to use colour; auto respects NO_COLOR and FORCE_COLOR.",
+        "When to use colour. [default: auto]",
         "auto|always|never",
         choices=("auto", "always", "never"),
         is_common=True,
@@ -236,7 +229,7 @@ COMMON = (
 SEARCH = (
     *QUESTION,
     CONTEXT_TOOLS,
-    switch("explain", "--explain", text="Explain the result, as `mcpg explain` does."),
+    switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
     WATCH,
     FORMAT,
 )
@@ -252,13 +245,13 @@ SHOW = (
     Parameter(
         "tool",
         (),
-        "Id of a tool, SOURCE::NAME, or a name that only one tool has.",
+        "Id of the tool, SOURCE::NAME, or its name if only one tool has it.",
         "TOOL",
         is_required=True,
         completion="tool",
     ),
     BUNDLE,
-    switch("document", "--document", text="Print the tool's Markdown-LD document instead."),
+    switch("document", "--document", text="Print the tool's Markdown-LD document."),
     FORMAT,
 )
 
@@ -268,34 +261,30 @@ EXPLAIN = (
     Parameter(
         "tool",
         ("--tool",),
-        "Explain why this tool is not first by the strategy graph, and find a change "
-        "to its hints that would make it first. TOOL is its id, source::name, or a name that "
-        "only it has.",
+        "Explain why this tool is not first, and suggest hints that would make it first.",
         "TOOL",
     ),
     Parameter(
         "judged",
         ("--judged",),
-        "With --tool: judged queries, as for `mcpg eval`, on which to measure the change; - "
-        "reads standard input.",
+        "With --tool, judged queries to measure the suggested hints on; - reads standard input.",
         "FILE",
     ),
     Parameter(
         "compare",
         ("--compare",),
-        "Search two bundles, folders or manifests, and compare the rankings.",
+        "Compare the rankings of two bundles, folders or manifests.",
         "THEN NOW",
         arity=2,
     ),
     switch(
         "routes",
         "--route",
-        text="Show how `mcpg route` would arrange the tools: the categories, what each score was "
-        "adjusted for, and what is preferred and why.",
+        text="Explain the categories and adjusted scores of `mcpg route`.",
     ),
     PREFER,
     HTML,
-    switch("shows_times", "--timings", text="Show how long each stage took; JSON always does."),
+    switch("shows_times", "--timings", text="Show how long each stage took."),
     REPORT,
 )
 
@@ -303,8 +292,7 @@ ASK = (
     Parameter(
         "question",
         (),
-        "The question, in any words, quoted or not; similar:TOOL asks for what is like a tool, - "
-        "reads the question from standard input.",
+        "The question, in any words, or similar:TOOL; - reads standard input.",
         "QUESTION",
         repeats=True,
         is_required=True,
@@ -313,30 +301,29 @@ ASK = (
     Parameter(
         "intent",
         ("--intent",),
-        "What the question wants, where mcpg shall not decide it: navigation, relations, "
-        "documentation, examples, similar or search.",
+        "What the question is about: navigation, relations, documentation, examples, similar or "
+        "search. [default: by its words]",
         "INTENT",
         choices=("navigation", "relations", "documentation", "examples", "similar", "search"),
     ),
     Parameter(
         "limit",
         ("--limit", "-n"),
-        "Maximum number of results, from 1 to 200; 50 by default.",
+        "Maximum number of results, 1 to 200. [default: 50]",
         "N",
         kind=int,
     ),
     Parameter(
         "patterns",
         ("--pattern",),
-        "A wording that always has an intent, such as 'documentation=who owns {tool}'; {tool}, "
-        "{field} and {symbol} stand for what is named, * for any words. Repeatable.",
+        "A wording that has an intent, such as 'documentation=who owns {tool}'. Repeatable.",
         "INTENT=TEMPLATE",
         repeats=True,
     ),
     Parameter(
         "max_bytes",
         ("--max-bytes",),
-        "Write at most this many bytes: details are left out first, then results from the end.",
+        "Maximum size of the answer in bytes; details are left out first.",
         "N",
         kind=int,
         least=1,
@@ -365,7 +352,7 @@ ASK = (
     Parameter(
         "paths",
         ("--path",),
-        "Only source code at this path: a file, a folder or a glob pattern. Repeatable.",
+        "Only source code in this file or folder, or that this glob matches. Repeatable.",
         "PATH",
         repeats=True,
     ),

@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from mcpg.cli.app import app
 from mcpg.cli.environment import KEYS, SECTIONS
-from mcpg.cli.options import command_help, group_help
+from mcpg.cli.help_text import command_help, group_help
 from mcpg.cli.setting_models import Configuration
 from mcpg.cli.source_settings import KINDS
 

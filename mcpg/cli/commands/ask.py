@@ -56,7 +56,7 @@ def register(app: typer.Typer) -> None:
     from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
     from mcpg.cli.parameters import ASK  # noqa: PLC0415 - as above
 
-    options.command(app, "ask", examples=EXAMPLES, table=ASK)(run)
+    options.command(app, "ask", examples=EXAMPLES, more="docs/how-to/ask.md", table=ASK)(run)
 
 
 def run(
@@ -72,11 +72,11 @@ def run(
     form: str,
     **scope: list[str] | None,
 ) -> int:
-    """Answer a question about tools, fields of their schemas, or symbols of source code.
+    """Answer a question about tools, fields or source code.
 
-    What the question wants is decided by what it names and by its shape: where something is
-    (navigation), what comes before or after it, feeds it or uses it (relations), what it does
-    (documentation), how it is called (examples), what is like it (similar), or else a search.
+    Its words and the names in it decide what is shown: where something is, what comes before or
+    after it, what feeds or uses it, what it does, how it is called, what is like it, or else a
+    search.
     """
     words = _words(question)
     engine = open_engine(settings_of(bundle=bundle), output)

@@ -64,7 +64,7 @@ Untuned = Annotated[
     bool,
     typer.Option(
         "--untuned",
-        help="Leave out the ranking that `mcpg tune` put into the bundle; otherwise it is kept.",
+        help="Leave out the ranking that `mcpg tune` stored in the bundle.",
     ),
 ]
 
@@ -72,8 +72,7 @@ Embed = Annotated[
     bool,
     typer.Option(
         "--embed",
-        help="Embed the tools as well, and store the vectors beside the bundle; texts that have "
-        "a vector already are not embedded again.",
+        help="Also embed the tools, and write the vectors beside the bundle.",
     ),
 ]
 VectorType = Annotated[
@@ -81,14 +80,14 @@ VectorType = Annotated[
     typer.Option(
         "--vector-type",
         metavar="float16|int8|float32",
-        help="Number type of the vectors; int8 takes half the space and is the fastest to search.",
+        help="Number type of the vectors; int8 is the smallest and fastest.",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "bundle", examples=EXAMPLES)(bundle)
+    options.command(app, "bundle", examples=EXAMPLES, more="docs/tutorial.md")(bundle)
 
 
 def bundle(
@@ -111,13 +110,10 @@ def bundle(
     watch: options.Watch = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Put tools from any sources into one bundle, the file that hosts load and search.
+    """Build a bundle from files, folders, servers and code.
 
-    Without SOURCE the sources are those of mcpg.toml.
-
-    The same sources give the same bytes on every machine. A file that is up to date is not touched.
-    The index through which it is searched is written beside it. A ranking that `mcpg tune` fitted
-    stays in the bundle.
+    The same sources give the same bytes on every machine. A bundle that is up to date is not
+    touched.
     """
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
 

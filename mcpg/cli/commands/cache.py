@@ -193,14 +193,14 @@ What = Annotated[
         "--what",
         metavar="|".join(Kind),
         show_default=False,
-        help="Only these files. Repeatable.",
+        help="Only caches of this kind. Repeatable.",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "cache", examples=EXAMPLES)(cache)
+    options.command(app, "cache", examples=EXAMPLES, more="docs/reference/index-file.md")(cache)
 
 
 def cache(
@@ -214,11 +214,10 @@ def cache(
     bundle: options.BundlePaths = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Show the files that mcpg caches on this machine, with their sizes, or remove them.
+    """Show the caches of this machine with their sizes, or clear them.
 
-    That is indexes and vectors beside the bundle; and in the cache folder (MCPG_CACHE) those of
-    bundles in read-only folders, graphs of many vectors, build caches, and the vector store. All of
-    them are recreated when needed; your own files are never touched.
+    Caches stand beside the bundle and in the cache folder (MCPG_CACHE), and are recreated when
+    needed.
     """
     found = kept_files(settings_of(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]

@@ -40,13 +40,13 @@ mcpg doctor --format json | jq '.checks[] | select(.status == "failed")'"""
 
 NoSources = Annotated[
     bool,
-    typer.Option("--no-sources", help="Do not start or read the sources in mcpg.toml."),
+    typer.Option("--no-sources", help="Skip the sources in mcpg.toml."),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "doctor", examples=EXAMPLES)(doctor)
+    options.command(app, "doctor", examples=EXAMPLES, more="docs/how-to/live-servers.md")(doctor)
 
 
 def doctor(
@@ -59,12 +59,10 @@ def doctor(
     no_sources: NoSources = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Check every configured part, and report what is wrong and how to fix it.
+    """Check every configured part, and suggest fixes.
 
-    Settings, extras, cache folder, bundle, index, vectors, embedding provider, language model,
-    PostgreSQL, store, search cache, telemetry, and each of the [[sources]] in mcpg.toml: servers
-    are started or reached, their tools listed, and stopped again. Only configured services are
-    contacted. Exits 1 when a configured part does not work.
+    Servers are started or reached, and their tools listed. Exits 1 when a configured part does not
+    work.
     """
     settings = settings_of(
         bundle=bundle, strategy=strategy, embed_with=embed_with, normalize=normalize

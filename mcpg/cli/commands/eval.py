@@ -64,8 +64,7 @@ QueriesFile = Annotated[
     str,
     typer.Argument(
         metavar="QUERIES",
-        help="File of judged queries: JSON lines of query and relevant tools, or YAML; - reads "
-        "standard input.",
+        help="File of judged queries, as JSON lines or YAML; - reads standard input.",
     ),
 ]
 Depth = Annotated[
@@ -76,20 +75,19 @@ Depth = Annotated[
         metavar="N",
         min=1,
         max=50,
-        help="Maximum number of matches per query, 10 to 50; fewer count as 10, which the metrics "
-        "need.",
+        help="Maximum number of matches per query, 10 to 50.",
     ),
 ]
 Form = Annotated[
     ReportFormat,
-    typer.Option("--format", metavar="text|json|md", help="What to write."),
+    typer.Option("--format", metavar="text|json|md", help="What to write to standard output."),
 ]
 Baseline = Annotated[
     str | None,
     typer.Option(
         "--baseline",
         metavar="FILE",
-        help="Report of an earlier run (--format json) to compare with, query by query.",
+        help="JSON report of an earlier run to compare with.",
     ),
 ]
 Minimums = Annotated[
@@ -98,7 +96,7 @@ Minimums = Annotated[
         "--min",
         metavar="METRIC=VALUE",
         show_default=False,
-        help="Exit 1 when a metric is below a value: ndcg@5=0.8. Repeatable.",
+        help="Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
     ),
 ]
 Maximums = Annotated[
@@ -107,7 +105,7 @@ Maximums = Annotated[
         "--max",
         metavar="METRIC=VALUE",
         show_default=False,
-        help="Exit 1 when a metric is above a value: ece=0.1. Repeatable.",
+        help="Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
     ),
 ]
 Drops = Annotated[
@@ -116,13 +114,13 @@ Drops = Annotated[
         "--max-drop",
         metavar="[METRIC=]VALUE",
         show_default=False,
-        help="Exit 1 when a metric, or without its name any ranking metric, has dropped by more "
-        "since --baseline. Repeatable.",
+        help="Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
+        "Repeatable.",
     ),
 ]
 Target = Annotated[
     str,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output."),
+    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
 ]
 Worst = Annotated[
     int,
@@ -133,16 +131,14 @@ Everything = Annotated[
 ]
 Timings = Annotated[
     bool,
-    typer.Option("--timings", help="Report search times, which differ from run to run."),
+    typer.Option("--timings", help="Report search times."),
 ]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit 1 when there is a warning about the queries.")
-]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 on a warning about the queries.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "eval", examples=EXAMPLES)(evaluate_bundle)
+    options.command(app, "eval", examples=EXAMPLES, more="docs/how-to/evaluate.md")(evaluate_bundle)
 
 
 def evaluate_bundle(
@@ -171,13 +167,10 @@ def evaluate_bundle(
     html: options.Html = None,
     force: options.Force = False,
 ) -> int:
-    """Measure how well a bundle answers judged queries, and enforce thresholds.
+    """Measure a bundle by judged queries, and enforce thresholds.
 
-    Ranking quality (nDCG, recall, hit rate, reciprocal rank), calibration of the scores, and
-    whether queries without an answer are recognised.
-
-    Metrics for --min and --max: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc and
-    abstention, of which more is better; ece, brier, and the milliseconds p50 and p95.
+    Metrics of which more is better: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc,
+    abstention. Less is better: ece, brier, and the milliseconds p50 and p95.
     """
     chosen = EvalOptions(
         queries=queries,

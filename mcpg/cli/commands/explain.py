@@ -47,7 +47,9 @@ def register(app: typer.Typer) -> None:
     from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
     from mcpg.cli.parameters import EXPLAIN  # noqa: PLC0415 - as above
 
-    options.command(app, "explain", examples=EXAMPLES, table=EXPLAIN)(run)
+    options.command(
+        app, "explain", examples=EXAMPLES, more="docs/how-to/explain.md", table=EXPLAIN
+    )(run)
 
 
 def run(
@@ -63,10 +65,10 @@ def run(
     form: str,
     **asked: Any,
 ) -> int:
-    """Search, and explain every part of the result.
+    """Search, and explain the ranking.
 
-    What each word of the query became, what each match's score is the sum of, which words matched
-    in which fields, how the sum became a probability, why the order is so, and what would help.
+    Shows what each word became, which fields it matched, how the score of each match adds up, and
+    what would help.
     """
     question, shown = Question.of(asked), Showing(form, html, shows_times=shows_times)
     if routes or prefer is not None:

@@ -32,13 +32,13 @@ Target = Annotated[
 ]
 Prune = Annotated[
     bool,
-    typer.Option("--prune", help="Remove documents that mcpg wrote and whose tool has gone."),
+    typer.Option("--prune", help="Remove documents of tools that are gone."),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "generate", examples=EXAMPLES)(generate)
+    options.command(app, "generate", examples=EXAMPLES, more="docs/how-to/author.md")(generate)
 
 
 def generate(
@@ -57,12 +57,9 @@ def generate(
     server_timeout: options.ServerTimeout = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Write one Markdown-LD document for each tool into a folder, to read and to edit.
+    """Write a Markdown-LD document for each tool, to read and to edit.
 
-    Without SOURCE the sources are those of mcpg.toml.
-
-    A record in the folder tells the documents that mcpg wrote from files that a person made or
-    edited; those are never overwritten without --force, and nothing is written when there is one.
+    Documents that a person made or edited are not overwritten without --force.
     """
     from mcpg.bundle import apply_plan, generated_documents, plan_folder  # noqa: PLC0415
     from mcpg.cli.build import LastBuild, Memory  # noqa: PLC0415

@@ -49,13 +49,17 @@ def register(app: typer.Typer) -> None:
     """Add the group to *app*."""
     commands = group(
         "graph",
-        text="The tools as linked data: export, search, query, validate, count.",
+        text="Export, search, query and validate the tools as linked data.",
         examples=EXAMPLES,
     )
-    options.command(commands, "export", examples=EXPORT_EXAMPLES)(export)
+    options.command(commands, "export", examples=EXPORT_EXAMPLES, more="docs/how-to/graph.md")(
+        export
+    )
     graph_query.register(commands)
-    options.command(commands, "validate", examples=VALIDATE_EXAMPLES)(validate)
-    options.command(commands, "stats", examples=STATS_EXAMPLES)(stats)
+    options.command(commands, "validate", examples=VALIDATE_EXAMPLES, more="docs/how-to/graph.md")(
+        validate
+    )
+    options.command(commands, "stats", examples=STATS_EXAMPLES, more="docs/how-to/graph.md")(stats)
     app.add_typer(commands)
 
 
@@ -190,8 +194,8 @@ Form = Annotated[
         "--format",
         metavar="NAME",
         show_default=False,
-        help=f"Format: {', '.join(GraphFormat)}. By default from the extension of the file; turtle "
-        "on standard output.",
+        help=f"What to write: {', '.join(GraphFormat)}. [default: by the file's extension, or "
+        "turtle]",
     ),
 ]
 Around = Annotated[
@@ -208,7 +212,7 @@ Query = Annotated[
     typer.Option(
         "--query",
         metavar="TEXT",
-        help="Only what a search for this finds, with what edges bring in.",
+        help="Only what a search for this finds, related tools included.",
     ),
 ]
 Depth = Annotated[
@@ -217,8 +221,7 @@ Depth = Annotated[
         "--depth",
         metavar="N",
         min=0,
-        help=f"How many edges to follow from --around (otherwise {_DEFAULT_DEPTH}), or further "
-        "from what --query finds (otherwise 0).",
+        help=f"How many edges to follow from there. [default: {_DEFAULT_DEPTH}; with --query 0]",
     ),
 ]
 
@@ -227,7 +230,7 @@ Framed = Annotated[
     bool,
     typer.Option(
         "--framed",
-        help="In JSON-LD, put parameters, examples, groups and edges within each tool.",
+        help="In JSON-LD, nest the parts of each tool in it.",
     ),
 ]
 
@@ -246,10 +249,7 @@ def export(
     include_disabled: options.IncludeDisabled = False,
     force: options.Force = False,
 ) -> int:
-    """Write the graph of the tools, or a part of it, for other programs to read.
-
-    The same tools give the same bytes on every machine.
-    """
+    """Write the graph of the tools, or a part of it, in a standard format."""
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415 - as above
 
     chosen = format_for(target, form)
@@ -335,8 +335,8 @@ def stats(
 ) -> int:
     """Show statistics of the graph of the tools.
 
-    Kinds of edges, degrees, connected components, tools without an edge, hubs, and the groups whose
-    tools are linked most closely.
+    Kinds of edges, degrees, components, tools without an edge, hubs, and groups by how closely
+    their tools are linked.
     """
     from mcpg.graph.network import statistics_of  # noqa: PLC0415
 
@@ -444,14 +444,14 @@ Shapes = Annotated[
     typer.Option(
         "--shapes",
         metavar="FILE",
-        help="Further SHACL shapes to check, in Turtle. Repeatable.",
+        help="Turtle file of further SHACL shapes. Repeatable.",
     ),
 ]
 Timeout = Annotated[
     float,
     typer.Option("--timeout", metavar="SECONDS", min=0.1, max=3_600, help="Timeout in seconds."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings as well.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 on warnings, too.")]
 
 
 def validate(
@@ -465,8 +465,7 @@ def validate(
 ) -> int:
     """Check the graph of the tools against SHACL shapes.
 
-    Shapes for tools, documents and edges come with mcpg. A finding names the file and line that is
-    at fault. Exits 1 when a shape is violated.
+    Shapes for tools, documents and edges are built in. Exits 1 when a shape is violated.
     """
     texts = {name: read_text(Path(name), name) for name in shapes or []}
     batch = open_sources(settings_of(bundle=bundle), output)

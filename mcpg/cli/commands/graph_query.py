@@ -68,8 +68,8 @@ ModeName = Annotated[
     typer.Option(
         "--mode",
         metavar="hybrid|schema-aware|token-distance",
-        help="Search method: by words in registered predicates, with an ordinary search as "
-        "fallback where they find no tool; without the fallback; or by the nearest text.",
+        help="Search method: by predicates with an ordinary search as fallback; by predicates "
+        "alone; or by the nearest text.",
     ),
 ]
 Limit = Annotated[
@@ -78,18 +78,18 @@ Limit = Annotated[
 ]
 Federate = Annotated[
     bool,
-    typer.Option("--federate", help="Query the endpoints as well; matches only."),
+    typer.Option("--federate", help="Also query the endpoints."),
 ]
 Endpoint = Annotated[
     list[str] | None,
     typer.Option(
         "--endpoint",
         metavar="URL",
-        help="A SPARQL endpoint to query, with https or on this machine. Repeatable.",
+        help="SPARQL endpoint to query, with https or on this machine. Repeatable.",
     ),
 ]
 NoLocal = Annotated[
-    bool, typer.Option("--no-local", help="With --federate, leave out the graph at hand.")
+    bool, typer.Option("--no-local", help="With --federate, query the endpoints alone.")
 ]
 Timeout = Annotated[
     float,
@@ -98,7 +98,7 @@ Timeout = Annotated[
         metavar="SECONDS",
         min=0.1,
         max=3_600,
-        help="Per-request timeout of an endpoint in seconds.",
+        help="Timeout of one request in seconds.",
     ),
 ]
 Explain = Annotated[bool, typer.Option("--explain", help="Show the SPARQL queries.")]
@@ -106,9 +106,11 @@ Explain = Annotated[bool, typer.Option("--explain", help="Show the SPARQL querie
 
 def register(app: typer.Typer) -> None:
     """Add the commands to *app*."""
-    options.command(app, "schema", examples=SCHEMA_EXAMPLES)(schema)
-    options.command(app, "search", examples=EXAMPLES)(search)
-    options.command(app, "sparql", examples=SPARQL_EXAMPLES)(sparql)
+    options.command(app, "schema", examples=SCHEMA_EXAMPLES, more="docs/how-to/graph-search.md")(
+        schema
+    )
+    options.command(app, "search", examples=EXAMPLES, more="docs/how-to/graph-search.md")(search)
+    options.command(app, "sparql", examples=SPARQL_EXAMPLES, more="docs/how-to/sparql.md")(sparql)
 
 
 def search(
@@ -127,11 +129,9 @@ def search(
     include_disabled: options.IncludeDisabled = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Search the graph by its predicates, and show the evidence for each match.
+    """Search the graph by its predicates, with the evidence for each match.
 
-    Words are looked up in SPARQL, under the predicates that `mcpg graph schema` lists. To find the
-    right tool, `mcpg search` is faster and ranks better; this queries the graph itself, and other
-    graphs.
+    To find the right tool, use `mcpg search`: it is faster and ranks better.
     """
     from mcpg.gateway.json import result_json  # noqa: PLC0415
     from mcpg.graph.search.model import GraphSearchRequest, Mode  # noqa: PLC0415
@@ -293,7 +293,7 @@ SparqlQuery = Annotated[
     str,
     typer.Argument(
         metavar="QUERY",
-        help="The query, or the name of a file that holds it; - reads standard input.",
+        help="The query, or the file that holds it; - reads standard input.",
     ),
 ]
 Form = Annotated[
@@ -302,8 +302,7 @@ Form = Annotated[
         "--format",
         metavar="table|json|csv|ttl",
         show_default=False,
-        help="What to write: a table, the W3C's JSON or CSV, or Turtle for CONSTRUCT and DESCRIBE. "
-        "Otherwise ttl for these two, and a table.",
+        help="What to write to standard output. [default: table; ttl for CONSTRUCT and DESCRIBE]",
     ),
 ]
 Rows = Annotated[
@@ -317,7 +316,7 @@ SparqlTimeout = Annotated[
         metavar="SECONDS",
         min=0.1,
         max=3_600,
-        help="Query timeout in seconds.",
+        help="Timeout of the query in seconds.",
     ),
 ]
 AllowService = Annotated[
@@ -325,8 +324,7 @@ AllowService = Annotated[
     typer.Option(
         "--allow-service",
         metavar="URL",
-        help="An endpoint that SERVICE may query, with https or on this machine. Repeatable; "
-        "none by default.",
+        help="SPARQL endpoint that SERVICE may query. Repeatable.",
     ),
 ]
 
@@ -343,8 +341,7 @@ def sparql(
 ) -> int:
     """Query the graph of the tools in SPARQL 1.1.
 
-    The graph is only read: updates are refused. The prefixes kb, mcpg, owl, prov, rdf, rdfs,
-    schema, skos and xsd are known. A query that takes too long is stopped.
+    The graph is read-only. Known prefixes: kb, mcpg, owl, prov, rdf, rdfs, schema, skos and xsd.
     """
     from mcpg.errors import Code, warning  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in  # noqa: PLC0415
@@ -382,11 +379,7 @@ def schema(
     bundle: options.BundlePaths = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Describe the graph of the tools: prefixes, classes and predicates.
-
-    Each predicate comes with the classes on either side and an example; then what
-    `mcpg graph search` reads.
-    """
+    """List the prefixes, classes and predicates of the graph."""
     from mcpg.gateway.json import schema_json  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.schema import schema_of  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415

@@ -34,7 +34,7 @@ Query = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="QUERY",
-        help="What to search for in the end, in any words. Without it, the first tools are listed.",
+        help="A request to search for. Without it, the first tools are listed.",
     ),
 ]
 Client = Annotated[
@@ -42,20 +42,20 @@ Client = Annotated[
     typer.Option(
         "--client",
         metavar="FILE",
-        help="The configuration file of a client, in place of those that are found. Repeatable.",
+        help="Client configuration to use, in place of those that are found. Repeatable.",
     ),
 ]
 Project = Annotated[
     bool,
     typer.Option(
         "--project",
-        help="Use configurations of this folder as well, such as .mcp.json. They start programs, "
-        "so use it in folders that you trust.",
+        help="Also use configurations of this folder, such as .mcp.json. They may start programs: "
+        "trust the folder.",
     ),
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Report what is found; write nothing, and start nothing."),
+    typer.Option("--dry-run", help="Report what is found; write and start nothing."),
 ]
 Force = Annotated[
     bool,
@@ -65,7 +65,7 @@ Force = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "init", examples=EXAMPLES)(init)
+    options.command(app, "init", examples=EXAMPLES, more="docs/tutorial.md")(init)
 
 
 def init(
@@ -78,11 +78,10 @@ def init(
     force: Force = False,
     server_timeout: options.ServerTimeout = None,
 ) -> int:
-    """Find the servers of the clients on this machine, bundle their tools, and search.
+    """Bundle the servers of the MCP clients on this machine, and search.
 
-    Looks for the configurations of desktop and editor clients in their usual places, and reports
-    them; they are read, never changed. Writes an mcpg.toml that names them, starts their servers to
-    list their tools, and writes these to graph.mdld.
+    Finds the configurations of desktop and editor clients, and never changes them. Writes
+    mcpg.toml, starts the servers to list their tools, and writes graph.mdld.
     """
     from mcpg.cli.commands.bundle import bundle  # noqa: PLC0415 - help needs none of it
     from mcpg.sources.live import require_sdk  # noqa: PLC0415 - as above

@@ -38,7 +38,7 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="TOOL",
-        help="The tool: its id, SOURCE::NAME, or its name on the server.",
+        help="Id of the tool, SOURCE::NAME, or its name on the server.",
     ),
 ]
 From = Annotated[
@@ -46,9 +46,8 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="SOURCE",
-        help="Where the tool lives: the configuration file of an MCP client, "
-        "'stdio:COMMAND ARGUMENT ...', https://HOST/PATH, python:MODULE, or an OpenAPI document. "
-        "Repeatable. Otherwise [[sources]] of mcpg.toml.",
+        help="A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
+        "python:MODULE or an OpenAPI document. Repeatable. [default: the sources in mcpg.toml]",
     ),
 ]
 Arguments = Annotated[
@@ -56,7 +55,7 @@ Arguments = Annotated[
     typer.Option(
         "--arguments",
         metavar="JSON|@FILE|-",
-        help="The arguments as a JSON object, in a file, or from standard input.",
+        help="All arguments as a JSON object, in a file, or from standard input.",
     ),
 ]
 Arg = Annotated[
@@ -64,8 +63,7 @@ Arg = Annotated[
     typer.Option(
         "--arg",
         metavar="NAME=VALUE",
-        help="One argument, beside --arguments: a text where the tool accepts a text, else "
-        "JSON where it is JSON. Repeatable.",
+        help="One argument, as text or JSON. Repeatable.",
     ),
 ]
 Timeout = Annotated[
@@ -73,18 +71,18 @@ Timeout = Annotated[
     typer.Option(
         "--timeout",
         metavar="SECONDS",
-        help="Timeout of the call in seconds. Otherwise limits.invoke in mcpg.toml, or 60.",
+        help="Timeout of the call in seconds. [default: 60] [env: MCPG_INVOKE_TIMEOUT]",
     ),
 ]
 Disabled = Annotated[
     bool,
-    typer.Option("--include-disabled", help="Invoke the tool even if it is disabled by default."),
+    typer.Option("--include-disabled", help="Call the tool even if it is disabled by default."),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "invoke", examples=EXAMPLES)(invoke)
+    options.command(app, "invoke", examples=EXAMPLES, more="docs/how-to/invoke.md")(invoke)
 
 
 def invoke(
@@ -100,10 +98,10 @@ def invoke(
     server_timeout: options.ServerTimeout = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Call a tool, on its server or in its module, and show the result.
+    """Call a tool and show its result.
 
-    Arguments are checked against the tool's schema before anything is called. Exits 1 when the tool
-    fails or its server does, 2 when there is no such tool or the arguments are wrong.
+    Arguments are checked against the tool's schema first. Exits 1 when the call fails, 2 when the
+    tool is unknown or its arguments are invalid.
     """
     wanted = Wanted(tuple(sources or ()), header=header, server_timeout=server_timeout)
     call = Call(tool, arguments, tuple(arg or ()), timeout, include_disabled)

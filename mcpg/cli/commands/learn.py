@@ -64,9 +64,8 @@ Traces = Annotated[
     typer.Argument(
         metavar="TRACES",
         show_default=False,
-        help="Files of tool calls, one JSON object a line: recorded calls, or OpenTelemetry spans "
-        "as the file exporter of the collector writes them; gzip is read as well. Files that "
-        "`mcpg learn` wrote are added. - reads standard input.",
+        help="Files of recorded calls or OpenTelemetry spans, one JSON object a line, or files "
+        "that `mcpg learn` wrote; - reads standard input.",
     ),
 ]
 Target = Annotated[
@@ -76,20 +75,19 @@ Target = Annotated[
         "-o",
         metavar="FILE",
         show_default=False,
-        help="The file to which what is learned is added. Otherwise the one in the configuration "
-        f"file, or {DEFAULT_OUTPUT}.",
+        help=f"The file to add to. [default: {DEFAULT_OUTPUT}]",
     ),
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Replace what was learned before, in place of adding to it."),
+    typer.Option("--fresh", help="Replace what was learned before."),
 ]
 Forget = Annotated[
     list[str] | None,
     typer.Option(
         "--forget",
         metavar="TOOL",
-        help="Remove everything about this tool, which the file names by its id. Repeatable.",
+        help="Remove everything about this tool id. Repeatable.",
     ),
 ]
 ForgetBefore = Annotated[
@@ -97,12 +95,10 @@ ForgetBefore = Annotated[
     typer.Option(
         "--forget-before",
         metavar="DATE",
-        help="Remove sessions that ended before this day, such as 2026-01-31, in UTC.",
+        help="Remove sessions that ended before this day, such as 2026-01-31.",
     ),
 ]
-ForgetAll = Annotated[
-    bool, typer.Option("--forget-all", help="Remove everything that was learned before.")
-]
+ForgetAll = Annotated[bool, typer.Option("--forget-all", help="Remove everything.")]
 Shown = Annotated[
     int,
     typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of edges to show."),
@@ -111,7 +107,7 @@ Shown = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "learn", examples=EXAMPLES)(learn)
+    options.command(app, "learn", examples=EXAMPLES, more="docs/how-to/learn.md")(learn)
 
 
 def learn(
@@ -129,12 +125,10 @@ def learn(
     force: options.Force = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Learn from recorded calls which tools follow each other, for the next bundle.
+    """Learn from recorded calls which tools follow each other.
 
-    What is learned is added to a file of counts, a source for `mcpg bundle`: next steps and related
-    tools of the origin "observed". A file of traces that was learned from before is not counted
-    again, only what it has grown by. The counts hold names of tools, days and numbers: no
-    arguments, results or ids of sessions. Without a bundle, tools are named as the traces do.
+    Adds counts to a file that `mcpg bundle` takes as a source. The file has no arguments, results
+    or session ids. Calls that were counted before are not counted again.
     """
     settings = settings_of(bundle=bundle)
     chosen = LearnOptions(

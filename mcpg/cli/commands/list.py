@@ -38,10 +38,7 @@ def run(
     category: str | None,
     form: str,
 ) -> int:
-    """List the tools: id, source, description.
-
-    Tools that are disabled by default are listed, too, and marked.
-    """
+    """List the tools of a bundle, disabled ones included."""
     opened = open_catalog(settings_of(bundle=bundle), output)
     tools = [tool for tool in opened.tools if _is_wanted(tool, source, category)]
     if form == "json":

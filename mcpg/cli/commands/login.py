@@ -38,7 +38,7 @@ LoginServer = Annotated[
     str,
     typer.Argument(
         metavar="SERVER",
-        help="Its address, or its name in CONFIG or in [[sources]] of mcpg.toml.",
+        help="Address of the server, or its name in CONFIG or mcpg.toml.",
     ),
 ]
 LoginConfiguration = Annotated[
@@ -46,7 +46,7 @@ LoginConfiguration = Annotated[
     typer.Argument(
         metavar="CONFIG",
         show_default=False,
-        help="The client configuration that names the server.",
+        help="Client configuration that names the server.",
     ),
 ]
 
@@ -58,7 +58,7 @@ mcpg login tracker --no-browser --port 8765       # over ssh -L 8765:127.0.0.1:8
 
 def register_login(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "login", examples=EXAMPLES)(login)
+    options.command(app, "login", examples=EXAMPLES, more="docs/how-to/live-servers.md")(login)
 
 
 def login(
@@ -67,22 +67,21 @@ def login(
     server: LoginServer,
     configuration: LoginConfiguration = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address instead of opening a browser.")
+        bool, typer.Option("--no-browser", help="Print the address, in place of opening a browser.")
     ] = False,
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", help="Port of the redirect URI; 0 is any."),
+        typer.Option("--port", metavar="N", help="Port of the redirect URI; 0 for any."),
     ] = 0,
     timeout: Annotated[
         float,
         typer.Option("--timeout", metavar="SECONDS", help="Timeout of the login in seconds."),
     ] = 300.0,
 ) -> int:
-    """Log in once, in a browser, to a server that requires OAuth.
+    """Log in to a server that requires OAuth.
 
-    The login is stored in a file that only you can read (MCPG_TOKENS names another folder), and
-    renewed without a browser for as long as the server allows. `mcpg logout` removes it. Every
-    command that connects to servers uses it.
+    The login is stored in a file that only you can read, in the folder MCPG_TOKENS or that of the
+    user, and renewed without a browser.
     """
     chosen = login_options(timeout, port, output, opens=not no_browser)
     found = named_server(server, configuration, settings_of())
@@ -100,7 +99,9 @@ mcpg logout tracker mcp.json"""
 
 def register_logout(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "logout", examples=LOGOUT_EXAMPLES)(logout)
+    options.command(app, "logout", examples=LOGOUT_EXAMPLES, more="docs/how-to/live-servers.md")(
+        logout
+    )
 
 
 def logout(
@@ -111,8 +112,7 @@ def logout(
 ) -> int:
     """Remove a login that `mcpg login` stored.
 
-    Its file is removed from this machine. The server is not notified: its grant expires there, or
-    is revoked on its own pages.
+    The server is not notified; revoke the grant on its own pages.
     """
     found = named_server(server, configuration, settings_of())
     log_out(found, output)

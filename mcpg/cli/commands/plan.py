@@ -48,8 +48,8 @@ IN_USE = replace(
 )
 STEPS = replace(
     LIMIT,
-    help="Maximum number of tasks that the goal itself asks for, from 1 to 50; what prepares them "
-    "is added. Otherwise MCPG_LIMIT, the configuration file, or 5.",
+    help="Maximum number of tasks that serve the goal itself, 1 to 50. [default: 5] "
+    "[env: MCPG_LIMIT]",
 )
 PARAMETERS = (
     GOAL,
@@ -62,7 +62,7 @@ PARAMETERS = (
     Parameter(
         "form",
         ("--format",),
-        "What to write to standard output; html is one file that needs no network.",
+        "What to write to standard output.",
         "|".join(FORMATS),
         default="text",
         choices=FORMATS,
@@ -75,15 +75,16 @@ def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
 
-    options.command(app, "plan", examples=EXAMPLES, table=PARAMETERS)(run)
+    options.command(app, "plan", examples=EXAMPLES, more="docs/how-to/plan.md", table=PARAMETERS)(
+        run
+    )
 
 
 def run(output: Output, *, form: str, **asked: Any) -> int:
-    """Plan which tools serve a goal, in which order, and what is missing.
+    """Plan which tools serve a goal, and in which order.
 
-    A plan has the tools that the goal asks for and those that must run before them, each with the
-    reason and a confidence: the probability that the goal needs it. Tasks of one step can run side
-    by side. Arguments that neither the goal nor an earlier task gives are listed as missing.
+    Tools that must run first are added, each with its reason and the probability that it is needed.
+    Missing arguments are listed.
     """
     question = Question.of({"min_score": None, **asked})
     arguments = arguments_of(question)

@@ -34,14 +34,14 @@ Keep = Annotated[
         "--keep",
         metavar="N",
         min=0,
-        help="Number of older publications to keep, for replicas that still search them.",
+        help="Number of older publications to keep for replicas that still use them.",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "publish", examples=EXAMPLES)(publish)
+    options.command(app, "publish", examples=EXAMPLES, more="docs/how-to/postgres.md")(publish)
 
 
 def publish(
@@ -51,11 +51,10 @@ def publish(
     keep: Keep = 1,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Put the words and vectors of a bundle into PostgreSQL, to choose tools there.
+    """Write the words and vectors of a bundle to PostgreSQL.
 
-    Searches with --candidates postgres then take the tools that they look at closely from the
-    indexes of the database that MCPG_POSTGRES names. Vectors are those that `mcpg bundle --embed`
-    has made. A publication is seen whole or not at all; what stands there already is left alone.
+    Searches with --candidates postgres then take their candidates from the database in
+    MCPG_POSTGRES. Vectors are those of `mcpg bundle --embed`.
     """
     from mcpg.index.layout import NO_KEY  # noqa: PLC0415 - help needs no index
 

@@ -46,7 +46,7 @@ PARAMETERS = (
     Parameter(
         "categories",
         ("--categories",),
-        "Maximum number of categories, up to 20.",
+        "Maximum number of categories, 1 to 20.",
         "N",
         kind=int,
         default=5,
@@ -70,16 +70,17 @@ def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     from mcpg.cli import options  # noqa: PLC0415 - `explain --route` does without
 
-    options.command(app, "route", examples=EXAMPLES, table=PARAMETERS)(route_query)
+    options.command(app, "route", examples=EXAMPLES, more="docs/how-to/route.md", table=PARAMETERS)(
+        route_query
+    )
 
 
 def route_query(
     output: Output, *, categories: int, tools: int, prefer: str | None, form: str, **asked: Any
 ) -> int:
-    """Find the categories of tools that serve a request, and the best tools of each.
+    """Find categories of tools for a request, and the best tools.
 
-    A tool's score is that of a search, adjusted slightly by its hints: whether it reads or writes,
-    its cost and its latency. `mcpg explain --route` shows how.
+    Scores are those of a search, adjusted for reading or writing, cost and latency.
     """
     question = Question.of(asked)
     arguments = arguments_of(question)

@@ -24,15 +24,14 @@ def register(app: typer.Typer) -> None:
     from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
     from mcpg.cli.parameters import SEARCH  # noqa: PLC0415 - as above
 
-    options.command(app, "search", examples=EXAMPLES, table=SEARCH)(run)
+    options.command(app, "search", examples=EXAMPLES, more="docs/tutorial.md", table=SEARCH)(run)
 
 
 def run(output: Output, *, explain: bool, form: str, watch: bool, **asked: Any) -> int:
-    """Find the tools that serve a request.
+    """Find the tools for a request.
 
-    Each match has a score: how sure the search is that the tool is wanted, in [0, 1]. Below the
-    matches stand prerequisites (tools that must run first), related tools and next steps, each
-    with the edge of the graph that leads there.
+    Each match has a score, the probability that the tool is the right one. Below the matches are
+    tools that must run first, related tools and next steps.
     """
     from mcpg.cli.query import Question, Showing, answer_explain, answer_search  # noqa: PLC0415 - as above
 

@@ -52,9 +52,8 @@ Sources = Annotated[
     typer.Argument(
         metavar="SOURCE",
         show_default=False,
-        help="Sources to serve: the configuration file of an MCP client, "
-        "https://HOST/PATH, python:MODULE, OpenAPI documents, manifests, bundles, or folders of "
-        "these. Otherwise [[sources]] of mcpg.toml, or the bundle.",
+        help="A client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
+        "python:MODULE, a file or a folder. [default: the sources in mcpg.toml, or the bundle]",
     ),
 ]
 Graph = Annotated[
@@ -62,7 +61,7 @@ Graph = Annotated[
     typer.Option(
         "--graph",
         metavar="PATH",
-        help="A bundle or folder of documents to search, in place of what the sources define.",
+        help="A bundle or folder of documents to search, in place of the sources' own.",
     ),
 ]
 HttpAddress = Annotated[
@@ -71,16 +70,15 @@ HttpAddress = Annotated[
         "--http",
         metavar="[HOST:]PORT",
         help="Serve over streamable HTTP at http://HOST:PORT/mcp, in place of standard input and "
-        "output. HOST is 127.0.0.1 unless it is said; another needs MCPG_SERVE_TOKEN in the "
-        "environment, which clients send as a bearer token, and --allow-host. Otherwise the "
-        "configuration file.",
+        "output. A HOST other than 127.0.0.1 needs --allow-host, and a bearer token in "
+        "MCPG_SERVE_TOKEN.",
     ),
 ]
 Stdio = Annotated[
     bool,
     typer.Option(
         "--stdio",
-        help="Serve over standard input and output whatever the configuration file says.",
+        help="Serve over standard input and output, whatever mcpg.toml sets.",
     ),
 ]
 AllowHost = Annotated[
@@ -88,8 +86,7 @@ AllowHost = Annotated[
     typer.Option(
         "--allow-host",
         metavar="NAME",
-        help="A host name, with or without a port, that clients may use over HTTP, besides this "
-        "machine's own. Repeatable. Otherwise the configuration file.",
+        help="A host name that clients may use besides this machine's own. Repeatable.",
     ),
 ]
 Expose = Annotated[
@@ -97,20 +94,19 @@ Expose = Annotated[
     typer.Option(
         "--expose",
         metavar="meta|all",
-        help="What clients see: the tools that find, describe and call the others; or these and "
-        "all the others, too. Otherwise the configuration file, or meta.",
+        help="What clients see: the tools that find and call the others, or all tools. "
+        "[default: meta]",
     ),
 ]
 ShowGraphTools = Annotated[
-    bool | None, typer.Option("--graph-tools", help="Show the tools that read the graph, too.")
+    bool | None, typer.Option("--graph-tools", help="Also offer tools that query the graph.")
 ]
 Endpoint = Annotated[
     list[str] | None,
     typer.Option(
         "--endpoint",
         metavar="URL",
-        help="With --graph-tools, a SPARQL endpoint that clients may query; with https or on "
-        "this machine. Repeatable.",
+        help="With --graph-tools, SPARQL endpoint that clients may query. Repeatable.",
     ),
 ]
 AnswerBytes = Annotated[
@@ -119,8 +115,7 @@ AnswerBytes = Annotated[
         "--max-bytes",
         metavar="BYTES",
         min=2048,
-        help="Maximum bytes of an answer about tools; what exceeds it is left out and reported. "
-        "Otherwise the configuration file, or 32768.",
+        help="Maximum size of an answer about tools in bytes. [default: 32768]",
     ),
 ]
 ResultBytes = Annotated[
@@ -129,8 +124,7 @@ ResultBytes = Annotated[
         "--max-result-bytes",
         metavar="BYTES",
         min=2048,
-        help="Maximum bytes of a tool's result; what exceeds it is cut off and reported. "
-        "Otherwise the configuration file, or 262144.",
+        help="Maximum size of a tool's result in bytes. [default: 262144]",
     ),
 ]
 Requests = Annotated[
@@ -139,8 +133,7 @@ Requests = Annotated[
         "--max-requests",
         metavar="N",
         min=1,
-        help="Maximum number of concurrent requests over HTTP. Otherwise the configuration file, "
-        "or 64.",
+        help="Maximum number of concurrent requests. [default: 64]",
     ),
 ]
 RecordCalls = Annotated[
@@ -148,9 +141,8 @@ RecordCalls = Annotated[
     typer.Option(
         "--record-calls",
         metavar="FILE",
-        help="Append a line for each call of a tool, for `mcpg learn`: time, session, tool and "
-        "success, no arguments and no results. At 64 MiB the file is renamed to FILE.1. Otherwise "
-        "the configuration file, or no record.",
+        help="Record calls for `mcpg learn`: time, session, tool and success, but no arguments "
+        "and no results.",
     ),
 ]
 MostSessions = Annotated[
@@ -159,15 +151,14 @@ MostSessions = Annotated[
         "--max-sessions",
         metavar="N",
         min=1,
-        help="Maximum number of concurrent sessions over HTTP. Otherwise the configuration file, "
-        "or 256.",
+        help="Maximum number of concurrent sessions. [default: 256]",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "serve", examples=EXAMPLES)(serve)
+    options.command(app, "serve", examples=EXAMPLES, more="docs/how-to/serve.md")(serve)
 
 
 def serve(
@@ -198,9 +189,8 @@ def serve(
 ) -> int:
     """Serve the tools of many servers as one MCP server.
 
-    A client sees a few tools in place of hundreds: they find the right one for a task, describe
-    it, and call it. It speaks over standard input and output, as clients start their servers, or
-    over HTTP. Sources are read in the background; problems are reported on standard error.
+    Clients see a few tools that find, describe and call the others. Problems are reported on
+    standard error.
     """
     from mcpg.cli.live_gateway import Wanted  # noqa: PLC0415 - help needs none of it
 

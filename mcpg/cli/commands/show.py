@@ -94,7 +94,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
-    """Show one tool: arguments, hints, place in the graph, origin."""
+    """Show one tool: arguments, hints, edges, origin."""
     opened = open_catalog(settings_of(bundle=bundle), output, texts=document)
     card = _card(opened, tool)
     if document:

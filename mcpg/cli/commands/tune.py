@@ -50,25 +50,24 @@ QueriesFile = Annotated[
     str,
     typer.Argument(
         metavar="QUERIES",
-        help="File of judged queries, as for `mcpg eval`: at least 50 that have an answer; - reads "
-        "standard input.",
+        help="File of judged queries, of which at least 50 have an answer; - reads standard input.",
     ),
 ]
 Folds = Annotated[
     int,
     typer.Option(
-        "--folds", metavar="N", min=2, max=20, help="Folds of the cross-validation, 2 to 20."
+        "--folds",
+        metavar="N",
+        min=2,
+        max=20,
+        help="Number of folds of the cross-validation, 2 to 20.",
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        "--seed", metavar="N", min=0, help="Seed of the folds; the same seed gives the same result."
-    ),
+    typer.Option("--seed", metavar="N", min=0, help="Seed of the folds."),
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Write nothing; the exit code is that of a real run.")
-]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing; exit as a real run would.")]
 Target = Annotated[
     str | None,
     typer.Option(
@@ -76,14 +75,14 @@ Target = Annotated[
         "-o",
         metavar="FILE",
         show_default=False,
-        help="The bundle to write; by default the one that was read.",
+        help="The bundle to write. [default: the one that is read]",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "tune", examples=EXAMPLES)(tune_bundle)
+    options.command(app, "tune", examples=EXAMPLES, more="docs/how-to/tune.md")(tune_bundle)
 
 
 def tune_bundle(
@@ -100,12 +99,10 @@ def tune_bundle(
     form: options.Format = OutputFormat.TEXT,
     force: options.Force = False,
 ) -> int:
-    """Fit ranking and scores to your own judged queries, and store them in the bundle.
+    """Fit the ranking to judged queries, and store it in the bundle.
 
-    Fits the ranking weights and the score calibration of the strategy graph by cross-validation. A
-    part is kept only when it beats the shipped model on held-out queries by more than chance; when
-    neither does, nothing is written and the exit code is 1. The result is stored in the bundle: all
-    commands and hosts use it, and `mcpg explain` names it.
+    A fit is kept only if it beats the built-in model on held-out queries by more than chance;
+    otherwise nothing is written and the exit code is 1.
     """
     settings = settings_of(bundle=bundle, lexicon=lexicon)
     chosen = TuneOptions(
