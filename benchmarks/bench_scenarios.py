@@ -331,13 +331,13 @@ def verdict(
         rewriter = Rewriter(scenarios["normalizers"][name]["rules"])
         normalizer = FunctionNormalizer(rewriter.rewrite, name)
     watching = Watching()
-    equipment = EngineServices(
+    services = EngineServices(
         embedder_of(case, scenarios.get("embedders", {})),
         normalizer=normalizer,
         cache=MemoryCache() if "search_cache" in case else None,
         observer=watching.observer,
     )
-    failed = replay(mcpg.Engine(engine_of(case).index, equipment=equipment), case, rewriter)
+    failed = replay(mcpg.Engine(engine_of(case).index, services=services), case, rewriter)
     failed += watching.failures(case["expect"].get("telemetry", {}))
     return ("fails", "; ".join(failed)) if failed else ("holds", "")
 

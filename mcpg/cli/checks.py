@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.errors import McpgError, NotFoundError
@@ -176,14 +176,14 @@ def check_index(settings: Settings) -> Check:
     return Check(name, Status.OK, message, details={"bytes": size})
 
 
-def check_vectors(engine: Engine, equipping: Equipping) -> Check:
+def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
     """Look whether the vectors that are kept of the bundle are those that would be made now."""
     name = "vectors"
-    given = engine.equipment.vectors if engine.equipment else None
+    given = engine.services.vectors if engine.services else None
     if not isinstance(given, str):
         message = "only a bundle has vectors beside it"
         return Check(name, Status.OFF, message, "bundle the sources with `mcpg bundle`")
-    provider = _provider(equipping)
+    provider = _provider(factory)
     if provider is None:
         return Check(name, Status.OFF, "no embedding provider")
     from mcpg.cli.embedding import Target  # noqa: PLC0415 - graph searches need no vectors
@@ -193,7 +193,7 @@ def check_vectors(engine: Engine, equipping: Equipping) -> Check:
     found = find_vectors(target.places, target.key, target.tools, provider)
     if found.file is None:
         reasons = "; ".join(f"{one.place}: {one.message}" for one in found.diagnostics)
-        status = Status.NOTE if reasons or equipping.needs_vectors else Status.OFF
+        status = Status.NOTE if reasons or factory.needs_vectors else Status.OFF
         message = reasons or f"there is no {target.places[0]}"
         return Check(name, status, f"{message}; a search that needs vectors makes them", _EMBED)
     details = {
@@ -209,12 +209,12 @@ def check_vectors(engine: Engine, equipping: Equipping) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-def _provider(equipping: Equipping) -> EmbeddingProvider | None:
+def _provider(factory: ServiceFactory) -> EmbeddingProvider | None:
     """Return the embedding provider; a check of its own reports why there is none."""
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
 
     try:
-        return equipping.provider()
+        return factory.provider()
     except EmbeddingError:
         return None
 
@@ -280,14 +280,14 @@ TEXT = "track a shipment"
 FOREIGN_TEXT = "wo ist meine Sendung"
 
 
-def check_provider(settings: Settings, equipping: Equipping) -> Check:
+def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
     """Embed one text."""
     from mcpg.embeddings.provider import EmbeddingError, embed_query  # noqa: PLC0415 - help does without
 
     name = "embeddings"
-    is_wanted = equipping.needs_vectors or settings.find("embeddings.with") is not None
+    is_wanted = factory.needs_vectors or settings.find("embeddings.with") is not None
     try:
-        provider = equipping.provider()
+        provider = factory.provider()
         if provider is None:
             return Check(name, Status.OFF, "no embedding provider is configured")
         vector, took = timed(lambda: embed_query(provider, TEXT))
@@ -304,13 +304,13 @@ def check_provider(settings: Settings, equipping: Equipping) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-def check_normalizer(settings: Settings, equipping: Equipping) -> Check:
+def check_normalizer(settings: Settings, factory: ServiceFactory) -> Check:
     """Rewrite one query."""
     name = "normalization"
     is_set = settings.find("normalization.model") is not None
-    if not (is_set or equipping.is_normalizing):
+    if not (is_set or factory.is_normalizing):
         return Check(name, Status.OFF, "no language model is set to rewrite queries")
-    normalizer = equipping.normalizer()
+    normalizer = factory.normalizer()
     if normalizer is None:
         remedy = "set MCPG_LLM_MODEL, and MCPG_LLM_URL or MCPG_LLM_API_KEY"
         return Check(name, Status.FAILED, "normalization is enabled, but no model is named", remedy)
@@ -320,7 +320,7 @@ def check_normalizer(settings: Settings, equipping: Equipping) -> Check:
         message = f"{normalizer.fingerprint!r} returned an empty response"
         return Check(name, Status.FAILED, message, "name another model", details)
     message = f"{normalizer.fingerprint!r} responded in {took:g} ms"
-    if not equipping.is_normalizing:
+    if not factory.is_normalizing:
         remedy = "ask for it with --normalize or MCPG_NORMALIZE"
         return Check(name, Status.NOTE, f"{message}, but it is not enabled", remedy, details)
     return Check(name, Status.OK, message, details=details)
@@ -333,14 +333,14 @@ _MARK = "mcpg doctor"
 _MEMORY = "memory"
 
 
-def check_store(settings: Settings, equipping: Equipping) -> Check:
+def check_store(settings: Settings, factory: ServiceFactory) -> Check:
     """Put a vector into the store and take it out again."""
     name, found = "store", settings.find("store.kind")
-    kind, path = (found.value if found else "sqlite"), equipping.store_path()
+    kind, path = (found.value if found else "sqlite"), factory.store_path()
     is_set = found is not None or settings.find("store.path") is not None
-    if not (is_set or equipping.needs_vectors or (path and os.path.exists(path))):  # noqa: PTH110
+    if not (is_set or factory.needs_vectors or (path and os.path.exists(path))):  # noqa: PTH110
         return Check(name, Status.OFF, "no search needs vectors yet")
-    store = equipping.store()
+    store = factory.store()
     if store is None:
         return Check(name, Status.OFF, "vectors are not kept between runs")
     import numpy as np  # noqa: PLC0415 - help needs no vectors
@@ -362,12 +362,12 @@ def check_store(settings: Settings, equipping: Equipping) -> Check:
     return Check(name, Status.OK, message, details={"kind": kind, "durationMs": took})
 
 
-def check_cache(settings: Settings, equipping: Equipping) -> Check:
+def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
     """Put an entry into the search cache and take it out again."""
     from mcpg.caches import QUERY, key_of  # noqa: PLC0415 - help needs no cache
 
     name, found = "search cache", settings.find("cache.kind")
-    cache = equipping.cache()
+    cache = factory.cache()
     if cache is None or found is None:
         return Check(name, Status.OFF, "search results are not cached")
     key, value = key_of(_MARK), _MARK.encode()
@@ -388,12 +388,12 @@ def check_cache(settings: Settings, equipping: Equipping) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-def check_postgres(settings: Settings, equipping: Equipping) -> Check:
+def check_postgres(settings: Settings, factory: ServiceFactory) -> Check:
     """Connect, bring the tables up to date, and ask for versions."""
     name = "postgres"
     if not settings.environment.get(POSTGRES_VARIABLE):
         return Check(name, Status.OFF, f"{POSTGRES_VARIABLE} is not set")
-    database = equipping.database
+    database = factory.database
 
     def ask() -> tuple[str, str | None]:
         return database.run(_versions)
@@ -425,10 +425,10 @@ def _versions(connection: Any) -> tuple[str, str | None]:
 # Telemetry
 
 
-def check_telemetry(_settings: Settings, equipping: Equipping) -> Check:
+def check_telemetry(_settings: Settings, factory: ServiceFactory) -> Check:
     """Look for an SDK that receives spans; nothing is sent."""
     name = "telemetry"
-    if not equipping.is_telling:
+    if not factory.is_telling:
         return Check(name, Status.OFF, "telemetry is not enabled")
     from mcpg.telemetry import is_installed, listener  # noqa: PLC0415 - only where it is enabled
 

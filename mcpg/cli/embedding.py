@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import EmbeddingProvider
@@ -116,13 +116,13 @@ def embedding_by(settings: Settings, kind: str) -> Embedding:
         McpgError: What the provider or the store needs is not there.
         UsageError: There is no such provider, or none is wanted.
     """
-    equipping = Equipping(settings)
-    provider = equipping.provider()
+    factory = ServiceFactory(settings)
+    provider = factory.provider()
     if provider is None:
         raise UsageError(
             "nobody is to make vectors", place="--embed", remedy="name a provider, or leave it out"
         )
-    return Embedding(provider, equipping.store(), kind, equipping.observer())
+    return Embedding(provider, factory.store(), kind, factory.observer())
 
 
 def embed(

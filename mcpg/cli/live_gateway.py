@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import SOURCES, cache_folder, login_folder
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.net.addresses import TCHAR
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live
@@ -129,21 +129,21 @@ def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) ->
         "graph": FileGraph(wanted.graph) if wanted.graph else GENERATED,
         "live": live,
         "reserved": reserved,
-        "equipment": _equipment(settings),
+        "services": _services(settings),
         "limits": limits_of(settings),
         "cache_dir": cache_folder(),
         "diagnostics": noticed,
     }
 
 
-def _equipment(settings: Settings) -> EngineServices:
+def _services(settings: Settings) -> EngineServices:
     from mcpg.engine.results import EngineServices  # noqa: PLC0415 - as above
 
-    equipping = Equipping(settings)
-    given = equipping.arguments()
+    factory = ServiceFactory(settings)
+    given = factory.arguments()
     # A gateway lives long, so that a cache pays where a single search would not gain from it.
-    given["cache"] = equipping.cache()
-    return EngineServices(embedder=given.pop("embeddings"), **given)
+    given["cache"] = factory.cache()
+    return EngineServices(embeddings=given.pop("embeddings"), **given)
 
 
 _HEADER = re.compile(rf"({TCHAR}+):[ \t]*([^\r\n\0]*)")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.model import recipe
@@ -69,12 +69,12 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
     """
     from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
 
-    equipping = Equipping(settings)
-    arguments = equipping.arguments()
+    factory = ServiceFactory(settings)
+    arguments = factory.arguments()
     if not is_cached:
         arguments.pop("cache", None)
     engine = load(_paths(settings, output), cache_dir=cache_folder(), **arguments)
-    engine.diagnostics = (*engine.diagnostics, *equipping.noticed())
+    engine.diagnostics = (*engine.diagnostics, *factory.noticed())
     return engine
 
 

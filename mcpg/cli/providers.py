@@ -88,7 +88,7 @@ _GRAPH = ("graph", "markdown-ld")
 _USUAL_URL = "https://api.openai.com/v1"
 
 
-class Equipping:
+class ServiceFactory:
     """Makes what the settings ask for, each thing once and only when it is asked for."""
 
     def __init__(self, settings: Settings) -> None:

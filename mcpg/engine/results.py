@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from mcpg.values import value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any, Final, Literal, TypeAlias
 
+    from mcpg.caches import SearchCache
     from mcpg.catalog.model import Tool
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.errors import Diagnostic
+    from mcpg.llm.normalizer import Normalizer
+    from mcpg.telemetry.observer import Observer
 
     Context: TypeAlias = Any
+    StrategyName: TypeAlias = Literal["graph", "embeddings", "auto", "markdown-ld"]
+    FusionName: TypeAlias = Literal["", "learned", "rrf"]
 
 
 class Strategy:
     """The names of the ways to rank."""
 
-    GRAPH = "graph"
-    EMBEDDINGS = "embeddings"
-    AUTO = "auto"
+    GRAPH: Final = "graph"
+    EMBEDDINGS: Final = "embeddings"
+    AUTO: Final = "auto"
 
 
-STRATEGIES = (Strategy.GRAPH, Strategy.EMBEDDINGS, Strategy.AUTO)
-STRATEGY_ALIASES = {"markdown-ld": Strategy.GRAPH}
+STRATEGIES: tuple[StrategyName, ...] = (Strategy.GRAPH, Strategy.EMBEDDINGS, Strategy.AUTO)
+STRATEGY_ALIASES: dict[str, StrategyName] = {"markdown-ld": Strategy.GRAPH}
 
-FUSIONS = ("learned", "rrf")
+FUSIONS: tuple[FusionName, ...] = ("learned", "rrf")
 """The names of the ways to make one list of the graph's and the vectors'."""
 
 
@@ -181,11 +188,11 @@ class Request:
     query: str = ""
     context: str = ""
     limit: int = DEFAULT_LIMIT
-    strategy: str = Strategy.GRAPH
+    strategy: StrategyName = Strategy.GRAPH
     include_disabled: bool = False
     min_score: float = 0.0
     abstain: bool = False
-    fusion: str = ""
+    fusion: FusionName = ""
     normalize: bool = False
     lexicon: bool = True
     context_tools: tuple[str, ...] = ()
@@ -201,14 +208,19 @@ def check_request(
     """Check what a caller asks; too much is cut, with a diagnostic.
 
     Raises:
-        UsageError: The limit is below 1, the strategy or the fusion is unknown, a fusion is asked
-            of another strategy than `auto`, or the least score is no probability.
+        UsageError: An argument has the wrong type, the limit is below 1, the strategy or the fusion
+            is unknown, a fusion is asked of another strategy than `auto`, or the least score is no
+            probability.
     """
-    limit, min_score = asked.limit, asked.min_score
-    if limit < 1:
-        raise _usage_error(f"the limit is {limit}", "ask for at least 1 match")
+    check_text("query", query)
+    check_context(context)
+    for name in ("include_disabled", "abstain", "normalize", "lexicon"):
+        check_flag(name, getattr(asked, name))
+    limit, min_score = check_limit(asked.limit), asked.min_score
+    if isinstance(min_score, bool) or not isinstance(min_score, int | float):
+        raise wrong_type("min_score", min_score, "a number in [0, 1]")
     if not 0 <= min_score <= 1:
-        raise _usage_error(f"the least score is {min_score}", "ask for a score in [0, 1]")
+        raise _usage_error(f"min_score is {min_score}", "ask for a score in [0, 1]")
     query, context = (query or "").strip(), flatten_context(context).strip()
     strategy = check_strategy(asked.strategy)
     request = Request(
@@ -222,10 +234,73 @@ def check_request(
         check_fusion(asked.fusion, strategy) if asked.fusion else "",
         asked.normalize,
         asked.lexicon,
-        tuple(dict.fromkeys(asked.context_tools)),
+        tuple(dict.fromkeys(texts_of("context_tools", asked.context_tools))),
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_cuts(query, context, limit)) if cut else ()
+
+
+def check_text(name: str, given: object) -> None:
+    """Check that the argument *name* is text or `None`.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if not (given is None or isinstance(given, str)):
+        raise wrong_type(name, given, "text or None")
+
+
+def check_limit(limit: object, name: str = "limit") -> int:
+    """Return *limit*, the argument *name*, which is a whole number of at least 1.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise wrong_type(name, limit, "a whole number")
+    if limit < 1:
+        raise _usage_error(f"{name} is {limit}", "use at least 1")
+    return limit
+
+
+def check_flag(name: str, given: object) -> None:
+    """Check that the argument *name* is true or false.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if given is not True and given is not False:
+        raise wrong_type(name, given, "True or False")
+
+
+def check_context(context: Context) -> None:
+    """Check that *context* is text or another JSON value; what it holds may be anything.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
+        raise wrong_type("context", context, "text or a JSON value")
+
+
+def texts_of(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Return the argument *name* as a tuple of texts; a single text is none.
+
+    Raises:
+        UsageError: It is not a sequence of texts.
+    """
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        raise wrong_type(name, given, "a list of texts")
+    texts = tuple(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise wrong_type(name, text, "a list of texts", "holds")
+    return texts
+
+
+def wrong_type(name: str, given: object, wanted: str, verb: str = "is") -> Exception:
+    """Return the error for an argument *name* that is not what is *wanted*, such as `text`."""
+    return _usage_error(f"{name} {verb} {type(given).__name__}", f"use {wanted}")
 
 
 def flatten_context(context: Context, depth: int = 0) -> str:
@@ -252,31 +327,35 @@ def flatten_context(context: Context, depth: int = 0) -> str:
         return ""
 
 
-def check_strategy(name: str) -> str:
+def check_strategy(name: str) -> StrategyName:
     """Return the strategy called *name*; `markdown-ld` is another name for `graph`.
 
     Raises:
         UsageError: No strategy has that name.
     """
-    strategy = STRATEGY_ALIASES.get(name, name)
-    if strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise _usage_error(f"no strategy is called {name!r}", f"use {known}")
-    return strategy
+    if not isinstance(name, str):
+        raise wrong_type("strategy", name, f"one of {', '.join(STRATEGIES)}")
+    for strategy in STRATEGIES:
+        if strategy == STRATEGY_ALIASES.get(name, name):
+            return strategy
+    raise _usage_error(f"no strategy is called {name!r}", f"use {', '.join(STRATEGIES)}")
 
 
-def check_fusion(name: str, strategy: str) -> str:
+def check_fusion(name: str, strategy: str) -> FusionName:
     """Return the fusion called *name*, if *strategy* has something to fuse.
 
     Raises:
         UsageError: No fusion has that name, or *strategy* is not `auto`.
     """
-    if name not in FUSIONS:
+    if not isinstance(name, str):
+        raise wrong_type("fusion", name, " or ".join(FUSIONS))
+    known = [fusion for fusion in FUSIONS if fusion == name]
+    if not known:
         raise _usage_error(f"no fusion is called {name!r}", f"use {' or '.join(FUSIONS)}")
     if strategy != Strategy.AUTO:
         message = f"the strategy {strategy!r} has one list alone: there is nothing to fuse"
         raise _usage_error(message, "ask for the strategy 'auto', or for no fusion")
-    return name
+    return known[0]
 
 
 def _usage_error(message: str, remedy: str) -> Exception:
@@ -305,24 +384,29 @@ LOCAL = "local"
 
 @value
 class EngineServices:
-    """What a host gave an engine beside the index; see `load`. `None` is nothing.
+    """What an engine uses beside its index; `load` and a `Gateway` take it from their host.
 
     Attributes:
-        embedder: An embedding provider, or the name of one, which is looked for when a search first
-            asks for vectors.
-        vectors: The vectors of the tools, or the path of the bundle beside which they lie.
+        embeddings: An embedding provider, or the name of one, which is looked up when a search
+            first needs vectors.
+        store: Keeps vectors of tools between processes.
+        vectors: The vectors of the tools, or the path of the bundle beside which they are.
+        normalizer: Rewrites queries in English.
+        cache: Keeps results of searches.
+        candidates: Chooses the tools to look at, a `mcpg.engine.CandidateSource`.
         kept: The file in the user's cache folder that may have the vectors as well, and gets those
             that a search had to make.
+        observer: Receives facts about searches, builds and calls.
     """
 
-    embedder: Any = None
-    store: Any = None
+    embeddings: EmbeddingProvider | str | None = None
+    store: EmbeddingStore | None = None
     vectors: Any = None
-    normalizer: Any = None
-    cache: Any = None
+    normalizer: Normalizer | None = None
+    cache: SearchCache | None = None
     candidates: Any = None
     kept: str | None = None
-    observer: Any = None
+    observer: Observer | None = None
 
 
 NONE = EngineServices()

@@ -57,18 +57,18 @@ class Searcher:
     Attributes:
         index: What is searched.
         model: The fitted numbers that it was compiled with.
-        equipment: What may be used beside the index; `None` for nothing.
+        services: What may be used beside the index; `None` for nothing.
     """
 
     def __init__(
         self,
         index: Index,
         describe: Callable[[str], Tool],
-        equipment: EngineServices | None = None,
+        services: EngineServices | None = None,
     ) -> None:
         """Prepare to search *index*; *describe* gives the whole tool of an id, for matches."""
         self.index = index
-        self.equipment = equipment
+        self.services = services
         self.model = model_of(index)
         self._describe = describe
         self._disabled = frozenset(index.disabled())
@@ -236,7 +236,7 @@ class Searcher:
 
         with self._lock:
             if self._semantics is None:
-                self._semantics = IndexVectors(self.equipment or NONE, self.index, self.documents)
+                self._semantics = IndexVectors(self.services or NONE, self.index, self.documents)
             return self._semantics
 
     def search_vectors(self) -> SearchVectors:
@@ -255,13 +255,13 @@ class Searcher:
             return self._asker
 
     def normalizer(self) -> GuardedNormalizer | None:
-        if self.equipment is None or self.equipment.normalizer is None:
+        if self.services is None or self.services.normalizer is None:
             return None
         from mcpg.engine.circuit_breaker import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
 
         with self._lock:
             if self._normalizer is None:
-                self._normalizer = GuardedNormalizer(self.equipment.normalizer)
+                self._normalizer = GuardedNormalizer(self.services.normalizer)
             return self._normalizer
 
     def planner(self) -> Planner:
@@ -280,14 +280,14 @@ class Searcher:
         includes_disabled = request.include_disabled
         guarded_source = self._sources.get(includes_disabled)
         if guarded_source is None:
-            source: Any = self.equipment.candidates if self.equipment else None
+            source: Any = self.services.candidates if self.services else None
             guarded_source = self._sources[includes_disabled] = GuardedSource(
                 lambda: source_of(source, self.index, includes_disabled=includes_disabled)
             )
         return guarded_source
 
     def selection(self, request: Request) -> Selection | None:
-        if self.equipment is None or self.equipment.candidates is None:
+        if self.services is None or self.services.candidates is None:
             return None
         from mcpg.engine.candidate_source import Selection  # noqa: PLC0415 - as above
 

@@ -153,14 +153,14 @@ class IndexVectors:
 
     def __init__(
         self,
-        equipment: EngineServices,
+        services: EngineServices,
         index: Index,
         documents: Callable[[], Iterable[ToolDocument]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare the vectors of *index*; *documents* returns the documents of its tools."""
         self._clock = clock
-        self._equipment = equipment
+        self._services = services
         self._index = index
         self._documents = documents
         self._lock = Lock()
@@ -178,18 +178,15 @@ class IndexVectors:
             EmbeddingError: There is none (the kind is `missing`), or it has no fingerprint.
         """
         if self._provider is None:
-            if self._equipment.embedder is None:
+            given = self._services.embeddings
+            if given is None:
                 message = "no embedding provider is set up"
                 raise EmbeddingError(
                     message, kind="missing", remedy="name one, or use the strategy graph"
                 )
-            provider: EmbeddingProvider = self._equipment.embedder
-            if isinstance(self._equipment.embedder, str):
-                from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
-
-                provider = provider_of(self._equipment.embedder)
+            provider = _named(given) if isinstance(given, str) else given
             # Who brings a provider of their own needs none of the models.
-            need_numpy("embeddings" if isinstance(self._equipment.embedder, str) else "llm")
+            need_numpy("embeddings" if isinstance(given, str) else "llm")
             self._provider = GuardedProvider(provider, self._clock)
         return self._provider
 
@@ -223,7 +220,7 @@ class IndexVectors:
         Raises:
             EmbeddingError: The provider gives none that fits the tools' vectors.
         """
-        vector = cached_query_vector(self._equipment.cache, self.provider(), text)
+        vector = cached_query_vector(self._services.cache, self.provider(), text)
         wanted = self._built.vectors.dimensions if self._built else 0
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
@@ -311,7 +308,7 @@ class IndexVectors:
             EmbeddingError: There are none, or the provider is left alone.
         """
         self.provider().check_circuit()
-        observer = self._equipment.observer
+        observer = self._services.observer
         if observer is None:
             self._made()
             return
@@ -337,7 +334,7 @@ class IndexVectors:
         from mcpg.vectors.build import Built  # noqa: PLC0415 - as above
         from mcpg.vectors.file import vectors_of  # noqa: PLC0415 - as above
 
-        given, kept = self._equipment.vectors, self._equipment.kept
+        given, kept = self._services.vectors, self._services.kept
         if given is not None and not isinstance(given, str):
             return Built(_fitting(given, provider, len(self._index)), (), 0, len(self._index))
         return vectors_of(
@@ -346,7 +343,7 @@ class IndexVectors:
             provider,
             key=self._index.header.key if given else NO_KEY,
             tools=len(self._index),
-            store=self._equipment.store,
+            store=self._services.store,
             known=self._built,
             keep_at=kept if given else None,
         )
@@ -431,6 +428,12 @@ class SearchVectors:
             if fault.kind not in KINDS_OF_TEXTS:
                 self._failed = fault
             raise
+
+
+def _named(spec: str) -> EmbeddingProvider:
+    from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
+
+    return provider_of(spec)
 
 
 def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> ToolVectors:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
-from functools import partial
+from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from uuid import uuid4
 
 import anyio
@@ -15,14 +16,16 @@ import anyio.to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.catalog.model import Tool
-from mcpg.engine.results import NONE, EngineServices
+from mcpg.engine.engine import Engine
+from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices, check_limit
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway.calls import Fault, Invoked, Limits
 from mcpg.gateway.calls.invoke import Invoker
 from mcpg.gateway.calls.record import CallRecorder, RecordedCall
 from mcpg.gateway.index.build import Plan
 from mcpg.gateway.index.manager import IndexManager, Snapshot
-from mcpg.gateway.routing.route import RouteResult, route
+from mcpg.gateway.opening import SourceLike, sources_of
+from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import GENERATED, GraphSource, Registry, ServerSource, Source, kind_of
 from mcpg.json_types import JsonValue
@@ -31,15 +34,29 @@ from mcpg.sources.live.client import Progress
 from mcpg.telemetry.observer import Observer
 from mcpg.values import replace
 
-if TYPE_CHECKING:
-    from mcpg.engine import Explanation, SearchResult
-    from mcpg.engine import Plan as EnginePlan
-    from mcpg.engine.ask import AskResult
-
-    Answer = TypeVar("Answer")
+Answer = TypeVar("Answer")
+Given = ParamSpec("Given")
 
 _AT_ONCE = 8
 """Concurrent searches; the interpreter lock makes more of them useless."""
+
+_WRAPPED = ("__name__", "__doc__")
+
+
+def _of_engine(
+    method: Callable[Concatenate[Engine, Given], Answer],
+) -> Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]]:
+    """Return a method of a gateway that calls *method* with the engine of its snapshot.
+
+    It has the parameters and the documentation of *method*.
+    """
+
+    @wraps(method, assigned=_WRAPPED)
+    async def answer(self: Gateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        snapshot = await self.snapshot()
+        return await self._in_thread(partial(method, snapshot.engine, *given, **named))
+
+    return answer
 
 
 class Gateway:
@@ -58,28 +75,33 @@ class Gateway:
 
     def __init__(  # noqa: PLR0913 - each is one thing that a host may bring
         self,
-        sources: Iterable[Source] = (),
+        sources: SourceLike | Iterable[SourceLike] = (),
         *,
         graph: GraphSource = GENERATED,
         live: Live | None = None,
         reserved: Collection[str] = (),
-        equipment: EngineServices = NONE,
+        limit: int = DEFAULT_LIMIT,
+        services: EngineServices = NONE,
         observer: Observer | None = None,
         limits: Limits | None = None,
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
         record_calls: str | CallRecorder | None = None,
     ) -> None:
-        """Create a gateway; nothing is read or started yet.
+        """Create a gateway; no source is read or started yet.
 
         Args:
-            sources: Sources of its tools.
+            sources: Sources of its tools, in any number. A text or path is opened as by
+                `open_sources`: the configuration of a client, a bundle, a folder, the address of a
+                server ...
             graph: Source of the documents that it searches.
-            live: Options for listing the tools of servers.
+            live: Options for querying servers, `None` for the environment of this process and the
+                default timeout.
             reserved: Ids that no tool may get.
-            equipment: Services of its engine.
+            limit: Maximum number of matches of a search that sets none, at least 1.
+            services: Services of its engine.
             observer: Observer of builds, searches, routes and invocations, `None` for the one in
-                *equipment*; see `mcpg.telemetry`.
+                *services*; see `mcpg.telemetry`.
             limits: Limits of calls.
             cache_dir: Folder for the indexes of bundles in read-only folders.
             diagnostics: Earlier diagnostics of the sources.
@@ -87,16 +109,20 @@ class Gateway:
                 `mcpg learn`; or a recorder, which the gateway closes with itself.
 
         Raises:
-            UsageError: Two sources have the same id.
+            UsageError: A source is none, two sources have the same id, or *limit* is not a whole
+                number of at least 1.
+            NotFoundError: A path does not exist.
+            SourceError: A file holds no tools.
         """
         self.limits = limits or Limits()
-        self._live = live or Live()
-        self._registry = Registry(sources)
+        self._live = live or Live(os.environ)
+        opened, noticed = sources_of(sources, self._live)
+        self._registry = Registry(opened)
         if observer is not None:
-            equipment = replace(equipment, observer=observer)
-        self._observer = equipment.observer
-        self._plan = Plan(graph, frozenset(reserved), equipment, cache_dir)
-        self._before = tuple(diagnostics)
+            services = replace(services, observer=observer)
+        self._observer = services.observer
+        self._plan = Plan(graph, frozenset(reserved), services, cache_dir, check_limit(limit))
+        self._before = (*diagnostics, *noticed)
         if isinstance(record_calls, str):
             record_calls = CallRecorder(record_calls)
         self._recorder = record_calls
@@ -227,71 +253,11 @@ class Gateway:
             raise NotFoundError(found.message, remedy=found.remedy)
         return found
 
-    async def search(self, query: str | None, **options: Any) -> SearchResult:
-        """Return the tools that match *query*.
-
-        Args:
-            query: The task, in any words.
-            options: As for `Engine.search`.
-
-        Raises:
-            UsageError: As for `Engine.search`.
-        """
-        snapshot = await self.snapshot()
-        return await self._in_thread(partial(snapshot.engine.search, query, **options))
-
-    async def ask(self, question: str | None, **options: Any) -> AskResult:
-        """Answer a question about tools and their relations.
-
-        Args:
-            question: The question, in any words.
-            options: As for `Engine.ask`.
-
-        Raises:
-            UsageError: As for `Engine.ask`.
-        """
-        snapshot = await self.snapshot()
-        return await self._in_thread(partial(snapshot.engine.ask, question, **options))
-
-    async def explain(self, query: str | None, **options: Any) -> Explanation:
-        """Search, and explain how the result came about.
-
-        Args:
-            query: The task, in any words.
-            options: As for `Engine.explain`.
-
-        Raises:
-            UsageError: As for `Engine.explain`.
-            NotFoundError: As for `Engine.explain`.
-        """
-        snapshot = await self.snapshot()
-        return await self._in_thread(partial(snapshot.engine.explain, query, **options))
-
-    async def route(self, query: str | None, **options: Any) -> RouteResult:
-        """Return the categories that match *query*, and the best tools of each.
-
-        Args:
-            query: The task, in any words.
-            options: As for `mcpg.gateway.routing.route.route`.
-
-        Raises:
-            UsageError: As for `mcpg.gateway.routing.route.route`.
-        """
-        snapshot = await self.snapshot()
-        return await self._in_thread(partial(route, snapshot.engine, query, **options))
-
-    async def plan(self, goal: str, **options: Any) -> EnginePlan:
-        """Return a plan of the tools that serve *goal*.
-
-        Args:
-            goal: What is to be reached, in any words.
-            options: As for `Engine.plan`.
-
-        Raises:
-            UsageError: As for `Engine.plan`.
-        """
-        snapshot = await self.snapshot()
-        return await self._in_thread(partial(snapshot.engine.plan, goal, **options))
+    search = _of_engine(Engine.search)
+    ask = _of_engine(Engine.ask)
+    explain = _of_engine(Engine.explain)
+    plan = _of_engine(Engine.plan)
+    route = _of_engine(route)
 
     async def invoke(  # noqa: PLR0913 - each is an option of its own
         self,
@@ -402,6 +368,21 @@ def observed_call(
         yield report
 
 
+def _blocking(
+    method: Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]],
+) -> Callable[Concatenate[SyncGateway, Given], Answer]:
+    """Return a method that waits for *method* of the gateway in its thread.
+
+    It has the parameters and the documentation of *method*.
+    """
+
+    @wraps(method, assigned=_WRAPPED)
+    def answer(self: SyncGateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        return self._call(method, *given, **named)
+
+    return answer
+
+
 class SyncGateway:
     """A `Gateway` in a thread of its own, usable from any thread.
 
@@ -409,9 +390,35 @@ class SyncGateway:
     raise `UsageError`.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        """Create a gateway from the arguments of `Gateway`; nothing is read or started yet."""
-        self._gateway = Gateway(*given, **named)
+    def __init__(  # noqa: PLR0913 - as above
+        self,
+        sources: SourceLike | Iterable[SourceLike] = (),
+        *,
+        graph: GraphSource = GENERATED,
+        live: Live | None = None,
+        reserved: Collection[str] = (),
+        limit: int = DEFAULT_LIMIT,
+        services: EngineServices = NONE,
+        observer: Observer | None = None,
+        limits: Limits | None = None,
+        cache_dir: str | None = None,
+        diagnostics: Iterable[Diagnostic] = (),
+        record_calls: str | CallRecorder | None = None,
+    ) -> None:
+        """Create a gateway, as `Gateway` does from the same arguments."""
+        self._gateway = Gateway(
+            sources,
+            graph=graph,
+            live=live,
+            reserved=reserved,
+            limit=limit,
+            services=services,
+            observer=observer,
+            limits=limits,
+            cache_dir=cache_dir,
+            diagnostics=diagnostics,
+            record_calls=record_calls,
+        )
         self._opened: tuple[BlockingPortal, ExitStack] | None = None
 
     def __enter__(self) -> Self:
@@ -436,6 +443,15 @@ class SyncGateway:
         opened, self._opened = self._opened, None
         return opened[1].__exit__(kind, fault, trace) if opened is not None else None
 
+    def _call(
+        self,
+        method: Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]],
+        *given: Given.args,
+        **named: Given.kwargs,
+    ) -> Answer:
+        answer: Answer = self._portal.call(lambda: method(self._gateway, *given, **named))
+        return answer
+
     @property
     def _portal(self) -> BlockingPortal:
         """Where the gateway runs."""
@@ -457,48 +473,23 @@ class SyncGateway:
         """As `Gateway.add`."""
         self._portal.call(self._gateway.add, source)
 
-    def remove(self, source_id: str) -> bool:
-        """As `Gateway.remove`."""
-        return self._portal.call(self._gateway.remove, source_id)
-
     def invalidate(self, source_id: str) -> bool:
         """As `Gateway.invalidate`."""
         return self._portal.call(self._gateway.invalidate, source_id)
 
-    def build_index(self, *, force: bool = False) -> Snapshot:
-        """As `Gateway.build_index`."""
-        return self._portal.call(partial(self._gateway.build_index, force=force))
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """As `Gateway.on_change`; *callback* runs in the thread of the gateway."""
+        self._portal.call(self._gateway.on_change, callback)
 
-    def warm_up(self) -> Snapshot:
-        """As `Gateway.warm_up`."""
-        return self._portal.call(self._gateway.warm_up)
-
-    def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
-        """As `Gateway.list_tools`."""
-        call = partial(self._gateway.list_tools, include_disabled=include_disabled)
-        return self._portal.call(call)
-
-    def describe(self, tool: str) -> Tool:
-        """As `Gateway.describe`."""
-        return self._portal.call(self._gateway.describe, tool)
-
-    def search(self, query: str | None, **options: Any) -> SearchResult:
-        """As `Gateway.search`."""
-        return self._portal.call(partial(self._gateway.search, query, **options))
-
-    def explain(self, query: str | None, **options: Any) -> Explanation:
-        """As `Gateway.explain`."""
-        return self._portal.call(partial(self._gateway.explain, query, **options))
-
-    def route(self, query: str | None, **options: Any) -> RouteResult:
-        """As `Gateway.route`."""
-        return self._portal.call(partial(self._gateway.route, query, **options))
-
-    def invoke(
-        self,
-        tool: str | None = None,
-        arguments: Mapping[str, JsonValue] | None = None,
-        **options: Any,
-    ) -> Invoked:
-        """As `Gateway.invoke`."""
-        return self._portal.call(partial(self._gateway.invoke, tool, arguments, **options))
+    remove = _blocking(Gateway.remove)
+    build_index = _blocking(Gateway.build_index)
+    warm_up = _blocking(Gateway.warm_up)
+    snapshot = _blocking(Gateway.snapshot)
+    list_tools = _blocking(Gateway.list_tools)
+    describe = _blocking(Gateway.describe)
+    search = _blocking(Gateway.search)
+    ask = _blocking(Gateway.ask)
+    explain = _blocking(Gateway.explain)
+    plan = _blocking(Gateway.plan)
+    route = _blocking(Gateway.route)
+    invoke = _blocking(Gateway.invoke)

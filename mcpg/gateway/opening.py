@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from typing import TypeAlias
 
 from mcpg.errors import Diagnostic, NotFoundError, SourceError, UsageError
 from mcpg.files import is_folder, text_of_path
-from mcpg.gateway.sources import Addressing, FileSource, ServerSource, Source
+from mcpg.gateway.sources import Addressing, FileSource, ServerSource, Source, not_a_source
 from mcpg.sources.client_config import (
     Live,
     Server,
@@ -19,6 +20,9 @@ from mcpg.sources.client_config import (
     server_at,
 )
 from mcpg.sources.model import CODE, PYTHON, FileKind, kind_of_named, missing_source, read_text
+
+SourceLike: TypeAlias = Source | str | os.PathLike[str]
+"""What a gateway takes for a source: a path is opened."""
 
 _STDIN = "-"
 
@@ -50,6 +54,33 @@ def open_sources(
     opening = Opening(live)
     for argument in arguments:
         opening.named(argument, source_id=source_id)
+    return opening.sources, opening.diagnostics
+
+
+def sources_of(
+    given: SourceLike | Iterable[SourceLike], live: Live
+) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
+    """Return the sources that a host gives a gateway, and diagnostics.
+
+    Args:
+        given: Sources, and arguments of `open_sources`: one, or several.
+        live: As for `open_sources`.
+
+    Raises:
+        UsageError: One is something else.
+        NotFoundError: As for `open_sources`.
+        SourceError: As for `open_sources`.
+    """
+    if isinstance(given, str | os.PathLike | Source):
+        given = [given]
+    elif not isinstance(given, Iterable):
+        raise not_a_source(given)
+    opening = Opening(live)
+    for one in given:
+        if isinstance(one, str | os.PathLike):
+            opening.named(os.fspath(one))
+        else:
+            opening.add(one)
     return opening.sources, opening.diagnostics
 
 
@@ -117,6 +148,16 @@ class Opening:
         else:
             real = os.path.realpath(argument)
             self._file(real, argument, PurePath(real).name, source_id)
+
+    def add(self, source: Source) -> None:
+        """Add *source* under its own id.
+
+        Raises:
+            UsageError: It is no source.
+        """
+        if not isinstance(source, Source):
+            raise not_a_source(source)
+        self._found.append((source, True))
 
     def server(
         self, server: Server, wanted: str, timeout: float | None = None, *, is_fixed: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -76,6 +77,14 @@ class FunctionSource:
 
 
 Source = FileSource | ServerSource | FunctionSource
+
+
+def not_a_source(given: object) -> UsageError:
+    """Return the error for something that is not a source of a gateway."""
+    remedy = "use FileSource, ServerSource or FunctionSource of mcpg.gateway"
+    if isinstance(given, str | PathLike):
+        remedy = "open it with mcpg.gateway.open_sources, or give it to the gateway when it is made"
+    return UsageError(f"{type(given).__name__} is not a source", remedy=remedy)
 
 
 def kind_of(source: Source) -> str:
@@ -226,8 +235,10 @@ class Registry:
         """Register *source*.
 
         Raises:
-            UsageError: Its id is blank, or another one's, in any case.
+            UsageError: It is no source, or its id is blank, or another one's, in any case.
         """
+        if not isinstance(source, Source):
+            raise not_a_source(source)
         key = _key(source.id)
         if not key:
             raise UsageError("a source has no id", remedy="give it one")

@@ -276,7 +276,7 @@ def test_a_provider_that_is_not_installed_is_a_failure_where_it_is_wanted(
         message = "the model is not installed"
         raise EmbeddingError(message, kind="missing", remedy="")
 
-    monkeypatch.setattr("mcpg.cli.providers.Equipping.provider", missing)
+    monkeypatch.setattr("mcpg.cli.providers.ServiceFactory.provider", missing)
     code, checks = told(run)
     assert (code, checks["embeddings"]["status"]) == (0, "off")
 

@@ -90,7 +90,7 @@ def test_a_configured_server_is_asked(folder: Path) -> None:
     assert len(tools) == 3
 
 
-def test_limits_and_equipment_come_from_settings(folder: Path) -> None:
+def test_limits_and_services_come_from_settings(folder: Path) -> None:
     """Times, sizes and caches are those that are set; a long time is granted to callers, too."""
     usual = Limits()
     assert limits_of(Settings(folder)) == usual
@@ -102,9 +102,9 @@ def test_limits_and_equipment_come_from_settings(folder: Path) -> None:
     gateway = gateway_of(Wanted(["tools.json"]), settings)
     assert gateway.limits == limits
     engine = inside(gateway, gateway.build_index).engine
-    assert engine.equipment is not None
-    assert engine.equipment.cache is not None
-    assert engine.equipment.embedder is None
+    assert engine.services is not None
+    assert engine.services.cache is not None
+    assert engine.services.embeddings is None
 
 
 def test_a_graph_of_documents(folder: Path) -> None:

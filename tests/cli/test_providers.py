@@ -1,4 +1,4 @@
-"""From settings to equipment: what is made of them, what is not, and where keys go."""
+"""From settings to services: what is made of them, what is not, and where keys go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from loopback import answer, serving
 
 from mcpg.caches import RESULT, MemoryCache
-from mcpg.cli.providers import STORE_FILE, Equipping, LateStore
+from mcpg.cli.providers import STORE_FILE, ServiceFactory, LateStore
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, embed_query
@@ -27,20 +27,20 @@ ROWS = {"data": [{"index": 0, "embedding": [3.0, 4.0]}], "model": "small"}
 ENTRY = {EmbeddingKey("tool", "hash", "mine"): np.ones(2, dtype=np.float32)}
 
 
-def equipping(
+def factory(
     folder: Path, environment: Mapping[str, str] | None = None, text: str = "", **flags: Any
-) -> Equipping:
+) -> ServiceFactory:
     """Return what is made of *environment*, *flags* and a configuration file of *text*."""
     (folder / "mcpg.toml").write_text(text, encoding="utf-8")
-    return Equipping(Settings(folder, environment or {}, flags))
+    return ServiceFactory(Settings(folder, environment or {}, flags))
 
 
 def test_a_graph_search_needs_nothing(tmp_path: Path) -> None:
     """Without settings there is no provider, no store, no cache, no normaliser."""
-    assert equipping(tmp_path).arguments() == {"embeddings": None}
+    assert factory(tmp_path).arguments() == {"embeddings": None}
     named = {"MCPG_EMBED_WITH": "openai:x", "MCPG_SEARCH_CACHE": "memory"}
-    assert equipping(tmp_path, named).arguments() == {"embeddings": None}
-    given = equipping(tmp_path, {"MCPG_SEARCH_CACHE": "memory"}, strategy="auto").arguments()
+    assert factory(tmp_path, named).arguments() == {"embeddings": None}
+    given = factory(tmp_path, {"MCPG_SEARCH_CACHE": "memory"}, strategy="auto").arguments()
     assert isinstance(given["cache"], MemoryCache)
 
 
@@ -52,18 +52,18 @@ def test_a_provider_without_numpy_is_told_as_missing(
     monkeypatch.setitem(sys.modules, "numpy", None)
     told = {"MCPG_EMBED_URL": "http://localhost:1/v1"}
     with pytest.raises(EmbeddingError, match=r"needs? numpy") as caught:
-        equipping(tmp_path, told, embed_with=spec).provider()
+        factory(tmp_path, told, embed_with=spec).provider()
     assert caught.value.kind == "missing"
 
 
 @pytest.mark.parametrize("strategy", ["auto", "embeddings"])
 def test_other_strategies_have_the_local_model_and_a_store(tmp_path: Path, strategy: str) -> None:
     """The model is named, not loaded; the store is a file that is not made before it is asked."""
-    arguments = equipping(tmp_path, strategy=strategy).arguments()
+    arguments = factory(tmp_path, strategy=strategy).arguments()
     assert arguments["embeddings"] == "local"
     assert isinstance(arguments["store"], LateStore)
-    assert equipping(tmp_path, embed_with="none", strategy=strategy).embedder() is None
-    found = equipping(tmp_path, {"MCPG_EMBED_WITH": " local:multilingual "}).provider()
+    assert factory(tmp_path, embed_with="none", strategy=strategy).embedder() is None
+    found = factory(tmp_path, {"MCPG_EMBED_WITH": " local:multilingual "}).provider()
     assert found is not None
     assert "multilingual" in found.fingerprint
 
@@ -71,8 +71,8 @@ def test_other_strategies_have_the_local_model_and_a_store(tmp_path: Path, strat
 def test_the_usual_store_lies_in_the_cache_folder(folder: Path, tmp_path: Path) -> None:
     """It is a file there; a setting names another one, relative to the file that says so."""
     expected = folder.parent / f"{folder.name}-cache" / STORE_FILE
-    assert equipping(tmp_path).store_path() == str(expected)
-    store = equipping(tmp_path).store()
+    assert factory(tmp_path).store_path() == str(expected)
+    store = factory(tmp_path).store()
     assert store is not None
     store.close()
     assert not expected.exists()
@@ -81,7 +81,7 @@ def test_the_usual_store_lies_in_the_cache_folder(folder: Path, tmp_path: Path) 
     store.close()
     assert expected.exists()
 
-    elsewhere = equipping(tmp_path, text="[store]\npath = 'here.sqlite'").store()
+    elsewhere = factory(tmp_path, text="[store]\npath = 'here.sqlite'").store()
     assert elsewhere is not None
     elsewhere.put(ENTRY)
     elsewhere.close()
@@ -91,7 +91,7 @@ def test_the_usual_store_lies_in_the_cache_folder(folder: Path, tmp_path: Path) 
 def test_a_store_that_cannot_be_opened_fails_whoever_asks(tmp_path: Path) -> None:
     """To prepare a search fails at nothing; the engine is told, which can do without."""
     (tmp_path / "text").write_text("no database", encoding="utf-8")
-    store = equipping(tmp_path, {"MCPG_STORE_PATH": str(tmp_path / "text")}).store()
+    store = factory(tmp_path, {"MCPG_STORE_PATH": str(tmp_path / "text")}).store()
     assert store is not None
     for _ in range(2):
         with pytest.raises(StoreError):
@@ -100,20 +100,20 @@ def test_a_store_that_cannot_be_opened_fails_whoever_asks(tmp_path: Path) -> Non
 
 def test_a_store_may_be_none_or_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are settings, and where there is no folder for files there is no store."""
-    assert equipping(tmp_path, {"MCPG_STORE": "none"}).store() is None
-    store = equipping(tmp_path, {"MCPG_STORE": "memory"}).store()
+    assert factory(tmp_path, {"MCPG_STORE": "none"}).store() is None
+    store = factory(tmp_path, {"MCPG_STORE": "memory"}).store()
     assert store is not None
     store.put(ENTRY)
     assert list(store.get(list(ENTRY))) == list(ENTRY)
     for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("HOME", "relative")
-    assert equipping(tmp_path).store() is None
+    assert factory(tmp_path).store() is None
 
 
 def test_the_cache_in_memory_has_the_bounds_that_are_set(tmp_path: Path) -> None:
     """Kind and bounds are settings; without a kind nothing is kept."""
-    cache = equipping(
+    cache = factory(
         tmp_path, text="[cache]\nkind = 'memory'\nentries = 1\nabsolute = 60\nsliding = 1.5"
     ).cache()
     assert isinstance(cache, MemoryCache)
@@ -121,13 +121,13 @@ def test_the_cache_in_memory_has_the_bounds_that_are_set(tmp_path: Path) -> None
     cache.put(RESULT, "b", b"2")
     assert len(cache) == 1
     with pytest.raises(UsageError, match="0 entries"):
-        equipping(tmp_path, text="[cache]\nkind = 'memory'\nentries = 0").cache()
+        factory(tmp_path, text="[cache]\nkind = 'memory'\nentries = 0").cache()
 
 
 def test_what_needs_a_database_says_how_to_name_one(tmp_path: Path) -> None:
     """A store or cache in PostgreSQL without MCPG_POSTGRES names the variable."""
     for text in ("[store]\nkind = 'postgres'", "[cache]\nkind = 'postgres'"):
-        made = equipping(tmp_path, text=text)
+        made = factory(tmp_path, text=text)
         with pytest.raises(UsageError) as caught:
             made.store() if "store" in text else made.cache()
         assert caught.value.place == "MCPG_POSTGRES"
@@ -139,21 +139,21 @@ def test_the_database_is_made_of_the_address_and_the_settings(tmp_path: Path) ->
         "[postgres]\nschema = 'tools'\npool = 2\nsslmode = 'require'\n"
         "[store]\nkind = 'postgres'\n[cache]\nkind = 'postgres'"
     )
-    made = equipping(tmp_path, {"MCPG_POSTGRES": "postgresql://me:s3cr3t@host/db"}, text)
+    made = factory(tmp_path, {"MCPG_POSTGRES": "postgresql://me:s3cr3t@host/db"}, text)
     settings = made.database.settings
     assert (settings.schema, settings.connections, settings.sslmode) == ("tools", 2, "require")
     assert "s3cr3t" not in repr(settings)
     assert made.store() is not None
     assert made.cache() is not None
     dsn = "postgresql://host/db?sslmode=verify-full"
-    assert equipping(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings.sslmode is None
+    assert factory(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings.sslmode is None
 
 
 def test_an_option_is_stated_by_its_name_alone(tmp_path: Path) -> None:
     """A password or database called like an option does not switch a file's option off."""
     text = "[postgres]\nsslmode = 'verify-full'"
     for dsn in ("postgresql://me:sslmode@host/db", "postgresql://host/sslmode"):
-        settings = equipping(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings
+        settings = factory(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings
         assert settings.sslmode == "verify-full"
 
 
@@ -174,7 +174,7 @@ def test_keys_go_where_the_environment_says(
     """A key meant for others, too, is never sent to an address that a file has named."""
     with serving(answer(ROWS)) as server:
         told = {name: part.replace("URL", server.url) for name, part in environment.items()}
-        provider = equipping(
+        provider = factory(
             tmp_path, told, text.replace("URL", server.url), embed_with="openai:small"
         ).provider()
         assert provider is not None
@@ -187,7 +187,7 @@ def test_keys_go_where_the_environment_says(
 def test_an_endpoint_is_asked_as_the_settings_say(tmp_path: Path) -> None:
     """Dimensions and time come from the settings; the usual address needs a key alone."""
     text = "[embeddings]\nwith = 'openai:small'\ndimensions = 2\ntimeout = 0.5"
-    provider = equipping(tmp_path, {"MCPG_LLM_API_KEY": OWN}, text).embedder()
+    provider = factory(tmp_path, {"MCPG_LLM_API_KEY": OWN}, text).embedder()
     assert isinstance(provider, HttpEmbeddings)
     assert provider.dimensions == 2
     assert provider.fingerprint.startswith("openai https://api.openai.com/v1 small 2")
@@ -212,7 +212,7 @@ def test_an_endpoint_that_cannot_be_asked_is_refused(
 ) -> None:
     """What is missing or wrong is named with the setting for it, and no secret is repeated."""
     with pytest.raises(UsageError, match=message) as caught:
-        equipping(tmp_path, environment, text).embedder()
+        factory(tmp_path, environment, text).embedder()
     assert str(caught.value.place).endswith(place)
     assert "s3cr3t" not in str(caught.value)
 
@@ -220,12 +220,12 @@ def test_an_endpoint_that_cannot_be_asked_is_refused(
 def test_queries_are_rewritten_only_where_that_is_set(tmp_path: Path) -> None:
     """It takes a model; the option goes before the environment, and that before files."""
     url = "[normalization]\nmodel = 'chat'\nurl = 'http://127.0.0.1:9/v1'\ntimeout = 1.5\n"
-    assert "normalizer" not in equipping(tmp_path, text=url).arguments()
-    made = equipping(tmp_path, {"MCPG_NORMALIZE": "yes"}, url).arguments()["normalizer"]
+    assert "normalizer" not in factory(tmp_path, text=url).arguments()
+    made = factory(tmp_path, {"MCPG_NORMALIZE": "yes"}, url).arguments()["normalizer"]
     assert isinstance(made, ChatNormalizer)
     assert made.seconds == 1.5
-    assert equipping(tmp_path, normalize=True).arguments()["normalizer"] is None
-    off = equipping(tmp_path, {"MCPG_NORMALIZE": "1"}, url, normalize=False)
+    assert factory(tmp_path, normalize=True).arguments()["normalizer"] is None
+    off = factory(tmp_path, {"MCPG_NORMALIZE": "1"}, url, normalize=False)
     assert not off.is_normalizing
 
 

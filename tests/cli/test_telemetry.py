@@ -15,7 +15,7 @@ from telemetrical import Recording
 
 import mcpg
 from mcpg.cli import main
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.engine.observed import build_facts
 from mcpg.installation import install_command
@@ -33,14 +33,14 @@ LAUNCHER = "from opentelemetry.instrumentation.auto_instrumentation import run; 
 def observer(folder: Path, environment: Mapping[str, str], text: str = "") -> object:
     """Return the observer that settings make."""
     (folder / "mcpg.toml").write_text(text, encoding="utf-8")
-    return Equipping(Settings(folder, environment)).arguments().get("observer")
+    return ServiceFactory(Settings(folder, environment)).arguments().get("observer")
 
 
 def test_only_settings_bring_an_observer(tmp_path: Path) -> None:
     """Nobody observes unless a setting says so; the text of queries is asked for by itself."""
     assert observer(tmp_path, {}) is None
     assert observer(tmp_path, {"MCPG_TELEMETRY_QUERIES": "1"}) is None
-    assert Equipping(Settings(tmp_path)).observer() is None
+    assert ServiceFactory(Settings(tmp_path)).observer() is None
     plain = observer(tmp_path, ENABLED)
     telling = observer(tmp_path, {}, "[telemetry]\nenabled = true\nqueries = true")
     assert isinstance(plain, OpenTelemetryObserver)

@@ -53,7 +53,7 @@ def fail(fault: Exception) -> list[str]:
 
 def search(source: Source, query: str, *, include_disabled: bool = False) -> SearchResult:
     """Search with candidates from *source*."""
-    engine = Engine(INDEX, equipment=EngineServices(candidates=source))
+    engine = Engine(INDEX, services=EngineServices(candidates=source))
     return engine.search(query, include_disabled=include_disabled)
 
 
@@ -150,7 +150,7 @@ def test_nothing_chosen_is_looked_for() -> None:
 def test_explain_ranks_as_search_does() -> None:
     """What is explained is what a search with the same candidates gives."""
     source = Source(lambda: ["order_track", "shipment_cancel"])
-    engine = Engine(INDEX, equipment=EngineServices(candidates=source))
+    engine = Engine(INDEX, services=EngineServices(candidates=source))
     explained = engine.explain("track shipment").result
     assert ids(explained.matches) == ids(engine.search("track shipment").matches)
 
@@ -159,8 +159,8 @@ def test_results_are_kept_by_who_chose() -> None:
     """Replicas that share a cache and choose differently do not get each other's results."""
     cache = MemoryCache()
     source = Source(lambda: ["order_track"])
-    chosen = Engine(INDEX, equipment=EngineServices(cache=cache, candidates=source))
-    plain = Engine(INDEX, equipment=EngineServices(cache=cache))
+    chosen = Engine(INDEX, services=EngineServices(cache=cache, candidates=source))
+    plain = Engine(INDEX, services=EngineServices(cache=cache))
     assert ids(chosen.search("track shipment").matches) == ["order_track"]
     assert ids(plain.search("track shipment").matches)[0] == "shipment_track"
     assert ids(chosen.search("track shipment").matches) == ["order_track"]
@@ -186,7 +186,7 @@ def ordered(index: Index) -> list[str]:
 def test_hidden_tools_take_no_places() -> None:
     """A source whose every place is taken by tools that are off costs no match."""
     source = Source(lambda: ordered(MANY)[:COUNT])
-    engine = Engine(MANY, equipment=EngineServices(candidates=source))
+    engine = Engine(MANY, services=EngineServices(candidates=source))
     assert ids(engine.search("track order").matches) == ["order_track"]
     both = engine.search("track order", include_disabled=True, limit=3)
     assert ids(both.matches)[0].startswith("order_hidden")
@@ -214,7 +214,7 @@ def test_a_source_hears_what_is_wanted() -> None:
     """Who knows what is off, and whose vectors are published, is told what a search looks for."""
     source = Narrowing(lambda: ["order_track"])
     embedder = FunctionEmbeddings(lambda texts: [[1.0, len(text)] for text in texts], "mine")
-    engine = Engine(INDEX, equipment=EngineServices(embedder, candidates=source))
+    engine = Engine(INDEX, services=EngineServices(embedder, candidates=source))
     engine.search("track order")
     assert source.narrowed == ["offered"]
     engine.search("track order", strategy="embeddings", include_disabled=True)
@@ -245,8 +245,8 @@ class Wild:
 def test_a_source_may_fail_in_any_way(bad: str, fault: object) -> None:
     """Whatever is wrong with a source of the host's, the engine answers."""
     embedder = FunctionEmbeddings(lambda texts: [[1.0, len(text)] for text in texts], "mine")
-    equipment = EngineServices(embedder, candidates=Wild(bad, fault), cache=MemoryCache())
-    engine = Engine(KEYED, equipment=equipment)
+    services = EngineServices(embedder, candidates=Wild(bad, fault), cache=MemoryCache())
+    engine = Engine(KEYED, services=services)
     for strategy in ("graph", "auto"):
         for _ in range(2):
             result = engine.search("track order", strategy=strategy)
@@ -257,7 +257,7 @@ def test_a_source_may_fail_in_any_way(bad: str, fault: object) -> None:
 def test_what_chooses_otherwise_is_asked_again() -> None:
     """A source whose fingerprint changes, as with a publication anew, has results of its own."""
     source = Source(lambda: ["order_track"])
-    engine = Engine(INDEX, equipment=EngineServices(cache=MemoryCache(), candidates=source))
+    engine = Engine(INDEX, services=EngineServices(cache=MemoryCache(), candidates=source))
     assert ids(engine.search("track shipment").matches) == ["order_track"]
     source.fingerprint, source.choose = "another", lambda: ["shipment_track"]
     assert ids(engine.search("track shipment").matches) == ["shipment_track"]

@@ -145,7 +145,7 @@ def test_an_explanation_has_the_same_gates(engine: Engine) -> None:
 @pytest.mark.parametrize("score", [-0.1, 1.1, float("nan")])
 def test_a_least_score_is_a_probability(engine: Engine, score: float) -> None:
     """A gate outside [0, 1] is refused."""
-    with pytest.raises(UsageError, match="least score"):
+    with pytest.raises(UsageError, match="min_score is"):
         engine.search("order", min_score=score)
 
 

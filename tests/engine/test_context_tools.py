@@ -145,7 +145,7 @@ def test_answers_are_kept_apart_by_context() -> None:
             kept[kind, key] = data
 
     index = make_engine(*TOOLS, rules=RULES).index
-    engine = Engine(index, equipment=EngineServices(cache=Cache()))
+    engine = Engine(index, services=EngineServices(cache=Cache()))
     asked: list[dict[str, Any]] = [
         {},
         {"context_tools": ["board_open"]},

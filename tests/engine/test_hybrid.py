@@ -63,7 +63,7 @@ PLAIN = make_engine(*TOOLS, rules=RULES)
 def engine_with(function: Callable[[list[str]], Any], **others: Any) -> mcpg.Engine:
     """Return an engine whose vectors *function* makes."""
     provider = FunctionEmbeddings(function, "a test")
-    return mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, **others))
+    return mcpg.Engine(PLAIN.index, services=EngineServices(provider, **others))
 
 
 ENGINE = engine_with(topics)
@@ -270,7 +270,7 @@ class Flaky:
 def test_an_outage_costs_a_search_one_attempt_and_what_was_made_stays() -> None:
     """The next search asks for the vectors that are missing, and for no other."""
     flaky = Flaky(down_after=1)
-    engine = mcpg.Engine(MANY.index, equipment=EngineServices(FunctionEmbeddings(flaky, "flaky")))
+    engine = mcpg.Engine(MANY.index, services=EngineServices(FunctionEmbeddings(flaky, "flaky")))
 
     first = engine.search("tool", strategy="auto")
     assert Code.EMBEDDING_FAILED in codes(first)
@@ -288,7 +288,7 @@ def test_an_outage_costs_a_search_one_attempt_and_what_was_made_stays() -> None:
 def test_an_outage_is_asked_about_until_it_ends() -> None:
     """However many searches fall into it, the vectors come once the provider is back."""
     flaky = Flaky(down_after=1)
-    engine = mcpg.Engine(MANY.index, equipment=EngineServices(FunctionEmbeddings(flaky, "flaky")))
+    engine = mcpg.Engine(MANY.index, services=EngineServices(FunctionEmbeddings(flaky, "flaky")))
     for _ in range(7):
         engine.search("tool", strategy="embeddings")
     flaky.down_after = None
@@ -392,8 +392,8 @@ class Rewriter:
 def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> None:
     """Vectors of queries that were compared with each other are held to the tools' as well."""
     provider = FunctionEmbeddings(topics, "a test", queries=lambda texts: np.ones((len(texts), 3)))
-    equipment = EngineServices(provider, normalizer=Rewriter())
-    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    services = EngineServices(provider, normalizer=Rewriter())
+    engine = mcpg.Engine(PLAIN.index, services=services)
     result = engine.search("экспорт счетов за заказ", strategy="auto", normalize=True)
 
     assert result.ranking_mode == "graph"
@@ -404,8 +404,8 @@ def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> Non
 def test_a_rewritten_query_asks_a_provider_that_fails_once() -> None:
     """A search of a query and of its rewrite is one search, and so is its one attempt."""
     flaky = Flaky(down_after=0)
-    equipment = EngineServices(FunctionEmbeddings(flaky, "flaky"), normalizer=Rewriter())
-    engine = mcpg.Engine(MANY.index, equipment=equipment)
+    services = EngineServices(FunctionEmbeddings(flaky, "flaky"), normalizer=Rewriter())
+    engine = mcpg.Engine(MANY.index, services=services)
 
     for number in (1, 2):
         result = engine.search("экспорт счетов", strategy="auto", normalize=True)
@@ -428,8 +428,8 @@ def test_a_rewritten_query_has_vectors_for_both_or_for_neither(way: str) -> None
 
     faults: list[Exception] = [OSError()]
     provider = FunctionEmbeddings(topics, "a test", queries=queries)
-    equipment = EngineServices(provider, normalizer=Rewriter(), cache=MemoryCache())
-    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    services = EngineServices(provider, normalizer=Rewriter(), cache=MemoryCache())
+    engine = mcpg.Engine(PLAIN.index, services=services)
     asked = {"query": "экспорт счетов за заказ", "strategy": "auto", "normalize": True}
 
     failed = engine.search(**asked) if way == "search" else engine.explain(**asked).result
@@ -444,7 +444,7 @@ def test_texts_of_one_query_with_vectors_of_different_lengths_are_answered_by_th
     provider = FunctionEmbeddings(
         topics, "a test", queries=lambda texts: np.ones((1, 3 + texts[0].isascii()))
     )
-    host = mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, normalizer=Rewriter()))
+    host = mcpg.Engine(PLAIN.index, services=EngineServices(provider, normalizer=Rewriter()))
 
     result = host.search("экспорт счетов за заказ", strategy="auto", normalize=True)
 
@@ -462,7 +462,7 @@ def test_an_answer_tells_of_the_vectors_that_it_was_made_with() -> None:
         return flaky(texts)
 
     provider = FunctionEmbeddings(embed, "flaky")
-    engine = mcpg.Engine(MANY.index, equipment=EngineServices(provider, cache=MemoryCache()))
+    engine = mcpg.Engine(MANY.index, services=EngineServices(provider, cache=MemoryCache()))
 
     assert Code.EMBEDDING_FAILED in codes(engine.search("first", strategy="auto"))
     assert Code.EMBEDDING_FAILED not in codes(engine.search("first", strategy="auto"))

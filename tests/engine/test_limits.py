@@ -76,7 +76,7 @@ def backwards(query: str) -> str:
 INDEX = make_engine(*catalogue()).index
 ENGINE = Engine(
     INDEX,
-    equipment=EngineServices(
+    services=EngineServices(
         FunctionEmbeddings(counted, "a test"), normalizer=FunctionNormalizer(backwards, "a test")
     ),
 )

@@ -46,10 +46,10 @@ PLAIN = mcpg.Engine(INDEX)
 FOREIGN = "де моя посилка"
 
 
-def watched(**equipment: Any) -> tuple[Engine, Noting]:
+def watched(**services: Any) -> tuple[Engine, Noting]:
     """Return an engine, and who watches it."""
     noting = Noting()
-    return mcpg.Engine(INDEX, equipment=EngineServices(observer=noting, **equipment)), noting
+    return mcpg.Engine(INDEX, services=EngineServices(observer=noting, **services)), noting
 
 
 @pytest.mark.parametrize("query", ["order_get", "where is my parcel", "", "zzqx"])
@@ -74,7 +74,7 @@ def test_a_search_is_told_with_its_counts(query: str) -> None:
 
 def test_times_are_parts_of_the_whole() -> None:
     """The times of the stages add up to no more than the search took, by the same clock."""
-    engine, noting = watched(embedder=TopicProvider())
+    engine, noting = watched(embeddings=TopicProvider())
     start = time.perf_counter()
     engine.search("parcel", strategy="auto")
     took = time.perf_counter() - start
@@ -86,7 +86,7 @@ def test_times_are_parts_of_the_whole() -> None:
 
 def test_vectors_and_the_graph_are_told_apart() -> None:
     """A hybrid result used both; what the ranking did not use is said so."""
-    engine, noting = watched(embedder=TopicProvider())
+    engine, noting = watched(embeddings=TopicProvider())
     for strategy in ("auto", "embeddings", "graph"):
         engine.search("order of a customer", strategy=strategy, limit=1)
     found = [(one.mode, one.used_vector, one.used_graph) for one in noting.facts(SearchFacts)]
@@ -99,7 +99,7 @@ def test_vectors_and_the_graph_are_told_apart() -> None:
 
 def test_the_vectors_of_tools_are_told_once() -> None:
     """They are made inside the first search that asks for them, and are told by themselves."""
-    engine, noting = watched(embedder=HashProvider())
+    engine, noting = watched(embeddings=HashProvider())
     for _ in range(2):
         engine.search("parcel", strategy="auto")
     (facts,) = noting.facts(VectorFacts)
@@ -122,7 +122,7 @@ def test_tokens_are_those_that_the_endpoint_counts() -> None:
 
     with serving(embed) as server:
         provider = HttpEmbeddings(server.url, "small")
-        engine, noting = watched(embedder=provider)
+        engine, noting = watched(embeddings=provider)
         engine.search("three small words", strategy="auto")
         assert noting.facts(SearchFacts)[0].vector_tokens == 3
         of_tools = noting.facts(VectorFacts)[0].tokens
@@ -141,7 +141,7 @@ def test_tokens_of_threads_stay_apart() -> None:
             count_tokens(int(texts[0].split()[1]))
         return np.ones((len(texts), 2))
 
-    engine, noting = watched(embedder=FunctionEmbeddings(embed, "counting"))
+    engine, noting = watched(embeddings=FunctionEmbeddings(embed, "counting"))
     engine.search("first", strategy="embeddings")
     threads = [
         threading.Thread(target=engine.search, args=(f"query {n}",), kwargs={"strategy": "auto"})
@@ -158,7 +158,7 @@ def test_tokens_of_threads_stay_apart() -> None:
 
 def test_a_provider_that_fails_is_told_by_what_it_took() -> None:
     """The graph ranked, after vectors had been tried in vain."""
-    engine, noting = watched(embedder=FailingProvider(RuntimeError("sk-secret")))
+    engine, noting = watched(embeddings=FailingProvider(RuntimeError("sk-secret")))
     assert engine.search("parcel", strategy="auto").ranking_mode == "graph"
     (facts,) = noting.facts(SearchFacts)
     assert (facts.strategy, facts.mode, facts.used_vector) == ("auto", "graph", False)
@@ -173,7 +173,7 @@ def test_a_provider_that_fails_is_told_by_what_it_took() -> None:
 
 def test_a_result_from_the_cache_took_no_stages() -> None:
     """Neither times nor tokens of vectors or graph are told, but what the result is."""
-    engine, noting = watched(cache=MemoryCache(), embedder=TopicProvider())
+    engine, noting = watched(cache=MemoryCache(), embeddings=TopicProvider())
     for _ in range(3):
         engine.search("where is my parcel", strategy="auto")
     made, *found = noting.facts(SearchFacts)
@@ -188,7 +188,7 @@ def test_a_result_from_the_cache_took_no_stages() -> None:
 def test_a_rewritten_query_is_one_search() -> None:
     """Both of its searches are parts of it, and so is the comparison of their vectors."""
     normalizer = FunctionNormalizer(lambda _: "where is my parcel", "test")
-    engine, noting = watched(embedder=TopicProvider(), normalizer=normalizer)
+    engine, noting = watched(embeddings=TopicProvider(), normalizer=normalizer)
     result = engine.search(FOREIGN, strategy="auto", normalize=True)
     assert result.normalized_query == "where is my parcel"
     (facts,) = noting.facts(SearchFacts)
@@ -206,9 +206,9 @@ def test_a_rewritten_query_is_one_search() -> None:
 def test_an_observer_that_raises_breaks_no_search(moment: str, cache: Any) -> None:
     """The answer is whole, with a diagnostic, which no cache keeps."""
     kept = cache() if cache else None
-    equipment = EngineServices(TopicProvider(), cache=kept, observer=Raising(moment))
-    broken = mcpg.Engine(INDEX, equipment=equipment)
-    whole = mcpg.Engine(INDEX, equipment=EngineServices(TopicProvider(), cache=kept))
+    services = EngineServices(TopicProvider(), cache=kept, observer=Raising(moment))
+    broken = mcpg.Engine(INDEX, services=services)
+    whole = mcpg.Engine(INDEX, services=EngineServices(TopicProvider(), cache=kept))
     for strategy in ("graph", "auto", "auto"):
         found = broken.search("parcel", strategy=strategy)
         assert [one.code for one in found.diagnostics].count("telemetry_failed") == 1
@@ -225,12 +225,12 @@ def test_what_a_search_raises_reaches_caller_and_observer() -> None:
         def __getattr__(self, name: str) -> Any:
             raise KeyboardInterrupt
 
-    equipment = EngineServices(candidates=Candidates(), observer=noting)
+    services = EngineServices(candidates=Candidates(), observer=noting)
     with pytest.raises(KeyboardInterrupt):
-        mcpg.Engine(INDEX, equipment=equipment).search("order")
+        mcpg.Engine(INDEX, services=services).search("order")
     assert noting.noted == [("search", "order", "graph")]
     with pytest.raises(mcpg.UsageError):
-        mcpg.Engine(INDEX, equipment=equipment).search("order", limit=0)
+        mcpg.Engine(INDEX, services=services).search("order", limit=0)
     assert len(noting.noted) == 1
 
 
@@ -328,7 +328,7 @@ def test_without_an_observer_no_clock_is_read(monkeypatch: pytest.MonkeyPatch) -
     def read() -> float:
         raise AssertionError("a clock was read")
 
-    engine = mcpg.Engine(INDEX, equipment=EngineServices(TopicProvider()))
+    engine = mcpg.Engine(INDEX, services=EngineServices(TopicProvider()))
     engine.search("order", strategy="auto")
     for clock in ("perf_counter", "time", "time_ns", "monotonic"):
         monkeypatch.setattr(time, clock, read)

@@ -82,7 +82,7 @@ class Broken:
 
 def cached(cache: Any, engine: Engine = PLAIN) -> Engine:
     """Return an engine over the same index that has a cache."""
-    return mcpg.Engine(engine.index, equipment=EngineServices(cache=cache))
+    return mcpg.Engine(engine.index, services=EngineServices(cache=cache))
 
 
 def everything(result: SearchResult) -> Any:
@@ -176,11 +176,13 @@ def test_a_change_of_one_field_is_another_question(
     """The answer to one request is never given for another, and no key is shared."""
     cache = Listening()
     parts = {
-        "embedder": FunctionEmbeddings(lambda texts: [[len(one), 1.0] for one in texts], "a test"),
+        "embeddings": FunctionEmbeddings(
+            lambda texts: [[len(one), 1.0] for one in texts], "a test"
+        ),
         "normalizer": FunctionNormalizer(lambda _: "export", "a test") if is_normalizing else None,
     }
-    fresh = mcpg.Engine(PLAIN.index, equipment=EngineServices(**parts))
-    engine = mcpg.Engine(PLAIN.index, equipment=EngineServices(cache=cache, **parts))
+    fresh = mcpg.Engine(PLAIN.index, services=EngineServices(**parts))
+    engine = mcpg.Engine(PLAIN.index, services=EngineServices(cache=cache, **parts))
     one, other = ({"query": "order", **way, **options} for options in CHANGES[name])
     engine.search("warm", strategy="embeddings")  # only then are the vectors named in a key
 
@@ -260,8 +262,8 @@ def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_answers_with_vectors_are_kept(asked: dict[str, Any]) -> None:
     """Once the vectors are there, the provider is asked for nothing that was searched before."""
     cache, provider = Listening(), HashProvider()
-    plain = mcpg.Engine(PLAIN.index, equipment=EngineServices(HashProvider()))
-    engine = mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, cache=cache))
+    plain = mcpg.Engine(PLAIN.index, services=EngineServices(HashProvider()))
+    engine = mcpg.Engine(PLAIN.index, services=EngineServices(provider, cache=cache))
     engine.search("else", **asked)
     provider.asked.clear()
 
@@ -273,7 +275,7 @@ def test_answers_with_vectors_are_kept(asked: dict[str, Any]) -> None:
     assert cache.hits == 2
 
     other = mcpg.Engine(
-        PLAIN.index, equipment=EngineServices(HashProvider(name="other"), cache=cache)
+        PLAIN.index, services=EngineServices(HashProvider(name="other"), cache=cache)
     )
     for _ in range(2):
         other.search("order", **asked)
@@ -285,7 +287,7 @@ def test_engines_share_the_vectors_of_queries() -> None:
     cache = Listening()
     for number in range(2):
         provider = HashProvider()
-        engine = mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, cache=cache))
+        engine = mcpg.Engine(PLAIN.index, services=EngineServices(provider, cache=cache))
         engine.search("order", strategy="embeddings")
         assert provider.asked.count("order") == 1 - number
 
@@ -309,8 +311,8 @@ def test_a_query_without_a_vector_is_kept() -> None:
 
     asked: list[str] = []
     cache = Listening()
-    equipment = EngineServices(FunctionEmbeddings(embed, "words"), cache=cache)
-    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    services = EngineServices(FunctionEmbeddings(embed, "words"), cache=cache)
+    engine = mcpg.Engine(PLAIN.index, services=services)
     first = engine.search("export", strategy="auto")
     assert {"query_vector_empty", "graph_fallback"} <= {one.code for one in first.diagnostics}
     asked.clear()
@@ -474,7 +476,7 @@ def test_rewrites_of_another_model_are_not_shared() -> None:
     for name, text in (("one", "export invoices"), ("two", "cancel order")):
         normalizer = FunctionNormalizer(lambda _, text=text: text, name)
         engine = mcpg.Engine(
-            PLAIN.index, equipment=EngineServices(normalizer=normalizer, cache=cache)
+            PLAIN.index, services=EngineServices(normalizer=normalizer, cache=cache)
         )
         first = engine.search("rechnungen exportieren", normalize=True)
         assert engine.search("rechnungen exportieren", normalize=True) == first
@@ -491,8 +493,8 @@ def test_a_rewrite_that_failed_is_asked_for_again() -> None:
         raise OSError
 
     cache = Listening()
-    equipment = EngineServices(normalizer=FunctionNormalizer(fail, "mine"), cache=cache)
-    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    services = EngineServices(normalizer=FunctionNormalizer(fail, "mine"), cache=cache)
+    engine = mcpg.Engine(PLAIN.index, services=services)
     engine.search("rechnungen exportieren", normalize=True)
     assert not cache.entries
 
@@ -507,8 +509,8 @@ def test_candidates_count_by_who_chose_them() -> None:
         (Chosen("order_get"), 1),
         (Chosen("order_get"), 1),
     ):
-        equipment = EngineServices(candidates=source, cache=cache)
-        result = mcpg.Engine(PLAIN.index, equipment=equipment).search("order")
+        services = EngineServices(candidates=source, cache=cache)
+        result = mcpg.Engine(PLAIN.index, services=services).search("order")
         assert [one.tool_id for one in result.matches] == source.ids
         assert cache.hits == hits
 
@@ -523,13 +525,13 @@ def test_a_publication_in_the_middle_of_a_search_makes_no_old_answer_new() -> No
             self.ids = ["order_list"]
             return chosen
 
-    equipment = EngineServices(
+    services = EngineServices(
         HashProvider(), candidates=Publishing("order_get"), cache=MemoryCache()
     )
     new = EngineServices(HashProvider(), candidates=Named("order_list"))
-    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    engine = mcpg.Engine(PLAIN.index, services=services)
     asked = {"query": "customer", "strategy": "auto", "fusion": "rrf"}
 
     old = engine.search(**asked)
 
-    assert engine.search(**asked) == mcpg.Engine(PLAIN.index, equipment=new).search(**asked) != old
+    assert engine.search(**asked) == mcpg.Engine(PLAIN.index, services=new).search(**asked) != old

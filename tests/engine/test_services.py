@@ -35,22 +35,22 @@ class Untouchable:
 
 
 def untouchable() -> EngineServices:
-    """Give equipment of which no part may be touched."""
+    """Give services of which no part may be touched."""
     return EngineServices(*[Untouchable() for _ in EngineServices.__match_args__])
 
 
 @pytest.mark.parametrize("query", ["order", "order_get", "ordre", "zzqx", "", "get orders; export"])
-def test_the_graph_touches_no_equipment(query: str) -> None:
+def test_the_graph_touches_no_services(query: str) -> None:
     """Searching, explaining and asking why not are done without any provider or store."""
     plain = make_engine(*TOOLS)
-    equipped = mcpg.Engine(
-        plain.index, equipment=replace(untouchable(), cache=None, candidates=None, observer=None)
+    served = mcpg.Engine(
+        plain.index, services=replace(untouchable(), cache=None, candidates=None, observer=None)
     )
 
-    assert equipped.search(query) == plain.search(query)
-    assert equipped.explain(query).result == plain.search(query)
+    assert served.search(query) == plain.search(query)
+    assert served.explain(query).result == plain.search(query)
     if query:
-        assert equipped.explain(query, tool="order_list").tool is not None
+        assert served.explain(query, tool="order_list").tool is not None
 
 
 class Provider:
@@ -86,10 +86,10 @@ BAD = [
 def test_a_provider_may_fail_in_any_way(bad: str, fault: object) -> None:
     """Whatever is wrong with a provider of the host's, the graph answers and says why."""
     plain = make_engine(*TOOLS)
-    equipped = mcpg.Engine(plain.index, equipment=EngineServices(Provider(bad, fault)))
+    served = mcpg.Engine(plain.index, services=EngineServices(Provider(bad, fault)))
 
     for strategy in ("auto", "embeddings"):
-        result = equipped.search("list orders", strategy=strategy)
+        result = served.search("list orders", strategy=strategy)
         assert result.matches == plain.search("list orders").matches
         assert "graph_fallback" in {one.code for one in result.diagnostics}
         assert not any("secret" in one.message for one in result.diagnostics)
@@ -130,11 +130,11 @@ class Normalizer:
 def test_a_normaliser_may_fail_in_any_way() -> None:
     """Whatever is wrong with a normaliser of the host's, the query is searched as it is."""
     plain = make_engine(*TOOLS)
-    equipped = mcpg.Engine(
-        plain.index, equipment=EngineServices(normalizer=Normalizer(), cache=MemoryCache())
+    served = mcpg.Engine(
+        plain.index, services=EngineServices(normalizer=Normalizer(), cache=MemoryCache())
     )
 
-    result = equipped.search("покажи заказы orders", normalize=True)
+    result = served.search("покажи заказы orders", normalize=True)
 
     assert result.matches == plain.search("покажи заказы orders").matches
     assert not any("secret" in one.message for one in result.diagnostics)
@@ -150,19 +150,19 @@ def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:
     }
 
     for _ in ("made anew", "opened"):
-        engine = mcpg.load(path, embeddings=given.embedder, **arguments)
-        assert engine.equipment == replace(given, vectors=path, kept=None, observer=None)
-    assert mcpg.load(path).equipment == EngineServices("local", vectors=path)
+        engine = mcpg.load(path, embeddings=given.embeddings, **arguments)
+        assert engine.services == replace(given, vectors=path, kept=None, observer=None)
+    assert mcpg.load(path).services == EngineServices("local", vectors=path)
 
 
 def test_changed_hints_keep_the_provider_and_drop_the_vectors() -> None:
     """A tool with other hints has another text, so what is embedded of it is made anew."""
     given = untouchable()
-    engine = mcpg.Engine(make_engine(*TOOLS).index, equipment=given)
+    engine = mcpg.Engine(make_engine(*TOOLS).index, services=given)
 
     changed = engine.with_hints("order_get", Hints(keywords=("parcel",)))
 
-    assert changed.equipment == replace(given, vectors=None)
+    assert changed.services == replace(given, vectors=None)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_senseless_requests_are_refused(engine: Engine) -> None:
 def test_every_way_to_rank_is_measured(engine: Engine) -> None:
     """Strategy and fusion reach the search and stand in the report."""
     provider = FunctionEmbeddings(lambda texts: [[1.0, len(one)] for one in texts], "lengths")
-    with_vectors = Engine(engine.index, equipment=EngineServices(provider))
+    with_vectors = Engine(engine.index, services=EngineServices(provider))
     plain, learned = (
         evaluate(with_vectors, judgements(), strategy="auto", fusion=one) for one in ("", "learned")
     )

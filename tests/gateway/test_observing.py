@@ -75,7 +75,7 @@ async def test_everything_is_told(manifest: Manifest) -> None:
 async def test_the_session_of_a_call_is_told() -> None:
     """Calls that belong together can be found in an export."""
     noting = Noting()
-    async with Gateway([FUNCTIONS], equipment=EngineServices(observer=noting)) as gateway:
+    async with Gateway([FUNCTIONS], services=EngineServices(observer=noting)) as gateway:
         await gateway.invoke("parcel_status", {"number": "7"}, session="s1")
     assert [facts.session for facts in noting.facts(InvokeFacts)] == ["s1"]
 
@@ -84,7 +84,7 @@ async def test_every_outcome_is_told(manifest: Manifest) -> None:
     """What was refused or failed has the code of its fault, and nothing of what was said."""
     noting = Noting()
     mail = manifest("mail", mail_send="Send a mail")
-    async with Gateway([mail, FUNCTIONS], equipment=EngineServices(observer=noting)) as gateway:
+    async with Gateway([mail, FUNCTIONS], services=EngineServices(observer=noting)) as gateway:
         for name, arguments in (
             ("nothing_like_it", {}),
             ("mail_send", {}),

@@ -47,7 +47,7 @@ FACTS = SearchFacts(
 
 def watched(recording: Recording, **options: Any) -> Engine:
     """Return an engine that *recording* watches."""
-    return mcpg.Engine(INDEX, equipment=EngineServices(observer=recording.observer(**options)))
+    return mcpg.Engine(INDEX, services=EngineServices(observer=recording.observer(**options)))
 
 
 def test_a_search_is_a_span() -> None:
@@ -303,7 +303,7 @@ def test_searches_of_several_threads_stay_apart() -> None:
 
 def test_without_an_sdk_nothing_is_told_and_nothing_fails() -> None:
     """The API alone takes everything and keeps nothing; the answer is the same."""
-    engine = mcpg.Engine(INDEX, equipment=EngineServices(observer=telemetry()))
+    engine = mcpg.Engine(INDEX, services=EngineServices(observer=telemetry()))
     assert engine.search("order") == mcpg.Engine(INDEX).search("order")
     assert not trace.get_current_span().is_recording()
 

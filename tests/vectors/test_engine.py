@@ -29,4 +29,4 @@ def test_what_a_search_made_is_found_by_the_next_process(tmp_path: Path) -> None
     file = open_vectors(cached_path(str(path), cache, ".vec"))
     assert file.is_fresh(engine.index.header.key, 4, provider.fingerprint)
     assert not path.with_name("graph.mdld.vec").exists()
-    assert mcpg.load(path, embeddings=None, cache_dir=cache).equipment.kept is None
+    assert mcpg.load(path, embeddings=None, cache_dir=cache).services.kept is None

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import typer
 
     from mcpg.engine.ask import AskResult, Suggestion
+    from mcpg.engine.ask.model import IntentName
     from mcpg.json_types import JsonObject
     from mcpg.reports.blocks import Block, Inline
 
@@ -64,7 +65,7 @@ def run(
     *,
     question: list[str],
     bundle: list[str] | None,
-    intent: str | None,
+    intent: IntentName | None,
     limit: int | None,
     patterns: list[str] | None,
     max_bytes: int | None,

@@ -20,7 +20,7 @@ from mcpg.cli.build import Intake, LastBuild, Memory
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, settings_of
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
 from mcpg.documents.model import ToolDocument
@@ -231,11 +231,11 @@ def _embedding(
             place="--embed",
             remedy="write the bundle to a file, or leave out --embed",
         )
-    from mcpg.cli.providers import Equipping  # noqa: PLC0415 - most runs make no vectors
+    from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - most runs make no vectors
     from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - as above
 
     settings = settings_of(embed_with=spec)
-    is_local = isinstance(Equipping(settings).embedder(), str)
+    is_local = isinstance(ServiceFactory(settings).embedder(), str)
     need_numpy("embeddings" if is_local else "llm")
     from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - as above
 
@@ -464,10 +464,10 @@ def watched_bundle(
     Raises:
         UsageError: A setting makes no sense.
     """
-    equipping = Equipping(settings)
+    factory = ServiceFactory(settings)
     if makes_index:
-        output.diagnostics(equipping.noticed())
-    observer = equipping.observer() if makes_index else None
+        output.diagnostics(factory.noticed())
+    observer = factory.observer() if makes_index else None
     if observer is None:
         yield _nothing
         return

@@ -16,7 +16,7 @@ from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.cli.text import text
@@ -148,7 +148,7 @@ def _beside(settings: Settings) -> Iterator[CacheFile]:
 
 
 def _store(settings: Settings) -> Iterator[CacheFile]:
-    path = Equipping(settings).store_path()
+    path = ServiceFactory(settings).store_path()
     if path is not None:
         yield from _known(Path(path), Kind.STORE)
 

@@ -17,7 +17,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
@@ -105,14 +105,14 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     yield trials.check_cache_folder()
     if read.status is Status.FAILED:
         return
-    equipping = Equipping(settings)
+    factory = ServiceFactory(settings)
     bundle, engine = trials.check_bundle(settings)
     yield bundle
     if engine is not None:
         yield tried("index", lambda: trials.check_index(settings))
-        yield tried("vectors", lambda: trials.check_vectors(engine, equipping))
+        yield tried("vectors", lambda: trials.check_vectors(engine, factory))
     for name, trial in _TRIALS.items():
-        yield tried(name, lambda trial=trial: trial(settings, equipping))  # type: ignore[misc]
+        yield tried(name, lambda trial=trial: trial(settings, factory))  # type: ignore[misc]
     yield from _check_sources(settings, starts=starts_sources)
 
 

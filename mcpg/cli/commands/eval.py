@@ -23,7 +23,7 @@ from mcpg.cli.output import (
     check_replaceable,
     write_report,
 )
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_safe
@@ -278,7 +278,7 @@ def run(chosen: EvalOptions, settings: Settings, output: Output) -> int:
             limit=chosen.limit,
             strategy=strategy,
             fusion=fusion,
-            normalize=Equipping(settings).is_normalizing,
+            normalize=ServiceFactory(settings).is_normalizing,
             lexicon=uses_lexicon(settings),
             include_disabled=chosen.include_disabled,
         )

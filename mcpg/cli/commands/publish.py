@@ -12,7 +12,7 @@ from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.errors import UsageError
 from mcpg.values import counted
 
@@ -59,8 +59,8 @@ def publish(
     from mcpg.index.layout import NO_KEY  # noqa: PLC0415 - help needs no index
 
     settings = settings_of(bundle=bundle)
-    equipping = Equipping(settings)
-    database = equipping.database
+    factory = ServiceFactory(settings)
+    database = factory.database
     engine = open_engine(settings, output)
     key, tools = engine.index.header.key, len(engine.index)
     if key == NO_KEY:
@@ -70,7 +70,7 @@ def publish(
         )
     vectors = _vectors(str(settings.bundles()[0].value), engine)
     maker = vectors.fingerprint if vectors else ""
-    with closing(equipping.candidates()) as source, output.progress("publishing"):
+    with closing(factory.candidates()) as source, output.progress("publishing"):
         is_new = source.publish(_tools(engine, vectors), key.hex(), maker, keep)
     if form is OutputFormat.JSON:
         facts = {"published": is_new, "tools": tools, "key": key.hex()}

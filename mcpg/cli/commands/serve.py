@@ -20,7 +20,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import Wanted, gateway_of
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
-from mcpg.cli.providers import Equipping
+from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
@@ -368,7 +368,7 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
     asked: dict[str, Any] = {
         "strategy": strategy,
         "fusion": fusion_of(settings, strategy),
-        "normalize": Equipping(settings).is_normalizing,
+        "normalize": ServiceFactory(settings).is_normalizing,
         "lexicon": uses_lexicon(settings),
     }
     return Serving(

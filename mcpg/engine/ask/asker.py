@@ -31,7 +31,13 @@ from mcpg.engine.ask.recognise import Names, is_rare, recognise
 from mcpg.engine.ask.relations import ToolRelationsAnswers, direction_of
 from mcpg.engine.ask.tokens import Token, language, tokens_of
 from mcpg.engine.ask.tools import ToolAnswers
-from mcpg.engine.results import ASK_LIMIT, MAX_QUERY_CHARACTERS
+from mcpg.engine.results import (
+    ASK_LIMIT,
+    MAX_QUERY_CHARACTERS,
+    check_flag,
+    check_limit,
+    check_text,
+)
 from mcpg.engine.results import MAX_LIMIT as MOST_MATCHES
 from mcpg.errors import Code, UsageError, info, warning
 from mcpg.text import joined
@@ -336,12 +342,15 @@ def _checked(text: str | None, request: AskRequest) -> tuple[AskRequest, tuple[D
     """Check what is asked; too much is cut, with a diagnostic.
 
     Raises:
-        UsageError: There is no question, the limit is below 1, or the intent is unknown.
+        UsageError: There is no question, an argument has the wrong type, the limit is below 1, or
+            the intent is unknown.
     """
+    check_text("question", text)
+    check_text("intent", request.intent)
+    check_flag("include_disabled", request.include_disabled)
     if not (text or "").strip():
         raise UsageError("there is no question", remedy="ask about a tool, a field or a symbol")
-    if request.limit < 1:
-        raise UsageError(f"the limit is {request.limit}", remedy="ask for at least 1 result")
+    check_limit(request.limit)
     if request.intent and request.intent not in INTENTS:
         message = f"no intent is called {request.intent[:40]!r}"
         raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")

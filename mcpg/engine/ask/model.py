@@ -7,23 +7,27 @@ from typing import TYPE_CHECKING
 from mcpg.values import value
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Final, Literal, TypeAlias
 
     from mcpg.errors import Diagnostic
+
+    IntentName: TypeAlias = Literal[
+        "", "navigation", "relations", "documentation", "examples", "similar", "search"
+    ]
 
 
 class Intent:
     """The names of what a question may want."""
 
-    NAVIGATION = "navigation"
-    RELATIONS = "relations"
-    DOCUMENTATION = "documentation"
-    EXAMPLES = "examples"
-    SIMILAR = "similar"
-    SEARCH = "search"
+    NAVIGATION: Final = "navigation"
+    RELATIONS: Final = "relations"
+    DOCUMENTATION: Final = "documentation"
+    EXAMPLES: Final = "examples"
+    SIMILAR: Final = "similar"
+    SEARCH: Final = "search"
 
 
-INTENTS = (
+INTENTS: tuple[IntentName, ...] = (
     Intent.NAVIGATION,
     Intent.RELATIONS,
     Intent.DOCUMENTATION,

@@ -347,7 +347,7 @@ def _rewrite(
     searcher: Searcher, request: Request, vectors: SearchVectors | None, trace: Trace | None = None
 ) -> Rewrite:
     """Have the query rewritten; where vectors are searched, they have a say in the trust."""
-    cache = searcher.equipment.cache if searcher.equipment else None
+    cache = searcher.services.cache if searcher.services else None
     rewrite = rewrite_of(request.query, searcher.index, searcher.normalizer(), cache)
     if not rewrite.text or rewrite.language is None or vectors is None:
         return rewrite

@@ -15,7 +15,7 @@ from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load
-from mcpg.engine.results import NONE, EngineServices
+from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
 from mcpg.gateway.sources import (
@@ -43,14 +43,16 @@ class Plan:
     Attributes:
         graph: Where the documents come from.
         reserved: Ids that no tool may get, in any case.
-        equipment: Services of the engine.
+        services: Services of the engine.
         cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+        limit: Maximum number of matches of a search that sets none.
     """
 
     graph: GraphSource
     reserved: Collection[str] = ()
-    equipment: EngineServices = NONE
+    services: EngineServices = NONE
     cache_dir: str | None = None
+    limit: int = DEFAULT_LIMIT
 
     def bare(self) -> Plan:
         """Return the plan of an index without any documents but those of the sources."""
@@ -62,12 +64,13 @@ class Plan:
         Raises:
             McpgError: *path* does not exist, or cannot be used.
         """
-        held = self.equipment
+        held = self.services
         return load(
             path,
             source_id=source_id,
             cache_dir=self.cache_dir,
-            embeddings=held.embedder,
+            limit=self.limit,
+            embeddings=held.embeddings,
             store=held.store,
             normalizer=held.normalizer,
             cache=held.cache,
@@ -287,7 +290,7 @@ def _built(
     assembly: Assembly, plan: Plan, memo: KeptMemo, diagnostics: Iterable[Diagnostic]
 ) -> BuiltIndex:
     index = Index(compile_assembly(assembly, memo=memo))
-    engine = Engine(index, equipment=plan.equipment)
+    engine = Engine(index, services=plan.services, limit=plan.limit)
     return BuiltIndex(engine, lambda: assembly.catalog, tuple(diagnostics))
 
 

@@ -255,7 +255,7 @@ class IndexManager:
         if built is not None:
             return built
         found: list[Diagnostic] = []
-        with observed_build(self._plan.equipment.observer, found) as report:
+        with observed_build(self._plan.services.observer, found) as report:
             await read_into(self._registry, self._list_tools)
             memo = self._memo.renewed()
             built = await _in_thread(partial(build, self._registry.readings(), self._plan, memo))

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mcpg.catalog.model import Hints, Tier
-from mcpg.engine.results import MAX_LIMIT, Strategy
+from mcpg.engine.results import MAX_LIMIT, Strategy, check_flag, check_limit, check_text
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.routing.preference import (
     NONE,
@@ -43,7 +43,7 @@ from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine, Match, SearchResult
-    from mcpg.engine.results import Context
+    from mcpg.engine.results import Context, FusionName, StrategyName
     from mcpg.telemetry.observer import Observer
 
 ADJUSTMENTS = (
@@ -270,11 +270,11 @@ def route(  # noqa: PLR0913 - each is an option of its own
     categories: int = DEFAULT_CATEGORIES,
     tools: int = DEFAULT_TOOLS,
     prefer_read_only: bool | None = None,
-    strategy: str = Strategy.GRAPH,
+    strategy: StrategyName = Strategy.GRAPH,
     context: Context = None,
     include_disabled: bool = False,
     min_score: float = 0.0,
-    fusion: str = "",
+    fusion: FusionName = "",
     normalize: bool = False,
     lexicon: bool = True,
     weights: RouteWeights | None = None,
@@ -300,13 +300,18 @@ def route(  # noqa: PLR0913 - each is an option of its own
             *prefer_read_only* is `None`.
 
     Raises:
-        UsageError: *categories* or *tools* is below 1, or as for `Engine.search`.
+        UsageError: *categories* or *tools* is below 1, an argument has the wrong type, or as for
+            `Engine.search`.
     """
+    check_text("query", query)
+    check_flag("derives_preference", derives_preference)
+    if prefer_read_only is not None:
+        check_flag("prefer_read_only", prefer_read_only)
     categories = _checked("categories", categories, MAX_CATEGORIES)
     tools = _checked("tools", tools, MAX_LIMIT)
     weights = weights or shipped_weights()
-    equipment = engine.equipment
-    with observed_route(equipment.observer if equipment else None, query) as report:
+    services = engine.services
+    with observed_route(services.observer if services else None, query) as report:
         result = engine.search(
             query,
             limit=candidate_limit(categories, tools),
@@ -459,9 +464,7 @@ def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
 
 def _checked(name: str, number: int, most: int) -> int:
     """Return *number*, at most *most*."""
-    if number < 1:
-        raise UsageError(f"the number of {name} is {number}", remedy="ask for at least 1")
-    return min(number, most)
+    return min(check_limit(number, name), most)
 
 
 @contextmanager

@@ -44,10 +44,10 @@ ENGINE = make_engine(TRACK, CREATE, NOTIFY, EXPORT, RESET, rules=(EDGES,))
 QUERY = "де моя посилка"
 
 
-def engine(function: Callable[[str], Any], seconds: float = 5.0, **equipment: Any) -> Engine:
+def engine(function: Callable[[str], Any], seconds: float = 5.0, **services: Any) -> Engine:
     """Return an engine whose queries *function* rewrites."""
     normalizer = FunctionNormalizer(function, "test", seconds=seconds)
-    return Engine(ENGINE.index, equipment=EngineServices(normalizer=normalizer, **equipment))
+    return Engine(ENGINE.index, services=EngineServices(normalizer=normalizer, **services))
 
 
 def constant(text: Any) -> Callable[[str], Any]:
@@ -127,7 +127,7 @@ def test_an_empty_catalogue_asks_nobody() -> None:
     """There is nothing to rewrite a query for."""
     empty = make_engine()
     normalizer = FunctionNormalizer(raising(AssertionError()), "test")
-    result = Engine(empty.index, equipment=EngineServices(normalizer=normalizer)).search(
+    result = Engine(empty.index, services=EngineServices(normalizer=normalizer)).search(
         QUERY, normalize=True
     )
     assert result.ranking_mode == "empty"
@@ -320,7 +320,7 @@ def test_every_edge_of_what_is_offered_is_followed(limit: int, strategy: str) ->
         return [[1.0, "parcel" in text or "посилка" in text] for text in texts]
 
     embedder = FunctionEmbeddings(embed, "test")
-    mine = engine(constant("shipment of a customer, parcel status"), embedder=embedder)
+    mine = engine(constant("shipment of a customer, parcel status"), embeddings=embedder)
     result = mine.search(QUERY, limit=limit, strategy=strategy, normalize=True)
     index, found = mine.index, ids(result.matches)
     edges = [edge for name in found for edge in index.edges(index.find_tool(name))]
@@ -461,8 +461,8 @@ def test_results_of_one_normaliser_are_not_those_of_another() -> None:
     found = []
     for name in ("parcel status", "export invoices"):
         normalizer = FunctionNormalizer(constant(name), name)
-        equipment = EngineServices(normalizer=normalizer, cache=cache)
-        found.append(Engine(ENGINE.index, equipment=equipment).search(QUERY, normalize=True))
+        services = EngineServices(normalizer=normalizer, cache=cache)
+        found.append(Engine(ENGINE.index, services=services).search(QUERY, normalize=True))
     assert [one.normalized_query for one in found] == ["parcel status", "export invoices"]
 
 
@@ -487,19 +487,19 @@ def test_a_server_that_fails_costs_a_warning(script: Callable[[Conversation], No
         normalizer = ChatNormalizer(
             "", "small", endpoint=Endpoint(server.url, key=KEY, budget=budget)
         )
-        mine = Engine(ENGINE.index, equipment=EngineServices(normalizer=normalizer))
+        mine = Engine(ENGINE.index, services=EngineServices(normalizer=normalizer))
         result = mine.search(QUERY, normalize=True)
         explanation = mine.explain(QUERY, normalize=True)
     assert ids(result.matches) == ids(as_it_is().matches)
     assert codes(result)[0] == Code.QUERY_NORMALIZATION_FAILED
-    assert KEY not in f"{result!r} {explanation!r} {mine.equipment!r}"
+    assert KEY not in f"{result!r} {explanation!r} {mine.services!r}"
 
 
 def test_a_server_that_answers_is_used() -> None:
     """A query goes to a real server and comes back in English."""
     with serving(answer(chat('"parcel status"'))) as server:
         normalizer = ChatNormalizer(server.url, "small", key=KEY)
-        mine = Engine(ENGINE.index, equipment=EngineServices(normalizer=normalizer))
+        mine = Engine(ENGINE.index, services=EngineServices(normalizer=normalizer))
         assert ids(mine.search(QUERY, normalize=True).matches)[0] == "shipment_status"
         assert server.asked[0].body["messages"][1]["content"] == QUERY
         normalizer.close()
@@ -515,7 +515,7 @@ def test_vectors_have_a_say_in_the_trust(cosine: float, least: float, most: floa
         other = [cosine, (1 - cosine**2) ** 0.5]
         return [[1.0, 0.0] if text == QUERY else other for text in texts]
 
-    mine = engine(constant("parcel status"), embedder=FunctionEmbeddings(embed, "test"))
+    mine = engine(constant("parcel status"), embeddings=FunctionEmbeddings(embed, "test"))
     details = mine.explain(QUERY, normalize=True, strategy="auto").stages[0].details
     assert details["agreement"] == pytest.approx(cosine, abs=1e-5)
     assert least <= float(str(details["trust"])) <= most
@@ -529,7 +529,7 @@ def test_a_context_has_no_say_in_the_trust() -> None:
         words = (QUERY, "passwords", "shipment", *["shop"] * 3)
         return [[float(word in text) for word in words] for text in texts]
 
-    mine = engine(constant("reset passwords"), embedder=FunctionEmbeddings(embed, "test"))
+    mine = engine(constant("reset passwords"), embeddings=FunctionEmbeddings(embed, "test"))
     details = [
         mine.explain(QUERY, context=context, normalize=True, strategy="auto").stages[0].details
         for context in ("shop", {"page": "shop"})
@@ -540,7 +540,7 @@ def test_a_context_has_no_say_in_the_trust() -> None:
 def test_a_provider_that_fails_has_no_say() -> None:
     """Without vectors the trust is what it is by the words alone."""
     failing = FunctionEmbeddings(raising(ValueError("no")), "test")
-    mine = engine(constant("parcel status"), embedder=failing)
+    mine = engine(constant("parcel status"), embeddings=failing)
     result = mine.search(QUERY, normalize=True, strategy="auto")
     assert ids(result.matches)[0] == "shipment_status"
     assert codes(result).count(Code.GRAPH_FALLBACK) == 1
