@@ -10,7 +10,7 @@ import pytest
 from loopback import answer, serving
 
 from mcpg.caches import RESULT, MemoryCache
-from mcpg.cli.providers import STORE_FILE, ServiceFactory, LateStore
+from mcpg.cli.providers import STORE_FILE, LateStore, ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, embed_query
