@@ -121,6 +121,12 @@ def structured(number: int, _: dict[str, Any]) -> None:
     say({"id": number, "result": {"content": [], "structuredContent": result}})
 
 
+def raw(number: int, _: dict[str, Any]) -> None:
+    """Answer what the environment gives for the whole result, or for the error."""
+    answer = json.loads(os.environ["RAW"])
+    say({"id": number, **(answer if "error" in answer else {"result": answer})})
+
+
 def described() -> dict[str, Any]:
     """Describe the tool, with what the environment gives besides."""
     return tool(NAMES[0], **json.loads(os.environ.get("TOOL", "{}")))
@@ -168,6 +174,7 @@ CALLS = {
         wrong,
         floods,
         structured,
+        raw,
     )
 }
 

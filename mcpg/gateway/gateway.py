@@ -28,9 +28,9 @@ from mcpg.gateway.opening import SourceLike, sources_of
 from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import GENERATED, GraphSource, Registry, ServerSource, Source, kind_of
-from mcpg.json_types import JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.client import Progress
+from mcpg.sources.live.requests import Progress
 from mcpg.telemetry.observer import Observer
 from mcpg.values import replace
 
@@ -271,6 +271,7 @@ class Gateway:
         include_disabled: bool = False,
         query: str = "",
         context: Any = None,
+        meta: JsonObject | None = None,
         session: str = "",
     ) -> Invoked:
         """Call a tool; faults are part of the result.
@@ -285,6 +286,7 @@ class Gateway:
             include_disabled: As for `Invoker.invoke`.
             query: As for `Invoker.invoke`.
             context: As for `Invoker.invoke`.
+            meta: As for `Invoker.invoke`.
             session: What the call belongs to, such as a conversation: an id without a meaning, for
                 recorded calls and spans. Calls without one are recorded as one session of this
                 gateway.
@@ -309,6 +311,7 @@ class Gateway:
                     include_disabled=include_disabled,
                     query=query,
                     context=context,
+                    meta=meta,
                 )
             report(invoked, owner)
         if self._recorder is not None and invoked.tool_id:

@@ -14,9 +14,11 @@ from mcpg.errors import UsageError
 from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.client import PING_SECONDS, CallResult, Connection, Listing, Progress
+from mcpg.sources.live.client import Listing
+from mcpg.sources.live.connection import PING_SECONDS, Connection
 from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
+from mcpg.sources.live.requests import CallResult, Progress
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
 
@@ -216,7 +218,7 @@ class Sessions:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
         except ServerError as fault:
             code = FaultCode(fault.kind)
-            raise CallError(code, str(fault), has_died=fault.has_died) from None
+            raise CallError(code, str(fault), has_died=fault.has_died, error=fault.error) from None
         connection.ping()
         raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted or timeout))
 

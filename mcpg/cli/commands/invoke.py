@@ -26,7 +26,7 @@ from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from mcpg.gateway import Gateway
-    from mcpg.sources.live.client import Progress
+    from mcpg.sources.live.requests import Progress
 
 EXAMPLES = """\
 mcpg invoke git_status --from mcp.json --arg repo_path=.

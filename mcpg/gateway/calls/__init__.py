@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mcpg.errors import UsageError
@@ -82,8 +82,11 @@ class Invoked:
         source_id: The server it belongs to.
         tool_name: The server's name of the tool.
         content: The content blocks of MCP, in their order.
-        structured: The structured result, or `None`.
+        structured: The structured result, else the JSON that the text is, or `None`.
         faults: Why there is no result; empty on success.
+        wire: The result of `tools/call` as an MCP server sent it; `None` for other sources.
+        error: The JSON-RPC error with which an MCP server responded, `None` if it did not.
+        is_parsed: Whether `structured` is the text, read as JSON.
     """
 
     tool_id: str
@@ -92,6 +95,9 @@ class Invoked:
     content: tuple[JsonObject, ...] = ()
     structured: JsonValue = None
     faults: tuple[Fault, ...] = ()
+    wire: JsonObject | None = field(default=None, repr=False)
+    error: JsonObject | None = None
+    is_parsed: bool = False
 
     @property
     def is_success(self) -> bool:
@@ -112,13 +118,22 @@ class CallError(Exception):
         code: The kind of fault.
         message: What is wrong, without anything secret.
         has_died: Whether the connection was lost between the request and its response.
+        error: The JSON-RPC error with which a server responded, `None` if it did not.
     """
 
-    def __init__(self, code: FaultCode, message: str, *, has_died: bool = False) -> None:
+    def __init__(
+        self,
+        code: FaultCode,
+        message: str,
+        *,
+        has_died: bool = False,
+        error: JsonObject | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.has_died = has_died
+        self.error = error
 
 
 class RefusedError(Exception):

@@ -22,7 +22,7 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.gateway.calls import CallError, Fault, FaultCode
 from mcpg.gateway.sources import FileSource, FunctionSource
 from mcpg.json_types import JsonObject
-from mcpg.sources.live.client import CallResult
+from mcpg.sources.live.requests import CallResult
 from mcpg.sources.python import functions_of, tool_name
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from mcpg.sources.openapi.operations import Operation
 if TYPE_CHECKING:
     from mcpg.gateway.calls.openapi import OperationCaller
     from mcpg.gateway.sessions import Sessions
-    from mcpg.sources.live.client import CallResult, Progress
+    from mcpg.sources.live.requests import CallResult, Progress
 
 META = "managedCodeMcpGateway"
 """The member of a request's `_meta` that holds query and context, by the .NET gateway's name."""
@@ -49,6 +49,7 @@ class _Call:
     seconds: float
     deadline: float
     progress: Progress | None
+    given_meta: JsonObject
 
     @property
     def left(self) -> float:
@@ -60,11 +61,11 @@ class _Call:
         return CallError(FaultCode.TIMED_OUT, f"no response within {self.seconds:g} s")
 
     def meta(self) -> JsonObject | None:
-        """Return the `_meta` with query and context, `None` without either."""
+        """Return the caller's `_meta` with query and context, `None` without any of these."""
         name = "contextSummary" if isinstance(self.context, str) else "context"
         members = {"query": self.query, name: self.context}
         given: JsonObject = {key: value for key, value in members.items() if value}
-        return {META: given} if given else None
+        return {**self.given_meta, **({META: given} if given else {})} or None
 
     def checked(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
         """Return *arguments*, completed by query and context."""
@@ -142,7 +143,7 @@ class Invoker:
         if self._operations is not None:
             await self._operations.aclose()
 
-    async def invoke(
+    async def invoke(  # noqa: PLR0913 - as in `Gateway.invoke`
         self,
         tool: Tool,
         owner: Source | None,
@@ -153,6 +154,7 @@ class Invoker:
         include_disabled: bool = False,
         query: str = "",
         context: Any = None,
+        meta: JsonObject | None = None,
     ) -> Invoked:
         """Invoke a tool. A cancellation is passed on to its server.
 
@@ -170,6 +172,7 @@ class Invoker:
                 and *arguments* lacks.
             context: Further context, a text or JSON; likewise for the arguments `context` and
                 `contextSummary`.
+            meta: Further members of the `_meta` of the request to its server.
 
         Raises:
             UsageError: The time is not above 0.
@@ -178,9 +181,8 @@ class Invoker:
             raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
         seconds = self._limits.seconds(timeout)
         deadline = anyio.current_time() + seconds
-        call = _Call(
-            tool, str(_as_json(query or None) or ""), _as_json(context), seconds, deadline, progress
-        )
+        wish = str(_as_json(query or None) or ""), _as_json(context)
+        call = _Call(tool, *wish, seconds, deadline, progress, meta or {})
         try:
             source = _invokable(tool, owner, include_disabled)
             operation, given = await self._prepared(call, source, arguments)
@@ -188,7 +190,7 @@ class Invoker:
         except RefusedError as refused:
             return _invoked(tool, faults=refused.faults)
         except CallError as fault:
-            return _invoked(tool, faults=(self._fault(fault),))
+            return replace(_invoked(tool, faults=(self._fault(fault),)), error=fault.error)
         return self._bounded(tool, result)
 
     async def _prepared(
@@ -281,12 +283,14 @@ class Invoker:
         if len(text.encode("utf-8", "surrogatepass")) > self._limits.result_bytes:
             message = f"its result is larger than {self._limits.result_bytes} bytes"
             return _invoked(tool, faults=(self._fault(CallError(FaultCode.TOO_LARGE, message)),))
+        is_parsed = result.structured is None and structured is not None
         invoked = _invoked(tool, result.content, structured)
+        invoked = replace(invoked, wire=result.wire, is_parsed=is_parsed)
         if not result.is_error:
             return invoked
         message = invoked.text or "tool failed without a message"
         failed = self._fault(CallError(FaultCode.TOOL_FAILED, message))
-        return _invoked(tool, result.content, structured, (failed,))
+        return replace(invoked, faults=(failed,))
 
     def _fault(self, fault: CallError) -> Fault:
         longest, message = self._limits.message_chars, fault.message

@@ -27,8 +27,8 @@ from mcpg.gateway.calls.openapi_requests import Request, request_of
 from mcpg.gateway.sources import FileSource, secrets_of_source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR
-from mcpg.sources.live.client import CallResult
 from mcpg.sources.live.errors import redact
+from mcpg.sources.live.requests import CallResult
 from mcpg.sources.model import FileKind, kind_of_named, read_text
 from mcpg.sources.openapi.operations import (
     Document,

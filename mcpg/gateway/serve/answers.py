@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from mcp_types.methods import validate_server_result
-from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
@@ -28,7 +28,10 @@ RESULT = "result"
 _LONGEST_NAME = 32
 _MARK = "…"
 _NOTE_BYTES = 400
+_META_SHARE = 4
 _FAULTS, _MESSAGE, _FIELD = 20, 2000, 200
+_COMPLETE = {"resultType": "complete"}
+_ENVELOPE = ("resultType", "ttlMs", "cacheScope")
 _REMEDY = "Narrow the request by the tool's arguments"
 _MISMATCH = (
     "[mcpg: the tool ran, but its structured result violates its declared output schema and is "
@@ -105,10 +108,13 @@ def succeeded(answer: JsonValue) -> JsonObject:
     }
 
 
-def failed(message: str, structured: JsonObject | None = None) -> JsonObject:
-    """Return a tool result with an error message."""
+def failed(message: str, meta: JsonObject | None = None) -> JsonObject:
+    """Return a tool result with an error message.
+
+    It has no structured content: clients check it against the output schema of the tool.
+    """
     result: JsonObject = {"content": [text_block(repaired(message))], "isError": True}
-    return result if structured is None else {**result, "structuredContent": repaired(structured)}
+    return result if meta is None else {**result, "_meta": repaired(meta)}
 
 
 def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
@@ -152,11 +158,15 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
         blocks = blocks if texts else [text_block(written(structured)), *blocks]
         notes.append(f"the structured result was left out ({size(structured):,} bytes)")
         is_error = is_error or structured_needed
-    kept, more = _trimmed(blocks, budget - _NOTE_BYTES)
+    meta = result.get("_meta", {})
+    if size(meta) > budget // _META_SHARE:
+        meta = {}
+    kept, more = _trimmed(blocks, budget - _NOTE_BYTES - size(meta))
     note = (
         f"[mcpg: {'; '.join((*notes, *more))}: results are limited to {budget:,} bytes. {_REMEDY}]"
     )
-    return {"content": [*kept, text_block(note)], "isError": is_error}
+    shown: JsonObject = {"content": [*kept, text_block(note)], "isError": is_error}
+    return {**shown, "_meta": meta} if meta else shown
 
 
 def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list[str]]:
@@ -213,44 +223,75 @@ class ListedTool:
         return "outputSchema" in self.wire
 
 
-def result_of(invoked: Invoked, budget: int, declared: ListedTool | None = None) -> JsonObject:
+def result_of(
+    invoked: Invoked,
+    budget: int,
+    declared: ListedTool | None = None,
+    version: str = LATEST_HANDSHAKE_VERSION,
+) -> JsonObject:
     """Return the result of a call as a tool result of at most *budget* bytes.
+
+    The result of a server stays as it is, except for what the client could not accept.
 
     Args:
         invoked: The result.
         budget: Bytes of the result as JSON.
-        declared: The tool as clients see it, where it was called by its own name; its structured
-            result must then conform to the declared output schema.
+        declared: The tool as clients see it, where it was called by its own name.
+        version: The version of the protocol that the client uses.
     """
-    content = [_valid_block(block) for block in invoked.content]
-    result: JsonObject = {"content": [*content], "isError": not invoked.is_success}
-    if not invoked.is_success:
-        result |= _faults_result(invoked, content)
-        return passed_on(repaired(result), budget, structured_needed=False)
-    if not content and invoked.structured is not None:
-        result["content"] = [text_block(written(invoked.structured))]
     needed = declared is not None and declared.declares_output
+    if invoked.wire is not None:
+        result = repaired(_servers_own(invoked.wire, declared, version))
+        return passed_on(result, budget, structured_needed=needed)
+    content: list[JsonValue] = [_valid_block(block, version) for block in invoked.content]
+    if not content and invoked.structured is not None:
+        content = [text_block(written(invoked.structured))]
+    result = {"content": content, "isError": not invoked.is_success}
     structured = _structured(invoked.structured, declared)
-    if structured is not None:
+    if structured is not None and (needed or not invoked.is_parsed):
         result["structuredContent"] = structured
+    if not invoked.is_success:
+        result = _with_faults(result, invoked)
+        needed = False
     result = repaired(result)
-    if needed and declared is not None and not _conforms(result, declared):
-        blocks: Any = result["content"]
-        result = {"content": [*blocks, text_block(_MISMATCH)], "isError": True}
+    if declared is not None and not _conforms(result, declared):
+        result.pop("structuredContent", None)
+        if invoked.is_success:
+            result = {"content": [*content, text_block(_MISMATCH)], "isError": True}
     return passed_on(result, budget, structured_needed=needed)
 
 
-def _valid_block(block: JsonObject) -> JsonObject:
+def _servers_own(wire: JsonObject, declared: ListedTool | None, version: str) -> JsonObject:
+    """Return the result of a server for a client of *version*."""
+    result: JsonObject = {key: value for key, value in wire.items() if key not in _ENVELOPE}
+    blocks: Any = wire.get("content", [])
+    result["content"] = [_valid_block(block, version) for block in blocks]
+    structured = wire.get("structuredContent")
+    if declared is not None and declared.is_wrapped and structured is not None:
+        result["structuredContent"] = {RESULT: structured}
+    elif not isinstance(structured, dict) and version not in MODERN_PROTOCOL_VERSIONS:
+        result.pop("structuredContent", None)
+        if isinstance(structured, list):
+            result["structuredContent"] = {RESULT: structured}
+    if result.get("isError") and declared is not None and not _conforms(result, declared):
+        # Clients would refuse the whole result, and lose its message.
+        meta: Any = result.get("_meta") or {}
+        unfit = result.pop("structuredContent", None)
+        result |= {} if unfit is None else {"_meta": {**meta, "structuredContent": unfit}}
+    return result
+
+
+def _valid_block(block: JsonObject, version: str) -> JsonObject:
     """Return a content block, as text if it is invalid."""
     try:
-        validate_server_result("tools/call", LATEST_HANDSHAKE_VERSION, {"content": [block]})
+        validate_server_result("tools/call", version, {"content": [block], **_COMPLETE})
     except ValidationError:
         return text_block(written(block))
     return block
 
 
-def _faults_result(invoked: Invoked, content: Sequence[JsonObject]) -> JsonObject:
-    """Return the faults as structured content, and as text unless the tool sent *content*."""
+def _with_faults(result: JsonObject, invoked: Invoked) -> JsonObject:
+    """Return *result* with the faults in `_meta`, and as text unless the tool sent any."""
     faults = [
         replace(
             fault,
@@ -265,9 +306,9 @@ def _faults_result(invoked: Invoked, content: Sequence[JsonObject]) -> JsonObjec
         f"{f' ({one.remedy})' if one.remedy else ''}"
         for one in faults
     )
-    structured: JsonObject = {"toolId": invoked.tool_id, "faults": [to_json(one) for one in faults]}
-    blocks: list[JsonValue] = [*content] or [text_block("\n".join(sentences))]
-    return {"content": blocks, "structuredContent": structured}
+    meta: JsonObject = {"toolId": invoked.tool_id, "faults": [to_json(one) for one in faults]}
+    blocks = result["content"] or [text_block("\n".join(sentences))]
+    return {**result, "content": blocks, "_meta": meta}
 
 
 def _structured(value: JsonValue, declared: ListedTool | None) -> JsonObject | None:
@@ -281,7 +322,10 @@ def _structured(value: JsonValue, declared: ListedTool | None) -> JsonObject | N
 
 
 def _conforms(result: JsonObject, declared: ListedTool) -> bool:
+    """Return whether clients accept the structured content of *result*."""
+    if not declared.declares_output:
+        return True
+    if "structuredContent" not in result:
+        return result["isError"] is True
     validator = declared.validator
-    return "structuredContent" in result and (
-        validator is None or validator.is_valid(result["structuredContent"])
-    )
+    return validator is None or validator.is_valid(result["structuredContent"])

@@ -27,7 +27,6 @@ from mcpg.values import replace, to_json
 
 if TYPE_CHECKING:
     from mcpg.gateway.serve.catalogue import Catalogue
-    from mcpg.sources.live.client import Progress
 
     Arguments = dict[str, Any]
     Answer = TypeVar("Answer")
@@ -49,7 +48,7 @@ class GraphTools:
         self._limiter: anyio.CapacityLimiter | None = None
         self._searcher: tuple[Snapshot, GraphSearcher] | None = None
 
-    async def describe(self, _: Arguments, __: Progress | None) -> JsonObject:
+    async def describe(self, _: Arguments) -> JsonObject:
         """Describe the classes and predicates of the graph."""
         snapshot = await self._snapshot()
 
@@ -57,7 +56,7 @@ class GraphTools:
             lambda: self._fitted(_schema_answers(schema_of(_whole(snapshot))))
         )
 
-    async def search(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+    async def search(self, arguments: Arguments) -> JsonObject:
         """Find nodes by the predicates of the graph."""
         snapshot = await self._snapshot()
         endpoints = tuple(arguments.get("endpoints", ()))
@@ -74,7 +73,7 @@ class GraphTools:
             lambda: self._fitted(_search_answers(self._searcher_of(snapshot).search(request)))
         )
 
-    async def export(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+    async def export(self, arguments: Arguments) -> JsonObject:
         """Write the graph, or a part of it."""
         snapshot = await self._snapshot()
         form = arguments.get("format", USUAL_FORMAT)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import os
-import re
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from hashlib import blake2b
 from threading import Thread
 from typing import Any, cast
 from uuid import uuid4
@@ -32,7 +30,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
-    CallToolResult,
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
@@ -43,12 +40,16 @@ from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import Exposure, Serving
 from mcpg.gateway.serve.answers import line, result_of
 from mcpg.gateway.serve.catalogue import Catalogue
+from mcpg.gateway.serve.requests import (
+    ClientRequest,
+    Context,
+    error_of,
+    pass_unaltered,
+    unaltered,
+)
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
 from mcpg.json_types import JsonObject
-from mcpg.sources.live.client import Progress
-
-Context = ServerRequestContext[Any, Any]
 
 _METHOD = 40
 
@@ -134,34 +135,8 @@ class Clients:
         await self._bus.publish(ToolsListChanged())
 
 
-_SESSION_HEADER = "mcp-session-id"
-_TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
-
-
-def session_of(context: ServerRequestContext[Any, Any], own: str) -> str:
-    """Return an id, without a meaning, of what a request belongs to.
-
-    Over standard input there is one client. Over HTTP it is the session of the protocol; requests
-    of protocols without sessions may state a W3C trace, and otherwise each stands alone.
-
-    Args:
-        context: The request.
-        own: The id of this server.
-    """
-    if context.request is None:
-        return own
-    known = str(context.request.headers.get(_SESSION_HEADER) or "")
-    if not known:
-        stated = (context.meta or {}).get("traceparent")
-        trace = _TRACE_PARENT.fullmatch(stated) if isinstance(stated, str) else None
-        known = trace[1] if trace else uuid4().hex
-    # The id of a session is a secret: anyone who has it can use the session.
-    return blake2b(known.encode(), key=own.encode(), digest_size=16).hexdigest()
-
-
 NAME = "mcpg"
 _SHOWN = 120
-_PROGRESS = 500
 # Clients give up after a minute or so without a list; one that got a list without counts is
 # notified of the full one. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.ALL: 30.0}
@@ -190,13 +165,14 @@ class GatewayServer:
             title="Tool gateway",
             instructions=instructions(self._catalogue.known.context),
             on_list_tools=self._list,
-            on_call_tool=self._call,
+            on_call_tool=cast("Any", self._call),
             on_subscriptions_listen=self._clients.listen,
             get_tool_input_schema=self._input_schema,
         )
         self.sdk.add_notification_handler(
             "notifications/initialized", NotificationParams, self._clients.initialized
         )
+        self.sdk.middleware.append(pass_unaltered)
         if serving.log is not None:
             self.sdk.middleware.append(RequestLog(serving.log, self._is_known))
 
@@ -246,30 +222,26 @@ class GatewayServer:
             raise MCPError(INVALID_PARAMS, "invalid cursor") from None
         return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
 
-    async def _call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            shown = None if message is None else line(message, _PROGRESS)
-            await context.session.report_progress(done, total, shown)
-
-        session = session_of(context, self._session)
-        result = await self._answer(params.name, params.arguments or {}, progress, session)
-        return CallToolResult.model_validate(result)
+    async def _call(self, context: Context, params: CallToolRequestParams) -> JsonObject:
+        request = ClientRequest.of(context, self._session)
+        return unaltered(await self._answer(params.name, params.arguments or {}, request))
 
     async def _answer(
-        self, name: str, arguments: dict[str, Any], progress: Progress, session: str
+        self, name: str, arguments: dict[str, Any], request: ClientRequest
     ) -> JsonObject:
         known = self._catalogue.known
         if name in known.listing.meta:
-            return await self._meta.call(name, arguments, progress, session)
+            return await self._meta.call(name, arguments, request)
         if self._serving.expose is Exposure.ALL:
             known = await self._catalogue.latest()
             declared = known.listing.tools.get(name)
             if declared is not None:
-                invoked = await self._gateway.invoke(
-                    name, arguments, progress=progress, session=session
-                )
+                invoked = await self._gateway.invoke(name, arguments, **request.options())
+                if invoked.error is not None:
+                    raise error_of(invoked.error)
                 # In a thread: checking a result against a declared schema may be slow.
-                check = partial(result_of, invoked, self._serving.result_bytes, declared)
+                size, version = self._serving.result_bytes, request.version
+                check = partial(result_of, invoked, size, declared, version)
                 return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
         raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
@@ -58,12 +59,12 @@ if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.catalogue import Catalogue
-    from mcpg.sources.live.client import Progress
+    from mcpg.gateway.serve.requests import ClientRequest
 
     _Item = TypeVar("_Item")
     Find = Callable[[str], Tool | None]
     Arguments = dict[str, Any]
-    Work = Callable[[Arguments, Progress | None], Awaitable[JsonObject]]
+    Work = Callable[[Arguments], Awaitable[JsonObject]]
 
 # Numbers of items and of characters in an answer.
 _NEIGHBOURS, _ARGUMENTS, _NOTES = 3, 16, 4
@@ -370,22 +371,20 @@ class MetaTools:
                 GRAPH_EXPORT: graph.export,
             }
 
-    async def call(
-        self, name: str, arguments: Arguments, progress: Progress | None = None, session: str = ""
-    ) -> JsonObject:
-        """Return the result of calling the meta-tool *name*; for *session* see `Gateway.invoke`."""
+    async def call(self, name: str, arguments: Arguments, request: ClientRequest) -> JsonObject:
+        """Return the result of calling the meta-tool *name* by *request*."""
         invalid = invalid_arguments(name, arguments)
         if invalid is not None:
             return invalid
         try:
             if name == INVOKE:
-                return await self._invoke(arguments, progress, session)
-            return await self._works[name](arguments, progress)
+                return await self._invoke(arguments, request)
+            return await self._works[name](arguments)
         except McpgError as fault:
             remedy = f" ({fault.remedy})" if fault.remedy else ""
             return failed(line(f"{fault.message}{remedy}", _MESSAGE))
 
-    async def _search(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+    async def _search(self, arguments: Arguments) -> JsonObject:
         known = await self._catalogue.latest()
         result = await self._gateway.search(
             arguments["query"],
@@ -396,7 +395,7 @@ class MetaTools:
         )
         return self._fitted(search_answers(result, known.find))
 
-    async def _route(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+    async def _route(self, arguments: Arguments) -> JsonObject:
         known = await self._catalogue.latest()
         result = await self._gateway.route(
             arguments["query"],
@@ -408,7 +407,7 @@ class MetaTools:
         )
         return self._fitted(route_answers(result, known.find))
 
-    async def _ask(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+    async def _ask(self, arguments: Arguments) -> JsonObject:
         result = await self._gateway.ask(
             arguments["question"],
             intent=arguments.get("intent", ""),
@@ -424,7 +423,7 @@ class MetaTools:
         shown = fitted(result, lambda one: size(answer(one)), self._serving.answer_bytes)
         return failed(_NO_ROOM) if shown is None else answer(shown)
 
-    async def _plan(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+    async def _plan(self, arguments: Arguments) -> JsonObject:
         plan = await self._gateway.plan(
             arguments["goal"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
@@ -434,7 +433,7 @@ class MetaTools:
         )
         return self._fitted(plan_answers(plan))
 
-    async def _describe(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+    async def _describe(self, arguments: Arguments) -> JsonObject:
         tool = await self._gateway.describe(arguments["toolId"])
         pointer = arguments.get("pointer", "")
         try:
@@ -443,16 +442,11 @@ class MetaTools:
             shown = line(pointer, _MESSAGE)
             return failed(f"the input schema of {tool.id} has no part {shown!r}; omit `pointer`")
 
-    async def _invoke(
-        self, arguments: Arguments, progress: Progress | None, session: str
-    ) -> JsonObject:
+    async def _invoke(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         given = arguments.get("arguments", {})
-        invoked = await self._gateway.invoke(
-            arguments["toolId"], given, progress=progress, session=session
-        )
-        return await anyio.to_thread.run_sync(
-            result_of, invoked, self._serving.result_bytes, abandon_on_cancel=True
-        )
+        invoked = await self._gateway.invoke(arguments["toolId"], given, **request.options())
+        work = partial(result_of, invoked, self._serving.result_bytes, version=request.version)
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     def _fitted(self, answers: Iterator[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from mcpg.json_types import JsonObject
+
 MAX_RESPONSE = 32 << 20
 """Bytes of one response of a server, and of its list of tools as a whole."""
 
@@ -39,6 +41,7 @@ class ServerError(Exception):
     Attributes:
         kind: Kind of the failure.
         has_died: Whether the connection was lost between the request and its response.
+        error: The JSON-RPC error with which the server responded, `None` if it did not.
     """
 
     def __init__(
@@ -47,10 +50,12 @@ class ServerError(Exception):
         kind: FailureKind = FailureKind.UNAVAILABLE,
         *,
         has_died: bool = False,
+        error: JsonObject | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.has_died = has_died
+        self.error = error
 
 
 class NotProcessedError(Exception):

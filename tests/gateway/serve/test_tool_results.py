@@ -53,7 +53,8 @@ def test_faults_are_told_with_field_and_remedy() -> None:
     assert result["isError"]
     assert result["content"][0]["text"] == "arguments_invalid at /count: is no number (give one)"
     told = {"code": "arguments_invalid", "message": "is no number", "remedy": "give one"}
-    assert result["structuredContent"] == {
+    assert "structuredContent" not in result
+    assert result["_meta"] == {
         "toolId": "one",
         "faults": [{**told, "field": "/count"}],
     }
@@ -70,6 +71,32 @@ def test_what_a_tool_declares_is_held() -> None:
         assert result["isError"]
         assert "structuredContent" not in result
         assert "violates its declared output schema" in result["content"][-1]["text"]
+
+
+def test_text_that_happens_to_be_json_stays_text() -> None:
+    """No structured content is made of the text of a tool, unless its schema needs it."""
+    block: Any = {"type": "text", "text": '{"a":1}'}
+    read = Invoked("one", content=(block,), structured={"a": 1}, is_parsed=True)
+    assert "structuredContent" not in passed(read)
+    declared = Tool("one", "shop", "One", output_schema={"type": "object"})
+    assert passed(read, declared)["structuredContent"] == {"a": 1}
+
+
+def test_an_error_has_nothing_that_its_output_schema_refuses() -> None:
+    """A client that checks structured content of errors as well would lose the text."""
+    declared = Tool("one", "shop", "One", output_schema={"type": "object", "required": ["a"]})
+    block: Any = {"type": "text", "text": "no"}
+    wire: Any = {"content": [block], "isError": True, "structuredContent": {"b": 1}}
+    fault = Fault(FaultCode.TOOL_FAILED, "no")
+    theirs = Invoked("one", content=(block,), structured={"b": 1}, faults=(fault,), wire=wire)
+    result = passed(theirs, declared)
+    assert "structuredContent" not in result
+    assert result["_meta"] == {"structuredContent": {"b": 1}}
+    assert passed(theirs) == wire
+    ours = Invoked("one", content=(block,), structured={"b": 1}, faults=(fault,))
+    assert "structuredContent" not in passed(ours, declared)
+    fitting: Any = {**wire, "structuredContent": {"a": 1}}
+    assert passed(Invoked("one", faults=(fault,), wire=fitting), declared) == fitting
 
 
 def test_half_characters_do_not_pass() -> None:

@@ -1,0 +1,129 @@
+"""Requests of clients: what they belong to, and what is passed on of them."""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Self
+from uuid import uuid4
+
+from mcp.server import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, LOG_LEVEL_META_KEY
+
+from mcpg.gateway.serve.answers import line
+from mcpg.json_types import JsonObject
+from mcpg.sources.live.requests import Progress
+
+Context = ServerRequestContext[Any, Any]
+
+_PROGRESS = 500
+_PROGRESS_TOKEN = "progressToken"  # noqa: S105 - the name of a member
+_OF_PROTOCOL = "io.modelcontextprotocol/"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """A request of a client.
+
+    Attributes:
+        progress: Reports progress to the client.
+        session: What the request belongs to; see `Gateway.invoke`.
+        meta: Its `_meta`, without what concerns the connection to us alone.
+        version: The version of the protocol that the client uses.
+    """
+
+    progress: Progress | None = None
+    session: str = ""
+    meta: JsonObject = field(default_factory=dict)
+    version: str = ""
+
+    @classmethod
+    def of(cls, context: Context, own: str) -> Self:
+        """Return the request of *context*, to the server with the id *own*."""
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            shown = None if message is None else line(message, _PROGRESS)
+            await context.session.report_progress(done, total, shown)
+
+        return cls(progress, session_of(context, own), forwarded(context), context.protocol_version)
+
+    def options(self) -> dict[str, Any]:
+        """Return the keyword arguments of `Gateway.invoke`."""
+        return {"progress": self.progress, "session": self.session, "meta": self.meta}
+
+
+def forwarded(context: Context) -> JsonObject:
+    """Return the `_meta` of a request as far as it concerns the server behind us."""
+    given: Any = (context.params or {}).get("_meta")
+    members: JsonObject = given if isinstance(given, dict) else {}
+    return {
+        key: value
+        for key, value in members.items()
+        if key == LOG_LEVEL_META_KEY or not (key == _PROGRESS_TOKEN or key.startswith(_OF_PROTOCOL))
+    }
+
+
+_unaltered: ContextVar[list[JsonObject] | None] = ContextVar("_unaltered", default=None)
+_ENVELOPE = ("resultType", "ttlMs", "cacheScope")
+
+
+async def pass_unaltered(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Send results that `unaltered` was given with all their members, as middleware.
+
+    The SDK drops members that it does not know, which newer servers and extensions send.
+    """
+    kept: list[JsonObject] = []
+    token = _unaltered.set(kept)
+    try:
+        result = await call_next(ctx)
+    finally:
+        _unaltered.reset(token)
+    if not kept or not isinstance(result, dict):
+        return result
+    own = {key: value for key, value in kept[-1].items() if key not in _ENVELOPE}
+    return {**result, **own, **({"_meta": result["_meta"]} if "_meta" in result else {})}
+
+
+def unaltered(result: JsonObject) -> JsonObject:
+    """Return *result*, the answer to the request that is being handled, for `pass_unaltered`."""
+    kept = _unaltered.get()
+    if kept is not None:
+        kept.append(result)
+    return {"resultType": "complete", **result}
+
+
+def error_of(error: JsonObject) -> MCPError:
+    """Return the JSON-RPC *error* of a server as an exception."""
+    code, message = error["code"], error["message"]
+    return MCPError(
+        code if isinstance(code, int) else INTERNAL_ERROR, str(message), error.get("data")
+    )
+
+
+_SESSION_HEADER = "mcp-session-id"
+_TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def session_of(context: ServerRequestContext[Any, Any], own: str) -> str:
+    """Return an id, without a meaning, of what a request belongs to.
+
+    Over standard input there is one client. Over HTTP it is the session of the protocol; requests
+    of protocols without sessions may state a W3C trace, and otherwise each stands alone.
+
+    Args:
+        context: The request.
+        own: The id of this server.
+    """
+    if context.request is None:
+        return own
+    known = str(context.request.headers.get(_SESSION_HEADER) or "")
+    if not known:
+        stated = (context.meta or {}).get("traceparent")
+        trace = _TRACE_PARENT.fullmatch(stated) if isinstance(stated, str) else None
+        known = trace[1] if trace else uuid4().hex
+    # The id of a session is a secret: anyone who has it can use the session.
+    return blake2b(known.encode(), key=own.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,136 @@
+"""Results and errors reach clients as the servers gave them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import Request
+from pydantic import RootModel
+
+from mcpg.gateway import Gateway, ServerSource
+from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, Serving
+from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.client_config import Live, StdioServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.anyio
+
+TESTS = Path(__file__).parents[2]
+LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+ALL = Serving(expose=Exposure.ALL)
+MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
+TEXT = {"type": "text", "text": "x"}
+
+
+class AnyRequest(Request[dict[str, Any], str]):
+    """A request whose parameters are sent as they are."""
+
+
+class AnyResult(RootModel[dict[str, Any]]):
+    """A result of which nothing is dropped."""
+
+
+def raw(answer: Any, **more: Any) -> ServerSource:
+    """A server whose tool gives *answer*, a result or an error, and has *more* members."""
+    env = {"NOTE": os.devnull, "RAW": json.dumps(answer), "TOOL": json.dumps(more)}
+    command = (str(TESTS / "callservers.py"), answer.get("mode", "raw"))
+    server = StdioServer("mcp.json: hand", "hand", sys.executable, command, env)
+    return ServerSource("hand", server)
+
+
+@asynccontextmanager
+async def served(source: ServerSource, mode: str) -> AsyncIterator[Client]:
+    """Serve *source* with all of its tools."""
+    async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
+        server = GatewayServer(gateway, ALL)
+        async with server.running(), Client(server.sdk, mode=mode) as client:
+            yield client
+
+
+async def call(client: Client, name: str, arguments: Any, **meta: Any) -> Any:
+    """Call a tool; return the result as it came, without what the version of the protocol adds."""
+    params = {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})}
+    request = AnyRequest(method="tools/call", params=params)
+    result = (await client.session.send_request(request, AnyResult)).root
+    result.get("_meta", {}).pop("io.modelcontextprotocol/serverInfo", None)
+    if not result.get("_meta", True):
+        del result["_meta"]
+    return {key: value for key, value in result.items() if key != "resultType"}
+
+
+OWN = {"content": [TEXT], "isError": True, "structuredContent": {"code": 7}}
+RESULTS: list[Any] = [
+    {"content": [{"type": "text", "text": '{"a": [1, null]}'}]},
+    {"content": [], "structuredContent": {"a": None, "b": [1.5, {"c": "\u2028"}]}},
+    {"content": [{**TEXT, "_meta": {"k": 1}, "annotations": {"priority": 0.5}}]},
+    {"content": [{**TEXT, "vendor": {"x": None}}], "vendor": True, "_meta": {"a.b/c": [None]}},
+    {"content": [TEXT, {"type": "image", "data": "AAAA", "mimeType": "image/png"}]},
+    {"content": [{"type": "resource", "resource": {"uri": "a:b", "text": "t", "_meta": {}}}]},
+    OWN,
+]
+
+
+@MODES
+@pytest.mark.parametrize("result", RESULTS, ids=range(len(RESULTS)))
+async def test_a_result_is_as_its_server_gave_it(result: Any, mode: str) -> None:
+    """No member is added, replaced or dropped, neither of a success nor of a failure."""
+    async with served(raw(result), mode) as client:
+        assert await call(client, "first", {}) == result
+        assert await call(client, INVOKE, {"toolId": "first"}) == result
+
+
+@MODES
+async def test_an_error_of_the_protocol_is_as_its_server_gave_it(mode: str) -> None:
+    """Code, message and data of an error reach the client; through a meta-tool, its text."""
+    error = {"code": -32602, "message": "unknown tool", "data": {"why": [1]}}
+    async with served(raw({"error": error}), mode) as client:
+        with pytest.raises(MCPError) as caught:
+            await call(client, "first", {})
+        assert caught.value.error.model_dump() == error
+        told = await call(client, INVOKE, {"toolId": "first"})
+        assert told["isError"]
+        assert "unknown tool" in told["content"][0]["text"]
+        assert "structuredContent" not in told
+
+
+@MODES
+async def test_an_error_of_a_tool_with_an_output_schema_can_be_read(mode: str) -> None:
+    """No structured content of an error is there that the schema refuses."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    async with served(raw(OWN, outputSchema=schema), mode) as client:
+        told = await call(client, "first", {})
+        assert (told["content"], told["isError"]) == ([TEXT], True)
+        assert "structuredContent" not in told
+        assert told["_meta"] == {"structuredContent": {"code": 7}}
+        # The meta-tools have output schemas, too.
+        told = await call(client, SEARCH, {})
+        assert (told["isError"], "structuredContent" in told) == (True, False)
+        assert told["_meta"]["faults"][0]["code"] == "arguments_invalid"
+
+
+@MODES
+async def test_meta_of_a_request_reaches_the_server(mode: str) -> None:
+    """Trace context and members of vendors go through, what concerns us alone does not."""
+    given = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "a.example/b": {"c": None}}
+    async with served(raw({"mode": "plain"}), mode) as client:
+        for name, arguments in (("first", {"a": 1}), (INVOKE, {"toolId": "first"})):
+            told = await call(client, name, arguments, **given, progressToken="ours")
+            seen = json.loads(told["content"][0]["text"])["_meta"]
+            assert seen.pop("progressToken") != "ours"
+            assert seen == given
+
+
+@MODES
+async def test_a_blank_result_is_passed_on(mode: str) -> None:
+    """A result without content has none behind us."""
+    async with served(raw({"content": []}), mode) as client:
+        assert await call(client, "first", {}) == {"content": []}
