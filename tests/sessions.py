@@ -3,7 +3,8 @@
 A page works on a copy of `examples/`. Its blocks mean, in order:
 
 - `console`: each line `$ mcpg ...`, `$ ls ...` or `$ echo $?` is run, and what follows is its
-  output; a last line `...` says that the output is cut there. Other commands are left alone.
+  output on a terminal of 100 columns without colours; a last line `...` says that the output is
+  cut there. Other commands are left alone.
 - `yaml`, `markdown` or `turtle` after a paragraph that names a file in back-ticks and ends in a
   colon: the file is written.
 - `python`, then `text`: the program is run, and the text is its output.
@@ -37,6 +38,14 @@ _NAMED_FILE = re.compile(r"`([\w./-]+)`[^`]*:\n\n\Z")
 _SETTINGS = ("MCPG_", "NO_COLOR", "FORCE_COLOR", "PYTHON", "COLUMNS")
 
 
+class Terminal(io.TextIOWrapper):
+    """A stream that somebody seems to look at."""
+
+    def isatty(self) -> bool:
+        """Return that it is a terminal."""
+        return True
+
+
 class Session:
     """A shell and an editor in a copy of the examples."""
 
@@ -46,6 +55,7 @@ class Session:
         self.printed: str | None = None
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_SETTINGS)}
         self.environment = kept | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+        self.terminal = self.environment | {"NO_COLOR": "1", "COLUMNS": "100"}
 
     def replay(self, page: str) -> str:
         """Give *page* with the outputs that its commands really have."""
@@ -87,11 +97,12 @@ class Session:
 
     def _mcpg(self, arguments: list[str]) -> str:
         # In this process, for a page has dozens of commands and each start takes half a second.
-        streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]
+        kinds = (Terminal, io.TextIOWrapper)
+        streams = [kind(io.BytesIO(), "utf-8", newline="") for kind in kinds]
         with (
             redirect_stdout(streams[0]),
             redirect_stderr(streams[1]),
-            patch.dict(os.environ, self.environment, clear=True),
+            patch.dict(os.environ, self.terminal, clear=True),
             patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO())),
             chdir(self.folder),
         ):
@@ -99,7 +110,7 @@ class Session:
         for stream in streams:
             stream.seek(0)
         printed, told = (stream.read() for stream in streams)
-        return told + printed  # a pipe gets what is printed when the program ends
+        return told + printed
 
     def _python(self, program: str) -> str:
         done = subprocess.run(

@@ -1,10 +1,11 @@
-"""Search results and lists of tools as text: aligned, one line a tool."""
+"""Search results as text: aligned, one line a tool, two where a terminal is narrow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mcpg.cli.terminal import cut, one_line, pad, width
+from mcpg.index.layout import SUMMARY_LENGTH
 
 TYPE_CHECKING = False
 
@@ -19,81 +20,115 @@ if TYPE_CHECKING:
 
         @property
         def columns(self) -> int:
-            """Columns that a line may take."""
+            """Columns to wrap text at."""
+
+        @property
+        def row_columns(self) -> int:
+            """Columns that a row may take before it is cut."""
 
         def paint(self, text: str, style: str) -> str:
             """Put *text* in a style where colour is wanted."""
 
 
-_ID_LIMIT = 44
+_ID_LIMIT, _SOURCE_LIMIT = 44, 16
 _GAP = "  "
+_LEAST_ROOM = 24  # for a description beside the id
+
+WITH_SOURCE = 80
+"""Columns from which lists of tools name their sources."""
 
 
 def search_text(result: SearchResult, output: View) -> str:
     """Return the matches, then what must run before them, what is related, and what comes next."""
     expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
-    columns = id_columns([*result.matches, *expanded])
     browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
+    rows = MatchRows((*result.matches, *expanded), output, shows_score=not browsing)
+    matches = list(rows.ranked((match, match.score) for match in result.matches))
     blocks = [
-        [
-            match_line(match, output, columns, rank, shows_score=not browsing)
-            for rank, match in enumerate(result.matches, start=1)
-        ],
-        reached_lines("prerequisites", result.prerequisites, output, columns),
-        reached_lines("related", result.related_matches, output, columns),
-        reached_lines("next steps", result.next_step_matches, output, columns),
+        [rows.head(), *matches] if matches else [],
+        rows.reached("prerequisites", result.prerequisites),
+        rows.reached("related", result.related_matches),
+        rows.reached("next steps", result.next_step_matches),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def reached_lines(
-    heading: str, matches: Sequence[Match], output: View, columns: int | None = None
-) -> list[str]:
-    """Return the lines about matches that an edge brought in, each with its reason."""
-    if not matches:
-        return []
-    columns = columns or id_columns(matches)
-    lines = [output.paint(heading, "bold")]
-    for match in matches:
-        lines.append(match_line(match, output, columns, None, shows_score=True))
-        if match.via:
+def score_text(score: float) -> str:
+    """Return *score*, in [0, 1], with two significant digits; only what is certain is `1.00`."""
+    if score in (0.0, 1.0):
+        return f"{score:.2f}"
+    if score < 0.001:  # noqa: PLR2004 - the third decimal is the last that people compare
+        return "<0.001"
+    decimals = 2 if score >= 0.0995 else 3 if score >= 0.00995 else 4  # noqa: PLR2004 - as above
+    return f"{min(score, 0.99):.{decimals}f}"
+
+
+class MatchRows:
+    """Lays out lines about matches in the same columns.
+
+    Args:
+        matches: All matches that are to be shown.
+        output: What they are laid out for.
+        shows_score: Whether ranked matches have scores.
+    """
+
+    def __init__(self, matches: Sequence[Match], output: View, *, shows_score: bool = True) -> None:
+        self._output = output
+        self._shows_score = shows_score
+        ids = [width(one_line(match.tool_id)) for match in matches]
+        self._ids = min(_ID_LIMIT, max(ids, default=0))
+        sources = {one_line(match.source_id) for match in matches}
+        widest = max(map(width, sources), default=0)
+        has_room = output.row_columns >= WITH_SOURCE
+        self._sources = min(_SOURCE_LIMIT, max(len("source"), widest)) if has_room else 0
+
+    def head(self) -> str:
+        """Return the heading of ranked matches."""
+        names = [" #", *(["score "] if self._shows_score else []), pad("tool", self._ids)]
+        if self._sources:
+            names.append(pad("source", self._sources))
+        return self._output.paint(_GAP.join([*names, "description"]), "dim")
+
+    def ranked(self, matches: Iterable[tuple[Match, float]]) -> Iterator[str]:
+        """Return the lines about *matches*, each with the score to show."""
+        for rank, (match, score) in enumerate(matches, start=1):
+            yield from self._lines(f"{rank:>2}", score if self._shows_score else None, match)
+
+    def reached(self, heading: str, matches: Sequence[Match]) -> list[str]:
+        """Return the lines about matches that an edge led to, with its strength and its reason."""
+        if not matches:
+            return []
+        lines = [self._output.paint(f"{heading} (strength of the link)", "bold")]
+        for match in matches:
+            if match.via is None:
+                continue
+            lines += self._lines("  ", match.via.weight, match)
             link = "before" if match.via.edge == "prerequisite" else "from"
             reason = one_line(f"{link} {match.via.source}: {match.via.reason}")
-            indent = " " * 14
-            lines.append(indent + output.paint(cut(reason, output.columns - 14), "dim"))
-    return lines
+            room = self._output.row_columns - len(self._indent)
+            lines.append(self._indent + self._output.paint(cut(reason, room), "dim"))
+        return lines
 
+    @property
+    def _indent(self) -> str:
+        """Where the ids of matches with a number begin."""
+        return " " * 12
 
-def list_text(tools: Sequence[Tool], output: View) -> str:
-    """Return one line a tool: id, source, what it is."""
-    ids = _columns_of([tool.id for tool in tools])
-    sources = _columns_of([one_line(tool.source_id) for tool in tools])
-    return "\n".join(_tool_line(tool, output, ids, sources) for tool in tools)
-
-
-def score_text(score: float) -> str:
-    """Return *score* as it is printed."""
-    return f"{score:.6f}"
-
-
-def match_line(
-    match: Match, output: View, columns: int, rank: int | None, *, shows_score: bool
-) -> str:
-    """Return one line about *match*: rank, score, id in so many *columns*, and what it is."""
-    lead = f"{rank or '':>2}{_GAP}"
-    if shows_score:
-        lead += f"{score_text(match.score)}{_GAP}"
-    name = output.paint(pad(one_line(match.tool_id), columns), "cyan")
-    room = output.columns - len(lead) - max(columns, width(match.tool_id)) - len(_GAP)
-    return f"{lead}{name}{_GAP}{cut(summary_of_match(match), room)}".rstrip()
-
-
-def _tool_line(tool: Tool, output: View, ids: int, sources: int) -> str:
-    name = pad(one_line(tool.id), ids)
-    source = pad(cut(one_line(tool.source_id), sources), sources)
-    room = output.columns - width(name) - width(source) - 2 * len(_GAP)
-    text = cut(summary(tool), room)
-    return f"{output.paint(name, 'cyan')}{_GAP}{source}{_GAP}{text}".rstrip()
+    def _lines(self, rank: str, number: float | None, match: Match) -> Iterator[str]:
+        lead = f"{rank}{_GAP}" if number is None else f"{rank}{_GAP}{score_text(number):<6}{_GAP}"
+        name = one_line(match.tool_id)
+        source = ""
+        if self._sources:
+            source = _GAP + pad(cut(one_line(match.source_id), self._sources), self._sources)
+        room = self._output.row_columns - len(lead) - max(self._ids, width(name)) - len(_GAP)
+        room -= len(source)
+        summary = _summary_of(match, room)
+        painted = lead + self._output.paint(pad(name, self._ids), "cyan") + source
+        if room >= _LEAST_ROOM or not summary:
+            yield f"{painted}{_GAP}{cut(summary, room)}".rstrip()
+            return
+        yield painted.rstrip()
+        yield " " * len(lead) + cut(summary, self._output.row_columns - len(lead))
 
 
 def summary(tool: Tool) -> str:
@@ -102,10 +137,13 @@ def summary(tool: Tool) -> str:
     return _summary(tool.display_name, tool.description, names, is_enabled=tool.enabled)
 
 
-def summary_of_match(match: Match) -> str:
-    """Return one line on what the tool of *match* is, as `summary` does."""
+def _summary_of(match: Match, room: int) -> str:
+    """Return one line on what the tool of *match* is, whole where there is *room* for it."""
     names = {match.tool_name, match.tool_id}
-    return _summary(match.display_name, match.summary, names, is_enabled=match.is_enabled)
+    text = match.summary
+    if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
+        text = match.descriptor.description
+    return _summary(match.display_name, text, names, is_enabled=match.is_enabled)
 
 
 def _summary(title: str, description: str, names: set[str], *, is_enabled: bool) -> str:
@@ -114,12 +152,3 @@ def _summary(title: str, description: str, names: set[str], *, is_enabled: bool)
     if title in names or not title:
         return f"{state}{description}"
     return f"{state}{title}: {description}" if description else f"{state}{title}"
-
-
-def id_columns(matches: Sequence[Match]) -> int:
-    """Return the columns that the ids of *matches* take, within bounds."""
-    return _columns_of([match.tool_id for match in matches])
-
-
-def _columns_of(texts: Sequence[str]) -> int:
-    return min(_ID_LIMIT, max((width(text) for text in texts), default=0))

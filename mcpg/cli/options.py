@@ -189,6 +189,7 @@ def command(
         @wraps(function)
         def run(ctx: typer.Context, **values: Any) -> int:
             common = {one.name: values.pop(one.name) for one in COMMON}
+            values |= {one.name: one.meant(values[one.name]) for one in table if one.synonyms}
             return function(output_of(common, ctx.find_root().params), **values)
 
         own = [keyword(one) for one in table] or _annotated(function)
@@ -220,7 +221,7 @@ def _annotated(function: Callable[..., int]) -> list[inspect.Parameter]:
 
 def keyword(parameter: Parameter) -> inspect.Parameter:
     """Return *parameter* as one that Typer reads."""
-    kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
+    kind: Any = Literal[parameter.accepted] if parameter.choices else parameter.kind
     if parameter.repeats:
         kind = GenericAlias(list, (kind,))
     elif parameter.arity > 1:

@@ -59,7 +59,7 @@ class ReportFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
-    MD = "md"
+    MARKDOWN = "markdown"
 
 
 @value
@@ -67,7 +67,7 @@ class Output:
     """How a run talks.
 
     Attributes:
-        quiet: Only data and errors.
+        quiet: Only data, warnings and errors.
         verbose: Everything, with details.
         debug: Tracebacks too.
         color: When to colour.
@@ -121,7 +121,7 @@ class Output:
         """Write *items* to standard error, folding many of one code unless verbose."""
         told: Counter[str] = Counter()
         for item in items:
-            if self.quiet and item.severity is not Severity.ERROR:
+            if self.quiet and item.severity is Severity.INFO:
                 continue
             told[item.code] += 1
             if self.verbose or told[item.code] <= _SAME_CODE_LIMIT:
@@ -129,6 +129,12 @@ class Output:
         for code, count in told.items():
             if not self.verbose and count > _SAME_CODE_LIMIT:
                 self.note(f"... and {count - _SAME_CODE_LIMIT} more {code} (--verbose shows all)")
+
+    def opened(self, items: Iterable[Diagnostic]) -> None:
+        """Write what opening a bundle noticed; what its build has told, if verbose alone."""
+        self.diagnostics(
+            item for item in items if self.verbose or item.severity is not Severity.INFO
+        )
 
     def raw_error(self, text: str) -> None:
         """Write *text* to standard error as it is."""
@@ -160,8 +166,13 @@ class Output:
 
     @property
     def columns(self) -> int:
-        """Columns that a line of data may take."""
+        """Columns to wrap text at."""
         return self._screen.columns
+
+    @property
+    def row_columns(self) -> int:
+        """Columns that a row may take before it is cut."""
+        return self._screen.row_columns
 
     def progress(self, what: str) -> AbstractContextManager[Status | None]:
         """Show *what* goes on for as long as the block runs; only on a terminal."""

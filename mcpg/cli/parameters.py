@@ -30,6 +30,7 @@ class Parameter:
         kind: Type of its value, or of each of its values.
         default: Value where it is not given.
         choices: The texts that it accepts; empty for any.
+        synonyms: Other texts that it accepts, by what they mean among `choices`.
         least: Smallest number that it accepts, or `None`.
         most: Largest number that it accepts, or `None`.
         repeats: Whether it may be given several times; its value is a list then.
@@ -47,6 +48,7 @@ class Parameter:
     kind: type = str
     default: Any = None
     choices: tuple[str, ...] = ()
+    synonyms: tuple[tuple[str, str], ...] = ()
     least: float | None = None
     most: float | None = None
     repeats: bool = False
@@ -54,6 +56,15 @@ class Parameter:
     is_required: bool = False
     is_common: bool = False
     completion: str = ""
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """All texts that it accepts; empty for any."""
+        return (*self.choices, *(text for text, _ in self.synonyms))
+
+    def meant(self, given: Any) -> Any:
+        """Return what *given* means, which is itself unless it is a synonym."""
+        return dict(self.synonyms).get(given, given) if self.synonyms else given
 
 
 def switch(name: str, *flags: str, text: str, is_common: bool = False) -> Parameter:
@@ -181,13 +192,24 @@ FORMAT = Parameter(
     default="text",
     choices=("text", "json"),
 )
+LIST_FORMAT = Parameter(
+    "form",
+    ("--format",),
+    "What to write to standard output: text; json, the whole answer; or the list alone as jsonl "
+    "(one object a line), csv, ids, or a markdown table.",
+    "text|json|jsonl|csv|ids|markdown",
+    default="text",
+    choices=("text", "json", "jsonl", "csv", "ids", "markdown"),
+    synonyms=(("md", "markdown"),),
+)
 REPORT = Parameter(
     "form",
     ("--format",),
-    "What to write to standard output; md is Markdown for a comment on an issue.",
-    "text|json|md",
+    "What to write to standard output; markdown suits a comment on an issue.",
+    "text|json|markdown",
     default="text",
-    choices=("text", "json", "md"),
+    choices=("text", "json", "markdown"),
+    synonyms=(("md", "markdown"),),
 )
 HTML = Parameter(
     "html",
@@ -210,7 +232,7 @@ QUESTION = (QUERY, *SETTINGS, CONTEXT, CONTEXT_SUMMARY, INCLUDE_DISABLED, MIN_SC
 """What `search`, `explain` and `route` take, in the order of help."""
 
 COMMON = (
-    switch("quiet", "--quiet", "-q", text="Write only data and errors.", is_common=True),
+    switch("quiet", "--quiet", "-q", text="Write only data, warnings and errors.", is_common=True),
     switch(
         "verbose", "--verbose", "-v", text="Report progress and more diagnostics.", is_common=True
     ),
@@ -231,14 +253,14 @@ SEARCH = (
     CONTEXT_TOOLS,
     switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
     WATCH,
-    FORMAT,
+    LIST_FORMAT,
 )
 
 LIST = (
     BUNDLE,
     Parameter("source", ("--source",), "Only tools of this source, in any case.", "NAME"),
     Parameter("category", ("--category",), "Only tools of this category, in any case.", "NAME"),
-    FORMAT,
+    LIST_FORMAT,
 )
 
 SHOW = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from mcpg.errors import McpgError, UsageError
 from mcpg.values import value
 
 if TYPE_CHECKING:
+    from mcpg.cli.listing import Listing
+    from mcpg.engine import Match
     from mcpg.json_types import JsonObject
     from mcpg.reports.blocks import Block
 
@@ -82,7 +84,7 @@ class Showing:
     """How an explanation is shown.
 
     Attributes:
-        form: What standard output carries: `text`, `json` or `md`.
+        form: What standard output carries: `text`, `json` or `markdown`.
         html: The file for a report to look at, `None` for none.
         shows_times: Whether texts say how long each stage took.
     """
@@ -110,15 +112,55 @@ def answer_search(question: Question, form: str, output: Output) -> int:
         from mcpg.gateway.json import search_json  # noqa: PLC0415 - only for this format
 
         output.json(search_json(result, engine.diagnostics))
-        return exit_code(result, question)
-    from mcpg.cli.matches import search_text  # noqa: PLC0415 - as above
+        return exit_code(result)
+    output.opened(engine.diagnostics)
+    output.diagnostics(result.diagnostics)
+    if form == "text":
+        from mcpg.cli.matches import search_text  # noqa: PLC0415 - as above
 
-    output.diagnostics((*engine.diagnostics, *result.diagnostics))
-    output.text(search_text(result, output))
+        output.text(search_text(result, output))
+    else:
+        from mcpg.cli.listing import write_listing  # noqa: PLC0415 - as above
+
+        write_listing(matches_listing(result.matches), form, output)
     if not result.matches:
+        output.note(nothing_found(question))
+    return exit_code(result)
+
+
+def nothing_found(question: Question) -> str:
+    """Return that no tool was found, and what to try."""
+    if question.is_gated:
         gate = f" with a score of {question.min_score:g}" if question.min_score else ""
-        output.note(f"no tool matches{gate}")
-    return exit_code(result, question)
+        return f"no tool matches{gate}: lower the gate, or say more of what is wanted"
+    return "no tool matches: try other words, or `mcpg list` for all tools"
+
+
+def matches_listing(matches: Sequence[Match]) -> Listing:
+    """Return *matches* as a list."""
+    from mcpg.cli.listing import Listing  # noqa: PLC0415 - text and JSON do without
+    from mcpg.cli.matches import score_text  # noqa: PLC0415 - as above
+    from mcpg.gateway.json import match_json  # noqa: PLC0415 - as above
+    from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
+
+    records = [match_json(match) for match in matches]
+    columns = (
+        Column("#", is_number=True),
+        *(Column("score", is_number=True), Column("tool", is_whole=True), Column("source")),
+        Column("description"),
+    )
+    rows = tuple(
+        (
+            str(rank),
+            score_text(match.score),
+            Styled(Code(match.tool_id), "cyan"),
+            Code(match.source_id),
+            Code(match.descriptor.description),
+        )
+        for rank, match in enumerate(matches, start=1)
+    )
+    members = ("toolId", "sourceId", "toolName", "displayName", "score", "description")
+    return Listing(records, members, "toolId", Table("Matches", columns, rows, has_heads=True))
 
 
 def answer_explain(question: Question, shown: Showing, output: Output) -> int:
@@ -135,17 +177,17 @@ def answer_explain(question: Question, shown: Showing, output: Output) -> int:
     else:
         from mcpg.reports.explain import explain_blocks  # noqa: PLC0415 - JSON does without
 
-        output.diagnostics(engine.diagnostics)
+        output.opened(engine.diagnostics)
         blocks = explain_blocks(explain_json(explanation), shows_times=shown.shows_times)
         write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
-    return exit_code(explanation.result, question)
+    return exit_code(explanation.result)
 
 
 def write_blocks(
     blocks: Iterable[Block], form: str, output: Output, title: str = "", about: str = ""
 ) -> None:
     """Write *blocks* as text, or as Markdown below a *title* that ends with *about*."""
-    if form == "md":
+    if form == "markdown":
         from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
 
         output.text(markdown(blocks, title, about))
@@ -240,8 +282,6 @@ def uses_lexicon(settings: Settings) -> bool:
     return found is None or bool(found.value)
 
 
-def exit_code(result: SearchResult, question: Question) -> int:
-    """Return the exit code: nothing above a gate that the user set is a finding."""
-    if question.is_gated and not result.matches:
-        return ExitCode.FINDINGS
-    return ExitCode.DONE
+def exit_code(result: SearchResult) -> int:
+    """Return the exit code: to find nothing is a finding."""
+    return ExitCode.DONE if result.matches else ExitCode.FINDINGS

@@ -105,12 +105,12 @@ def parse(arguments: Iterable[str], table: Sequence[Parameter]) -> dict[str, Any
 def _accepted(parameter: Parameter, text: str) -> Any:
     """Return the value that *text* is for *parameter*."""
     # What begins with a dash may be the next option, where a value was forgotten.
-    if text[:1] in ("", "-") or (parameter.choices and text not in parameter.choices):
+    if text[:1] in ("", "-") or (parameter.choices and text not in parameter.accepted):
         raise _UnusualError
     # Python reads the digits of every script, the whole program only those of ASCII.
     if parameter.kind is not str and not text.isascii():
         raise _UnusualError
-    value = parameter.kind(text)
+    value = parameter.meant(parameter.kind(text))
     is_enough = parameter.least is None or value >= parameter.least
     if not (is_enough and (parameter.most is None or value <= parameter.most)):
         raise _UnusualError

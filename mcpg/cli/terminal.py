@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from mcpg.errors import Diagnostic
 
 PIPE_WIDTH = 100
-"""Columns of text that goes to a pipe or a file."""
+"""Columns at which text that goes to a pipe or a file is wrapped."""
+
+UNLIMITED = sys.maxsize
+"""Columns of a row that is never cut."""
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 """When to colour."""
@@ -50,8 +53,13 @@ class Screen:
 
     @property
     def columns(self) -> int:
-        """Columns that a line of data may take."""
+        """Columns to wrap text at."""
         return _terminal_columns() if is_terminal(sys.stdout) else PIPE_WIDTH
+
+    @property
+    def row_columns(self) -> int:
+        """Columns that a row may take before it is cut: in a pipe, which others search, any."""
+        return _terminal_columns() if is_terminal(sys.stdout) else UNLIMITED
 
     def diagnostic_line(self, item: Diagnostic) -> str:
         """Return the line, with its end, that tells *item* on standard error."""

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.cli.output import glyphs_of_standard_output, hanging
-from mcpg.cli.terminal import diagnostic_text, one_line, width
+from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, width
 from mcpg.reports import blocks as model
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ _WRAPPABLE = 20
 
 def text(blocks: Iterable[model.Block], view: View) -> str:
     """Return *blocks* as text, a blank line between them, laid out for *view*."""
-    layout = _Layout(view)
+    layout = Layout(view)
     parts = (part for block in blocks for part in layout.parts(block))
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-class _Layout:
+class Layout:
     """Lays blocks out in lines. All text passes through `spans`, which makes it safe."""
 
     def __init__(self, view: View) -> None:
@@ -105,7 +105,7 @@ class _Layout:
             spans += [(_GAP, ""), (figures, "bold")]
         about = self._plain(entry.about)
         if about:
-            room = self._view.columns - sum(width(text) for text, _ in spans) - len(_GAP)
+            room = self._view.row_columns - sum(width(text) for text, _ in spans) - len(_GAP)
             spans += [(_GAP, ""), (self._glyphs.cut(about, room), "")]
         yield self._painted(spans).rstrip()
         yield from self._all(entry.blocks, INDENT)
@@ -120,22 +120,15 @@ class _Layout:
 
     @lines.register(model.Table)
     def _table(self, table: model.Table, indent: str = "") -> Iterator[str]:
-        kept = [
-            place
-            for place, column in enumerate(table.columns)
-            if not (column.is_wide or column.is_below)
-            and any(self.spans(row[place]) for row in table.rows)
-        ]
-        if not kept:
+        columns, rows = self.shown(table)
+        if not columns:
             return
         below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
-        columns = [table.columns[place] for place in kept]
-        rows = [[row[place] for place in kept] for row in table.rows]
         heads: list[list[model.Inline]] = []
         if table.has_heads:
             heads.append([model.Styled(one.head, "bold") for one in columns])
         drawn = [[self.spans(cell) for cell in row] for row in (*heads, *rows)]
-        sizes = self._sizes(columns, drawn, len(indent))
+        sizes = self.sizes(columns, drawn, len(indent))
         for titles in heads:
             yield from self._row(titles, columns, sizes, indent, wraps=False)
         for row, cells in zip(rows, table.rows, strict=True):
@@ -144,21 +137,39 @@ class _Layout:
                 if not self.spans(cells[place]):
                     continue
                 line = f"{indent}{INDENT}{head:<6} {self._plain(cells[place])}"
-                yield self._glyphs.cut(line, self._view.columns)
+                yield self._glyphs.cut(line, self._view.row_columns)
 
-    def _sizes(
-        self, columns: Sequence[model.Column], rows: Sequence[Sequence[list[Span]]], indent: int
+    def shown(self, table: model.Table) -> tuple[list[model.Column], list[list[model.Inline]]]:
+        """Return the columns of *table* that stand side by side, and its rows."""
+        kept = [
+            place
+            for place, column in enumerate(table.columns)
+            if not (column.is_wide or column.is_below)
+            and column.least_room <= self._view.row_columns
+            and any(self.spans(row[place]) for row in table.rows)
+        ]
+        columns = [table.columns[place] for place in kept]
+        return columns, [[row[place] for place in kept] for row in table.rows]
+
+    def sizes(
+        self, columns: Sequence[model.Column], rows: Sequence[Sequence[list[Span]]], indent: int = 0
     ) -> list[int]:
         """Return the width of each column; the last one takes what it needs or what is left."""
         widest = [max(_width(row[place]) for row in rows) for place in range(len(columns))]
-        *sizes, last = (min(one.most, size) for one, size in zip(columns, widest, strict=True))
+        if self._view.row_columns >= UNLIMITED:
+            return widest
+        *sizes, last = (
+            size if one.is_whole else min(one.most, size)
+            for one, size in zip(columns, widest, strict=True)
+        )
         excess = sum(sizes) + len(_GAP) * len(sizes) + indent + min(_LAST, last)
-        excess -= self._view.columns
-        if excess > 0 and sizes:
-            largest = sizes.index(max(sizes))
+        excess -= self._view.row_columns
+        cut = [0 if one.is_whole else size for one, size in zip(columns[:-1], sizes, strict=True)]
+        if excess > 0 and any(cut):
+            largest = cut.index(max(cut))
             sizes[largest] = max(_NARROWEST, sizes[largest] - excess)
-        room = self._view.columns - indent - sum(sizes) - len(_GAP) * len(sizes)
-        return [*sizes, min(widest[-1], room)]
+        room = self._view.row_columns - indent - sum(sizes) - len(_GAP) * len(sizes)
+        return [*sizes, min(widest[-1], max(_NARROWEST, room))]
 
     def _row(
         self,

@@ -27,7 +27,7 @@ from mcpg.engine.model import (
     recipe,
 )
 from mcpg.engine.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, check_limit, wrong_type
-from mcpg.errors import Code, Diagnostic, info, warning
+from mcpg.errors import Code, Diagnostic, warning
 from mcpg.files import is_file, present_paths
 from mcpg.index.file import (
     IN_MEMORY,
@@ -447,5 +447,5 @@ def _indexed(
     opened = index_for(path, build, recipe=recipe(), cache_dir=cache_dir)
     if opened.how == IN_MEMORY:
         message = "its index could not be written: it is made anew in memory every time"
-        diagnostics = (*diagnostics, info(Code.INDEX_IN_MEMORY, message, path))
+        diagnostics = (*diagnostics, warning(Code.INDEX_IN_MEMORY, message, path))
     return _engine(opened.index, path, cache_dir, services, diagnostics)

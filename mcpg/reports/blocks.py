@@ -102,6 +102,8 @@ class Column:
         most: Most columns of a terminal that it takes.
         is_wide: Whether text, which has little room, leaves it out.
         is_below: Whether text puts its cells on lines of their own.
+        is_whole: Whether text never cuts it, as ids that are to be copied.
+        least_room: Columns of a terminal below which text leaves it out.
     """
 
     head: str
@@ -109,6 +111,8 @@ class Column:
     most: int = 44
     is_wide: bool = False
     is_below: bool = False
+    is_whole: bool = False
+    least_room: int = 0
 
 
 @value

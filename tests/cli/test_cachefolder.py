@@ -77,4 +77,4 @@ def test_without_any_place_every_search_says_so(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MCPG_CACHE", str(tmp_path / "file"))
 
-    assert "info[index_in_memory]" in run("search", "shipment status").err
+    assert "warning[index_in_memory]" in run("search", "shipment status").err

@@ -77,7 +77,7 @@ class TestCompare:
         """Where neither catalogue has a match, both forms for people say so."""
         asked = ("explain", "qqqq", "--compare", "tools", "later")
         assert "No tool matches in either." in run(*asked).out
-        assert "No tool matches in either." in run(*asked, "--format", "md").out
+        assert "No tool matches in either." in run(*asked, "--format", "markdown").out
 
     @pytest.mark.parametrize(
         "more",
@@ -123,7 +123,7 @@ def test_hostile_names_stay_text_in_markdown(
     tools = [{"name": HOSTILE, "description": f"Ring {HOSTILE}"}, {"name": "ring_off"}]
     (folder / "evil.json").write_text(json.dumps({"tools": tools}), "utf-8")
     bundle = [] if more else ["-b", "evil.json"]
-    told = run("explain", f"ring {HOSTILE}", *more, *bundle, "--format", "md").out
+    told = run("explain", f"ring {HOSTILE}", *more, *bundle, "--format", "markdown").out
 
     assert "<img" not in told
     plain = "".join(told.split("`")[::2])
@@ -167,8 +167,8 @@ def test_another_model_and_language_are_told() -> None:
 @pytest.mark.usefixtures("graph")
 def test_markdown_tells_of_what_is_not_there(run: Callable[..., Run]) -> None:
     """Browsing, an empty answer and a score that was capped have their words in Markdown, too."""
-    assert "**1.** `invoice_search`  `" in run("explain", "--format", "md").out
-    assert "No tool matches." in run("explain", "qqqq", "--format", "md").out
-    for form in ("text", "md"):
+    assert "**1.** `invoice_search`  `" in run("explain", "--format", "markdown").out
+    assert "No tool matches." in run("explain", "qqqq", "--format", "markdown").out
+    for form in ("text", "markdown"):
         told = run("explain", "customer track", "--format", form).out
         assert "but no score is above that of" in " ".join(told.split())

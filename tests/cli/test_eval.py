@@ -53,16 +53,16 @@ class TestReport:
         value = run("eval", str(queries), "--format", "json").json
         figure = f"{value['metrics']['ndcg@5']:.4f}"
         assert re.search(rf"ndcg@5 +{figure}", run("eval", str(queries)).out)
-        assert f"| `ndcg@5` | {figure} |" in run("eval", str(queries), "--format", "md").out
+        assert f"| `ndcg@5` | {figure} |" in run("eval", str(queries), "--format", "markdown").out
 
     def test_the_output_is_the_same_every_time(self, queries: Path, run: Runner) -> None:
         """Byte for byte, in every form."""
-        for form in ("text", "json", "md"):
+        for form in ("text", "json", "markdown"):
             one, other = (run("eval", str(queries), "--format", form, "--all") for _ in range(2))
             assert one.out == other.out
             assert one.code == 0
 
-    @pytest.mark.parametrize("form", ["text", "json", "md"])
+    @pytest.mark.parametrize("form", ["text", "json", "markdown"])
     def test_times_are_told_on_request(self, queries: Path, run: Runner, form: str) -> None:
         """`--timings` adds both percentiles."""
         out = run("eval", str(queries), "--format", form, "--timings").out
@@ -94,7 +94,7 @@ class TestReport:
         (graph.parent / "tools" / "shop.hints.yaml").unlink()
         options = ["-b", "tools", "--baseline", "old.json", "--no-lexicon"]
         assert "... and 15 more" in run("eval", name, *options).out
-        assert "... and 15 more" in run("eval", name, *options, "--format", "md").out
+        assert "... and 15 more" in run("eval", name, *options, "--format", "markdown").out
 
     def test_worst_and_all(self, queries: Path, run: Runner, graph: Path) -> None:
         """`--worst` shows what is not perfect, `--all` everything."""
@@ -103,7 +103,7 @@ class TestReport:
             {"query": "where is my parcel", "relevant": ["invoice_search"]},
             {"query": "buy a label", "relevant": ["shipment_create"]},
         )
-        for form in ("text", "md"):
+        for form in ("text", "markdown"):
             shown = run("eval", name, "--worst", "9", "--format", form).out
             assert "where is my parcel" in shown
             assert "buy a label" not in shown
@@ -130,13 +130,13 @@ class TestHostile:
 
     def test_nothing_steers_a_terminal(self, name: str, run: Runner) -> None:
         """Control characters are made visible on both streams, in every form."""
-        for form in ("text", "json", "md"):
+        for form in ("text", "json", "markdown"):
             result = run("eval", name, "--format", form, "--all")
             assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", result.out + result.err)
 
     def test_nothing_becomes_markup(self, name: str, run: Runner) -> None:
         """In Markdown a cell stays a cell, and nothing in it is a link, a tag or a mention."""
-        out = run("eval", name, "--format", "md", "--all").out
+        out = run("eval", name, "--format", "markdown", "--all").out
         assert "<img" not in out
         assert "](" not in out
         assert "@all" not in out
@@ -228,7 +228,7 @@ class TestGates:
         assert re.search(r"error: --max: ece is 0\.\d{4}; at most 0 was asked for", missed.err)
         assert "--min" not in missed.err
 
-    @pytest.mark.parametrize("form", ["text", "json", "md"])
+    @pytest.mark.parametrize("form", ["text", "json", "markdown"])
     def test_every_form_tells_the_gates(self, queries: Path, run: Runner, form: str) -> None:
         """Passed and failed ones."""
         options = ["--min", "hit@1=0", "--max", "hit@1=0", "--format", form]
@@ -315,7 +315,7 @@ class TestBaseline:
             assert "baseline" in result.err
         assert baseline.read_bytes() == before
 
-    @pytest.mark.parametrize("form", ["text", "md", "json"])
+    @pytest.mark.parametrize("form", ["text", "markdown", "json"])
     def test_a_drop_fails(self, queries: Path, baseline: Path, run: Runner, form: str) -> None:
         """A tool that lost its words is told with its ranks then and now."""
         manifest = queries.parent / "tools" / "shop.json"
@@ -337,7 +337,10 @@ class TestBaseline:
         """New, gone and otherwise judged queries are named in every form."""
         lines = QUERIES.replace("invoice_search", "invoice_refund").splitlines()[1:]
         name = judged(queries.parent, *lines, {"id": "new", "query": "a", "relevant": ["b"]})
-        for form, said in (("text", "only now (1)          new"), ("md", "only now (1): `new`")):
+        for form, said in (
+            ("text", "only now (1)          new"),
+            ("markdown", "only now (1): `new`"),
+        ):
             out = run("eval", name, "--baseline", str(baseline), "--format", form).out
             assert said in out
             assert "parcel" in out
@@ -347,7 +350,7 @@ class TestBaseline:
 class TestFile:
     """Reports on disk."""
 
-    @pytest.mark.parametrize("form", ["text", "json", "md"])
+    @pytest.mark.parametrize("form", ["text", "json", "markdown"])
     def test_a_report_is_replaced(self, queries: Path, run: Runner, form: str) -> None:
         """The file holds what standard output would; what is ours may be replaced."""
         said = run("eval", str(queries), "--format", form, "--color", "always")
@@ -361,7 +364,7 @@ class TestFile:
 
     def test_a_report_takes_the_place_of_another_form(self, queries: Path, run: Runner) -> None:
         """All forms are ours."""
-        for form in ("text", "json", "md", "text"):
+        for form in ("text", "json", "markdown", "text"):
             assert run("eval", str(queries), "--format", form, "-o", "out").code == 0
 
     def test_report_and_page_are_two_files(self, queries: Path, run: Runner) -> None:
@@ -385,7 +388,9 @@ class TestFile:
 
     def test_the_report_is_written_below_a_gate_too(self, queries: Path, run: Runner) -> None:
         """CI wants to see why."""
-        result = run("eval", str(queries), "--max", "hit@1=0", "-o", "out.md", "--format", "md")
+        result = run(
+            "eval", str(queries), "--max", "hit@1=0", "-o", "out.md", "--format", "markdown"
+        )
         assert result.code == 1
         assert "failed" in Path("out.md").read_text("utf-8")
 

@@ -38,7 +38,7 @@ def test_wrapping_loses_nothing(parts: list[str], columns: int) -> None:
 class Narrow:
     """A view of few columns, without colour."""
 
-    columns = 40
+    columns = row_columns = 40
 
     def paint(self, text: str, style: str) -> str:
         """Leave *text* as it is."""

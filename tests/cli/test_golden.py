@@ -48,21 +48,27 @@ CASES = {
     "search-learned.json": ["search", LOST, "-n2", *LEARNED, "--format", "json"],
     "explain-auto.txt": ["explain", LOST, "-n1", *AUTO],
     "explain-auto.json": ["explain", LOST, "-n2", *AUTO, "--format", "json"],
-    "explain-auto.md": ["explain", LOST, "-n2", *AUTO, "--format", "md"],
+    "explain-auto.md": ["explain", LOST, "-n2", *AUTO, "--format", "markdown"],
     "explain-learned.txt": ["explain", LOST, "-n2", *LEARNED],
     "explain-learned.json": ["explain", LOST, "-n2", *LEARNED, "--format", "json"],
-    "explain-learned.md": ["explain", LOST, "-n2", *LEARNED, "--format", "md"],
-    "explain-rrf.md": ["explain", LOST, "-n2", *AUTO, "--fusion", "rrf", "--format", "md"],
+    "explain-learned.md": ["explain", LOST, "-n2", *LEARNED, "--format", "markdown"],
+    "explain-rrf.md": ["explain", LOST, "-n2", *AUTO, "--fusion", "rrf", "--format", "markdown"],
     "explain-embeddings.txt": ["explain", LOST, "-n2", *VECTORS],
     "explain-embeddings.json": ["explain", LOST, "-n2", *VECTORS, "--format", "json"],
-    "explain-embeddings.md": ["explain", LOST, "-n2", *VECTORS, "--format", "md"],
+    "explain-embeddings.md": ["explain", LOST, "-n2", *VECTORS, "--format", "markdown"],
     "explain.txt": ["explain", "refund teh invoice for zzqx 4711", "--include-disabled"],
     "explain.json": ["explain", "refund teh invoice for zzqx 4711", "--format", "json"],
-    "explain.md": ["explain", "refund teh invoice for zzqx 4711", "--format", "md", "--timings"],
+    "explain.md": [
+        "explain",
+        "refund teh invoice for zzqx 4711",
+        "--format",
+        "markdown",
+        "--timings",
+    ],
     "explain-timings.txt": ["explain", "ship the orderId. track parcels", "-n1", "--timings"],
     "explain-compare.txt": [*COMPARE],
     "explain-compare.json": [*COMPARE, "--format", "json"],
-    "explain-compare.md": [*COMPARE, "--format", "md"],
+    "explain-compare.md": [*COMPARE, "--format", "markdown"],
     "explain-browse.txt": ["explain"],
     "plan.txt": ["plan", "refund teh invoice", "--include-disabled"],
     "plan.json": ["plan", "refund teh invoice", "-n1", "--format", "json"],
@@ -73,7 +79,7 @@ CASES = {
     "route-browse.txt": ["route", "--tools", "1"],
     "explain-route.txt": [*ROUTED],
     "explain-route.json": [*ROUTED, "--format", "json"],
-    "explain-route.md": [*ROUTED, "--format", "md"],
+    "explain-route.md": [*ROUTED, "--format", "markdown"],
     "list.txt": ["list"],
     "list.json": ["list", "--category", "BILLING", "--format", "json"],
     # A relative path, for a long one would be wrapped.
@@ -88,7 +94,7 @@ CASES = {
     "eval-fallback.json": [
         *("eval", "queries.yaml", *AUTO, "--embed-with", "none", "--format", "json")
     ],
-    "eval.md": ["eval", "queries.yaml", "--format", "md", "--baseline", "old.json"],
+    "eval.md": ["eval", "queries.yaml", "--format", "markdown", "--baseline", "old.json"],
     "eval.json": [
         "eval",
         "queries.yaml",
@@ -140,4 +146,4 @@ def test_output_is_as_recorded(
 
 def test_every_golden_file_is_used() -> None:
     """No recorded output is left behind."""
-    assert {file.name for file in GOLDEN.iterdir()} == set(CASES)
+    assert {file.name for file in GOLDEN.glob("*.*")} == set(CASES)

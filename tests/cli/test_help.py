@@ -220,7 +220,7 @@ class TestCompletion:
             ("mcpg show ship", ["shipment_create", "shipment_status"]),
             ("mcpg show nothing", []),
             ("mcpg search --strategy e", ["embeddings"]),
-            ("mcpg list --format j", ["json"]),
+            ("mcpg list --format j", ["json", "jsonl"]),
             ("mcpg show -b missing.mdld s", []),
         ],
     )

@@ -63,7 +63,7 @@ def test_one_command_to_an_answer(folder: Path, home: Path, run: Callable[..., R
     before = files_below(home)
     done = run("init", "add", "two", "numbers")
     assert done.code == 0
-    assert done.out.split()[2] == "add"
+    assert done.out.splitlines()[1].split()[2] == "add"
     golden = Path(__file__).parent / "told" / "init.txt"
     told = BYTES.sub("<bytes>", done.err.replace(os.path.relpath(home), "<home>"))
     if os.environ.get("MCPG_UPDATE_GOLDEN"):
@@ -79,7 +79,7 @@ def test_one_command_to_an_answer(folder: Path, home: Path, run: Callable[..., R
         SECRET not in data.decode("utf-8", "replace") for data in files_below(folder).values()
     )
     assert run("bundle", "--check", "--strict").code == 0
-    assert run("search", "add two numbers", "-n", "1").out.split()[2] == "add"
+    assert run("search", "add two numbers", "-n1", "--format", "ids").out == "add\n"
 
 
 def test_without_a_query_tools_are_listed(home: Path, run: Callable[..., Run]) -> None:
@@ -87,7 +87,8 @@ def test_without_a_query_tools_are_listed(home: Path, run: Callable[..., Run]) -
     write(home / CLAUDE, pages=program("pages"))
     done = run("init")
     assert done.code == 0
-    assert [line.split()[1] for line in done.out.splitlines()] == ["tool_0", "tool_1", "tool_2"]
+    _, *lines = done.out.splitlines()
+    assert [line.split()[1] for line in lines] == ["tool_0", "tool_1", "tool_2"]
     assert 'next: mcpg search "what you want to do"' in done.err
 
 

@@ -58,7 +58,7 @@ def test_the_option_goes_before_the_variable_and_that_before_the_file(
 def test_an_explanation_shows_what_became_of_words(graph: Path, run: Callable[..., Run]) -> None:
     """Related words stand below a word in text, in a column of Markdown and HTML, and in JSON."""
     shown = run("explain", "parcel state", "-b", str(graph))
-    table = run("explain", "parcel state", "--format", "md", "--html", "report.html")
+    table = run("explain", "parcel state", "--format", "markdown", "--html", "report.html")
     words = run("explain", "parcel state", "--format", "json").json["words"]
     translated = run("explain", QUERY).out
 

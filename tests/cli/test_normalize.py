@@ -34,7 +34,7 @@ def test_a_rewritten_query_is_shown(server: Loopback, run: Callable[..., Run]) -
     """Text has a note, JSON a member, and the key reached the server and nothing else."""
     shown = run("search", QUERY, "--normalize")
     assert shown.code == 0
-    assert "shipment_status" in shown.out.splitlines()[0]
+    assert "shipment_status" in shown.out.splitlines()[1]
     assert "info[query_normalized]: searched as “shipment status” as well" in shown.err
     told = run("search", QUERY, "--normalize", "--format", "json")
     assert told.json["normalizedQuery"] == "shipment status"
@@ -44,7 +44,7 @@ def test_a_rewritten_query_is_shown(server: Loopback, run: Callable[..., Run]) -
 
 
 @pytest.mark.usefixtures("graph", "server")
-@pytest.mark.parametrize("form", ["text", "md", "json"])
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_an_explanation_tells_both_searches(form: str, run: Callable[..., Run]) -> None:
     """Every form of an explanation has the rewrite and the place it gives a match."""
     shown = run("explain", QUERY, "--normalize", "--format", form, "--html", "report.html")

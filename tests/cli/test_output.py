@@ -85,14 +85,15 @@ class TestDiagnostics:
         item = warning(Code.TOOL_INVALID, "has\nno \x1bname", "a.json")
         assert told(capsys, Output(), item) == ["warning[tool_invalid]: has no \\x1bname (a.json)"]
 
-    def test_quiet_leaves_errors(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """--quiet silences all but errors."""
+    def test_quiet_leaves_what_matters(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """--quiet silences notices, and keeps warnings and errors for whoever reads logs."""
         items = (
             info(Code.SOURCE_SKIPPED, "a"),
             warning(Code.TOOL_INVALID, "b"),
             error(Code.SOURCE_LOAD_FAILED, "c"),
         )
-        assert told(capsys, Output(quiet=True), *items) == ["error[source_load_failed]: c"]
+        expected = ["warning[tool_invalid]: b", "error[source_load_failed]: c"]
+        assert told(capsys, Output(quiet=True), *items) == expected
 
     @pytest.mark.parametrize(("verbose", "lines"), [(False, 11), (True, 25)])
     def test_many_of_a_kind_are_folded(

@@ -70,7 +70,7 @@ MORE = [
     ["show", "order_get"],
     ["show", "order_get", "--document"],
     ["show", "order_got", "--format", "json"],
-    ["explain", "shipmnt", "status", "--format", "md"],
+    ["explain", "shipmnt", "status", "--format", "markdown"],
     ["explain", "shipment", "--tool", "order_get"],
     ["explain", "shipment", "--compare", "graph.mdld", "graph.mdld", "--format", "json"],
     ["explain", "order", "--route", "--prefer", "write"],

@@ -99,18 +99,22 @@ class TestSearch:
         assert origins <= set(ids(passed))
         failed = run("search", "shipment invoice", "--min-score", "1")
         assert (failed.code, failed.out) == (1, "")
-        assert failed.err.endswith("no tool matches with a score of 1\n")
+        assert failed.err.endswith(
+            "no tool matches with a score of 1: lower the gate, or say more of what is wanted\n"
+        )
 
     def test_min_score_needs_a_query(self, run: Callable[..., Run]) -> None:
         """Browsing has no scores."""
         assert run("search", "--min-score", "0.5").err.startswith("error: --min-score: ")
 
     def test_nothing_found_is_said(self, run: Callable[..., Run]) -> None:
-        """An empty answer is no failure, and is not silent."""
+        """An empty answer is a finding, and says what to try."""
         result = run("search", "qqqq")
-        assert (result.code, result.out) == (0, "")
+        assert (result.code, result.out) == (1, "")
         assert "warning[low_confidence_results]" in result.err
-        assert result.err.endswith("no tool matches\n")
+        assert result.err.endswith(
+            "no tool matches: try other words, or `mcpg list` for all tools\n"
+        )
 
     def test_explain_flag(self, run: Callable[..., Run]) -> None:
         """Search --explain is explain."""
@@ -208,8 +212,9 @@ class TestList:
         """Source and category are compared without regard to case."""
         assert len(run("list", *arguments, "--format", "json").json["tools"]) == count
         text = run("list", *arguments)
-        assert len(text.out.splitlines()) == count
-        assert text.err == ("" if count else "no tool is listed\n")
+        assert text.code == (0 if count else 1)
+        assert len(text.out.splitlines()) == (count + 1 if count else 0)
+        assert text.err == ("" if count else "no tool is of source 'x'; sources: shop\n")
 
     def test_verbose_counts(self, run: Callable[..., Run]) -> None:
         """--verbose says how many of how many."""
@@ -218,7 +223,7 @@ class TestList:
     def test_a_folder_or_manifest_will_do(self, run: Callable[..., Run]) -> None:
         """Reading commands take sources in place of a bundle."""
         for source in ("tools", "tools/shop.json"):
-            assert len(run("list", "-b", source).out.splitlines()) == 4
+            assert len(run("list", "-b", source, "--format", "ids").out.splitlines()) == 4
             assert run("search", "shipment", "-b", source).out
 
     def test_several_are_joined(self, folder: Path, run: Callable[..., Run]) -> None:
@@ -226,7 +231,7 @@ class TestList:
         more = {"tools": [{"name": "pager_ring", "description": "Ring the pager."}]}
         (folder / "more.json").write_text(json.dumps(more), "utf-8")
         both = ["-b", "graph.mdld", "-b", "more.json"]
-        assert len(run("list", *both).out.splitlines()) == 5
+        assert len(run("list", *both, "--format", "ids").out.splitlines()) == 5
         assert run("show", "pager_ring", *both).code == 0
         assert ids(search(run, "ring the pager", *both))[0] == "pager_ring"
         assert "pager_ring" in run("explain", "ring the pager", *both).out
@@ -253,7 +258,7 @@ class TestList:
         (folder / "tools" / "old.json").write_text(
             '{"version": 1, "documents": [{"path": "../x.md", "content": "x"}]}', "utf-8"
         )
-        listed = run("list", "-b", "tools")
+        listed = run("list", "-b", "tools", "--format", "ids")
         assert listed.code == 0
         assert len(listed.out.splitlines()) == 4
         assert "error[graph_unavailable]: the graph cannot be made: " in listed.err
@@ -354,4 +359,4 @@ class TestStrangers:
         harmful = set("\x00\x07\x1b\x9b\u202e\u202c")
         assert not harmful & set(result.out + result.err)
         if command[0] == "list" and form == "text":
-            assert len(result.out.splitlines()) == 5
+            assert len(result.out.splitlines()) == 6

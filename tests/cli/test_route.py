@@ -105,7 +105,7 @@ def test_names_of_categories_cannot_steer_a_terminal(office: Path, run: Callable
     for asked in (
         ["route", "show the letter"],
         ["explain", "show the letter", "--route"],
-        ["explain", "show the letter", "--route", "--format", "md"],
+        ["explain", "show the letter", "--route", "--format", "markdown"],
         ["route", "show the letter", "--format", "json"],
     ):
         done = run(*asked, "-b", str(office))

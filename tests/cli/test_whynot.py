@@ -110,7 +110,7 @@ def test_the_effect_stands_in_the_object(graph: Path, run: Callable[..., Run]) -
 @pytest.mark.usefixtures("graph")
 def test_markdown_holds_text_and_hints_apart(run: Callable[..., Run]) -> None:
     """For a comment there are tables, and the hints file in a block of its own."""
-    told = run("explain", QUERY, "--tool", "invoice_search", "--format", "md").out
+    told = run("explain", QUERY, "--tool", "invoice_search", "--format", "markdown").out
 
     assert told.startswith("### Why `invoice_search`\n\n- query: `zorb the label`\n")
     assert told.rstrip().endswith('keywords: ["label", "zorb"]\n```')

@@ -108,7 +108,8 @@ def run(
     if form == "json":
         output.json(members(result))
     else:
-        output.diagnostics((*engine.diagnostics, *result.diagnostics))
+        output.opened(engine.diagnostics)
+        output.diagnostics(result.diagnostics)
         output.text(text(_blocks(members(result)), output))
     if not result.results:
         output.note("nothing answers the question")

@@ -58,7 +58,7 @@ mcpg eval queries.jsonl --baseline report.json --max-drop 0.02     # in CI
 mcpg eval queries.jsonl --min ndcg@5=0.8 --max ece=0.1
 mcpg eval queries.jsonl --strategy auto --fusion learned
 mcpg eval queries.jsonl --html report.html
-mcpg eval queries.jsonl --format md >> "$GITHUB_STEP_SUMMARY\""""
+mcpg eval queries.jsonl --format markdown >> "$GITHUB_STEP_SUMMARY\""""
 
 QueriesFile = Annotated[
     str,
@@ -80,7 +80,9 @@ Depth = Annotated[
 ]
 Form = Annotated[
     ReportFormat,
-    typer.Option("--format", metavar="text|json|md", help="What to write to standard output."),
+    typer.Option(
+        "--format", metavar="text|json|markdown", help="What to write to standard output."
+    ),
 ]
 Baseline = Annotated[
     str | None,
@@ -349,7 +351,7 @@ def _rendered(report: Report, chosen: EvalOptions, output: Output) -> str:
     if chosen.form is ReportFormat.JSON:
         return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
     blocks = eval_blocks(value, worst=chosen.worst)
-    if chosen.form is ReportFormat.MD:
+    if chosen.form is ReportFormat.MARKDOWN:
         serious = tuple(one for one in value["diagnostics"] if one["severity"] != Severity.INFO)
         section = Section("diagnostics", "Diagnostics", (Notices(serious),))
         return markdown([*blocks, section], "## mcpg eval")

@@ -35,7 +35,7 @@ EXAMPLES = """\
 mcpg explain shipmnt status
 mcpg explain shipmnt status --html report.html
 mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words
-mcpg explain refund the invoice --format md > why.md
+mcpg explain refund the invoice --format markdown > why.md
 mcpg explain shipment status --tool order_get
 mcpg explain shipment status --tool order_get --judged queries.jsonl
 mcpg explain refund the invoice --compare old.mdld new.mdld
@@ -121,14 +121,15 @@ def answer_tool(
         report_explain(shown.html, data, shown, output)
     if shown.form == "json":
         output.json(data)
-        return exit_code(explanation.result, question)
+        return exit_code(explanation.result)
     from mcpg.reports.why_not import rank_explanation_blocks  # noqa: PLC0415 - of one tool alone
 
     about_queries = judgements.diagnostics if judgements else ()
-    output.diagnostics((*engine.diagnostics, *explanation.result.diagnostics, *about_queries))
+    output.opened(engine.diagnostics)
+    output.diagnostics((*explanation.result.diagnostics, *about_queries))
     blocks = rank_explanation_blocks(explanation.result.query, rank, _snippet(rank))
     write_blocks(blocks, shown.form, output, "### Why", standing.tool_id)
-    return exit_code(explanation.result, question)
+    return exit_code(explanation.result)
 
 
 def _effect(

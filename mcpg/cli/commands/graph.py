@@ -263,7 +263,7 @@ def export(
         )
     settings = settings_of(bundle=bundle, lexicon=lexicon)
     engine = open_engine(settings, output)
-    output.diagnostics(engine.diagnostics)
+    output.opened(engine.diagnostics)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
     documents = _documents(engine, around or [], query, depth, asked)
     kept, repeated = distinct_documents(documents)
@@ -345,7 +345,7 @@ def stats(
     if form is OutputFormat.JSON:
         output.json(stats_json(found, engine.diagnostics))
     else:
-        output.diagnostics(engine.diagnostics)
+        output.opened(engine.diagnostics)
         output.text(text_of(stats_blocks(found), output))
     return ExitCode.DONE
 

@@ -147,7 +147,8 @@ def search(
     if form is OutputFormat.JSON:
         output.json(result_json(found, engine.diagnostics))
     else:
-        output.diagnostics((*engine.diagnostics, *found.diagnostics))
+        output.opened(engine.diagnostics)
+        output.diagnostics(found.diagnostics)
         output.text(text_of(result_blocks(found, explain=explain), output))
     is_unheard = no_local and not found.endpoints
     return ExitCode.FINDINGS if is_unheard else ExitCode.DONE
@@ -350,7 +351,8 @@ def sparql(
     text = query_of(query)
     engine = open_engine(settings_of(bundle=bundle), output)
     documents, repeated = distinct_documents((*engine.documents.values(), *engine.pages))
-    output.diagnostics((*engine.diagnostics, *repeated))
+    output.opened(engine.diagnostics)
+    output.diagnostics(repeated)
     limits = Limits(seconds=timeout, rows=rows)
     with SparqlEndpoint(documents, services=services or (), limits=limits) as endpoint:
         answer = endpoint.query(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.cli.exits import ExitCode
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import typer
 
     from mcpg.catalog.model import Tool
+    from mcpg.cli.listing import Listing
     from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
@@ -41,17 +42,18 @@ def run(
     """List the tools of a bundle, disabled ones included."""
     opened = open_catalog(settings_of(bundle=bundle), output)
     tools = [tool for tool in opened.tools if _is_wanted(tool, source, category)]
+    code = ExitCode.DONE if tools or not (source or category) else ExitCode.FINDINGS
     if form == "json":
         output.json(_list_json(tools, opened.diagnostics))
-        return ExitCode.DONE
-    from mcpg.cli.matches import list_text  # noqa: PLC0415 - text needs no JSON
+        return code
+    from mcpg.cli.listing import write_listing  # noqa: PLC0415 - JSON does without
 
-    output.diagnostics(opened.diagnostics)
-    output.text(list_text(tools, output))
+    output.opened(opened.diagnostics)
+    write_listing(_listing(tools), form, output)
     output.detail(f"{len(tools)} of {len(opened.tools)} tools")
     if not tools:
-        output.note("no tool is listed")
-    return ExitCode.DONE
+        output.note(_nothing(opened.tools, source, category))
+    return code
 
 
 def _is_wanted(tool: Tool, source: str | None, category: str | None) -> bool:
@@ -59,6 +61,44 @@ def _is_wanted(tool: Tool, source: str | None, category: str | None) -> bool:
         return False
     categories = {name.casefold() for name in tool.hints.categories}
     return category is None or category.casefold() in categories
+
+
+def _nothing(tools: Sequence[Tool], source: str | None, category: str | None) -> str:
+    """Return why nothing is listed, and what there is."""
+    if not tools:
+        return "there is no tool"
+    if source is not None and not any(_is_wanted(tool, source, None) for tool in tools):
+        known = sorted({tool.source_id for tool in tools})
+        return f"no tool is of source '{source}'; sources: {', '.join(known)}"
+    known = sorted({name for tool in tools for name in tool.hints.categories})
+    found = f"; categories: {', '.join(known)}" if known else ""
+    return f"no tool is of category '{category}'{found}"
+
+
+def _listing(tools: Sequence[Tool]) -> Listing:
+    from mcpg.cli.listing import Listing  # noqa: PLC0415 - JSON does without
+    from mcpg.cli.matches import WITH_SOURCE, summary  # noqa: PLC0415 - as above
+    from mcpg.gateway.json import card_json, hints_json  # noqa: PLC0415 - as above
+    from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
+
+    return Listing(
+        [card_json(tool) | hints_json(tool.hints) for tool in tools],
+        ("toolId", "sourceId", "toolName", "displayName", "description", "categories", "tags"),
+        "toolId",
+        Table(
+            "Tools",
+            (
+                Column("tool", is_whole=True),
+                Column("source", most=16, least_room=WITH_SOURCE),
+                Column("description"),
+            ),
+            tuple(
+                (Styled(Code(tool.id), "cyan"), Code(tool.source_id), Code(summary(tool)))
+                for tool in tools
+            ),
+            has_heads=True,
+        ),
+    )
 
 
 def _list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:

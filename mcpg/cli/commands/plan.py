@@ -99,7 +99,8 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         output.json(data)
         return ExitCode.DONE
     if form != "html":
-        output.diagnostics((*engine.diagnostics, *plan.diagnostics))
+        output.opened(engine.diagnostics)
+        output.diagnostics(plan.diagnostics)
     output.document(_written(data, form, output))
     return ExitCode.DONE
 

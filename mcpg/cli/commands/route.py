@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.matches import id_columns, match_line, score_text
+from mcpg.cli.matches import MatchRows, score_text
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, FORMAT, LIMIT, PREFER, QUESTION, Parameter
@@ -15,6 +15,7 @@ from mcpg.cli.query import (
     Showing,
     arguments_of,
     exit_code,
+    nothing_found,
     write_blocks,
 )
 from mcpg.cli.terminal import cut, one_line
@@ -26,7 +27,7 @@ from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.reports.blocks import Code, Column, Facts, Figure, Section, Styled, Table, listed
 from mcpg.reports.explain import explain_blocks
-from mcpg.values import counted, replace
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     import typer
@@ -89,13 +90,12 @@ def route_query(
     if form == "json":
         output.json(route_json(result, engine.diagnostics))
     else:
-        output.diagnostics((*engine.diagnostics, *result.diagnostics))
+        output.opened(engine.diagnostics)
+        output.diagnostics(result.diagnostics)
         output.text(route_text(result, output))
         if not result.categories:
-            output.note("no tool matches")
-    if question.is_gated and not result.suggested:
-        return ExitCode.FINDINGS
-    return ExitCode.DONE
+            output.note(nothing_found(question))
+    return ExitCode.DONE if result.suggested else ExitCode.FINDINGS
 
 
 _NAME_LIMIT = 60
@@ -106,27 +106,19 @@ _KINDS = {"read-only": "tools that read", "write": "tools that write"}
 
 def route_text(result: RouteResult, output: Output) -> str:
     """Return a block for each category, with a line for each of its tools."""
-    columns = id_columns([one.match for one in result.suggested])
     browsing = result.ranking_mode == RankingMode.BROWSE
+    found = [one.match for one in result.suggested]
+    rows = MatchRows(found, output, shows_score=not browsing)
     blocks = [
         [
             _heading(category, output, shows_score=not browsing),
-            *(
-                match_line(
-                    replace(one.match, score=one.score),
-                    output,
-                    columns,
-                    rank,
-                    shows_score=not browsing,
-                )
-                for rank, one in enumerate(category.matches, start=1)
-            ),
+            *rows.ranked((one.match, one.score) for one in category.matches),
         ]
         for category in result.categories
     ]
     if blocks and result.preference.name != NONE:
         reason = f"preferring {_KINDS[result.preference.name]}: {_briefly(result.preference)}"
-        blocks.append([output.paint(cut(reason, output.columns), "dim")])
+        blocks.append([output.paint(cut(reason, output.row_columns), "dim")])
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -243,14 +235,14 @@ def answer_explain(question: Question, prefer: str | None, shown: Showing, outpu
     if shown.form == "json":
         members = explain_json(explanation, engine.diagnostics)
         output.json({**members, "routing": routing_json(result)})
-        return exit_code(explanation.result, question)
-    output.diagnostics(engine.diagnostics)
+        return exit_code(explanation.result)
+    output.opened(engine.diagnostics)
     blocks = [
         *explain_blocks(explain_json(explanation), shows_times=shown.shows_times),
         *routing_blocks(result),
     ]
     write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
-    return exit_code(explanation.result, question)
+    return exit_code(explanation.result)
 
 
 def refuse(given: Mapping[str, object]) -> None:

@@ -107,7 +107,7 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
     elif form == "json":
         output.json(_show_json(card, opened.diagnostics))
     else:
-        output.diagnostics(opened.diagnostics)
+        output.opened(opened.diagnostics)
         output.text(_show_text(card, output))
     return ExitCode.DONE
 

@@ -1,0 +1,133 @@
+"""Lists as every command prints them: as a table for people, and one record a line for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.output import Output
+from mcpg.cli.terminal import is_terminal, json_safe, lines_kept, one_line
+from mcpg.reports.blocks import Table
+from mcpg.values import value
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject
+
+
+@value
+class Listing:
+    """A list that a command prints.
+
+    Attributes:
+        records: The members of the list in the JSON of the command, in order.
+        members: Names of the members of a record that are columns of CSV; a dotted name leads
+            into an object.
+        identity: Name of the member that identifies a record.
+        table: The list for people.
+    """
+
+    records: Sequence[JsonObject]
+    members: tuple[str, ...]
+    identity: str
+    table: Table
+
+
+def write_listing(listing: Listing, form: str, output: Output) -> None:
+    """Write *listing* as `text`, `jsonl`, `csv`, `ids` or `markdown`."""
+    match form:
+        case "jsonl":
+            output.text("\n".join(map(_json_line, listing.records)))
+        case "csv":
+            output.text(_csv(listing))
+        case "ids":
+            found = (_cell(_member(record, listing.identity)) for record in listing.records)
+            output.text("\n".join(map(one_line, found)))
+        case "markdown":
+            from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
+
+            output.text(markdown([listing.table]))
+        case _:
+            output.text(table_text(listing.table, output))
+
+
+def table_text(table: Table, output: Output) -> str:
+    """Return *table* as text: drawn by rich on a terminal, in whole aligned rows in a pipe."""
+    from mcpg.cli.text import Layout, text  # noqa: PLC0415 - other formats do without
+
+    if not is_terminal(sys.stdout):
+        return text([table], output)
+    from rich import box  # noqa: PLC0415 - slow to import, and only to be looked at
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table as Drawn  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    layout = Layout(output)
+    columns, rows = layout.shown(table)
+    cells = [[layout.spans(cell) for cell in row] for row in rows]
+    heads = [layout.spans(column.head) for column in columns]
+    drawn = Drawn(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for column, size in zip(columns, layout.sizes(columns, [heads, *cells]), strict=True):
+        drawn.add_column(
+            column.head,
+            justify="right" if column.is_number else "left",
+            no_wrap=not (column.is_whole or table.wraps),
+            overflow="fold" if column.is_whole else "ellipsis",
+            width=None if table.wraps else size,
+        )
+    for row in cells:
+        drawn.add_row(*(Text.assemble(*cell) for cell in row))
+    console = Console(
+        file=io.StringIO(),
+        width=output.columns,
+        force_terminal=output.colored(sys.stdout),
+        color_system="standard" if output.colored(sys.stdout) else None,
+        highlight=False,
+        legacy_windows=False,
+    )
+    with console.capture() as captured:
+        console.print(drawn)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _json_line(record: JsonObject) -> str:
+    return json_safe(json.dumps(record, ensure_ascii=False))
+
+
+def _csv(listing: Listing) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(listing.members)
+    writer.writerows(_cells(listing))
+    return written.getvalue().rstrip("\n")
+
+
+def _cells(listing: Listing) -> Iterator[list[str]]:
+    for record in listing.records:
+        yield [lines_kept(_cell(_member(record, name))) for name in listing.members]
+
+
+def _member(record: JsonObject, name: str) -> Any:
+    """Return the member of *record* at the dotted *name*, `None` where there is none."""
+    found: Any = record
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def _cell(member: Any) -> str:
+    """Return *member* as text: a list by its members, what has a structure as JSON."""
+    match member:
+        case None:
+            return ""
+        case str():
+            return member
+        case bool():
+            return "true" if member else "false"
+        case list() if not any(isinstance(one, dict | list) for one in member):
+            return "; ".join(map(_cell, member))
+        case _:
+            return json.dumps(member, ensure_ascii=False)

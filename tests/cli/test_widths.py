@@ -1,0 +1,116 @@
+"""What people see on a terminal of a width, and what a pipe gets."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sessions import Terminal
+
+from mcpg.cli import main
+from mcpg.cli.matches import score_text
+from mcpg.cli.terminal import width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
+
+GOLDEN = Path(__file__).parent / "golden" / "widths"
+WIDTHS = (60, 80, 120)
+COMMANDS = {
+    "search": ["search", "were is my shipmnt"],
+    "list": ["list"],
+    "route": ["route", "refund teh invoice", "--include-disabled"],
+}
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """A function that runs the program on a terminal of so many columns."""
+
+    def run(columns: int, *arguments: str) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        stream = Terminal(io.BytesIO(), "utf-8", newline="")
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", stream)
+            main(arguments)
+        stream.seek(0)
+        return stream.read()
+
+    return run
+
+
+@pytest.mark.usefixtures("graph")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_text_fits_the_terminal(
+    name: str, shown: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 60, 80 and 120 columns the text is as recorded, and no line is wider than the terminal."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    texts = {columns: shown(columns, *COMMANDS[name]) for columns in WIDTHS}
+    for columns, text in texts.items():
+        assert max(map(width, text.splitlines())) <= columns
+        assert "\x1b" not in text
+    found = "".join(f"--- {columns} columns\n{text}" for columns, text in texts.items())
+    file = GOLDEN / f"{name}.txt"
+    if os.environ.get("MCPG_UPDATE_GOLDEN"):
+        file.write_text(found, "utf-8", newline="\n")
+    assert found == file.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("graph")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_colours_change_no_text(
+    name: str, shown: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Coloured text says the same at the same place."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = shown(80, *COMMANDS[name])
+    monkeypatch.delenv("NO_COLOR")
+    coloured = shown(80, *COMMANDS[name])
+    assert coloured != plain
+    stripped = [line.rstrip() for line in COLOUR.sub("", coloured).splitlines()]
+    assert stripped == [line.rstrip() for line in plain.splitlines()]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_is_cut_in_a_pipe(
+    name: str, graph: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is printed of a long name or description can be found by grep."""
+    long = f"invoice_{'very_' * 10}long"
+    manifest = graph.parent / "tools" / "long.json"
+    manifest.write_text(
+        f'{{"tools": [{{"name": "{long}", "description": "Refund {"a shipment " * 90}at once"}}]}}'
+    )
+    monkeypatch.setenv("COLUMNS", "60")
+    out = run(*COMMANDS[name], "-b", str(manifest)).out
+    assert long in out
+    assert out.rstrip().endswith("a shipment at once")
+
+
+@pytest.mark.parametrize(
+    ("score", "text"),
+    [
+        (0.0, "0.00"),
+        (0.0004, "<0.001"),
+        (0.00234, "0.0023"),
+        (0.0099, "0.0099"),
+        (0.00999, "0.010"),
+        (0.0516, "0.052"),
+        (0.0996, "0.10"),
+        (0.455, "0.46"),
+        (0.9951, "0.99"),
+        (1.0, "1.00"),
+    ],
+)
+def test_scores_have_two_significant_digits(score: float, text: str) -> None:
+    """What is nearly certain isn't rounded to certainty, nor what is unlikely to zero."""
+    assert score_text(score) == text
