@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.bundle.carried import carried_ranking, still_stale
 from mcpg.bundle.codec import (
     RANKING,
     STALE,
@@ -31,6 +32,7 @@ from mcpg.bundle.links import (
 from mcpg.bundle.merge import Places, former_paths, settle, sort_documents
 from mcpg.bundle.observations import observed_edges, with_observed
 from mcpg.catalog.catalog import Catalog, build_catalog, content_key
+from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.documents.markdown import Targets, targets_of, with_pages
 from mcpg.documents.model import (
@@ -183,7 +185,9 @@ class Assembly:
         pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
             no search of tools finds them.
         documented: Ids of the tools of which a document was among the sources.
-        stale: Ids of the tools that are kept from the last build, because their source failed.
+        stale: Ids of the tools whose source failed, now or when a bundle among the sources was
+            built.
+        kept: Ids of those that are kept from the last build, because their source failed now.
         unread: Paths of documents that could not be read.
     """
 
@@ -196,6 +200,7 @@ class Assembly:
     pages: tuple[ToolDocument, ...] = ()
     documented: frozenset[str] = frozenset()
     stale: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
 
 
@@ -228,8 +233,9 @@ def assemble(
     bundled = (document for bundle in bundles for document in bundle.documents)
     read, found = read_documents(batch.documents, list(bundled), source_id, memo)
     unread = {item.path for item in batch.documents} - {item.source.path for item in read}
-    ranking, dropped = _carried(bundles)
-    sorted_ = sort_documents(batch.tools, read, reserved)
+    ranking, dropped = carried_ranking(bundles)
+    tools, too_deep = _of_bounded_depth(batch.tools)
+    sorted_ = sort_documents(tools, read, reserved)
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved)
     by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
@@ -246,6 +252,7 @@ def assemble(
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
     linked = [resolve_links(page, context.targets) for page in pages]
     faults = [fault for _, faults in (*results, *linked) for fault in faults]
+    stale = still_stale(bundles, batch.documents, tools, source_id)
     final = [*(item.text for item in finished), *(page.source for page in pages)]
     return Assembly(
         documents=tuple(item.document for item in finished),
@@ -253,14 +260,45 @@ def assemble(
         catalog=catalog,
         relations=Relations({item.document.tool.id: item.relations for item in finished}),
         diagnostics=(
-            *(*batch.diagnostics, *found, *sorted_.diagnostics, *catalog.diagnostics, *left_out),
-            *(*moved, *unresolved, *faults, *context.stated.diagnostics, *dropped, *doubtful),
+            *(*batch.diagnostics, *too_deep, *found, *sorted_.diagnostics, *catalog.diagnostics),
+            *(
+                *left_out,
+                *moved,
+                *unresolved,
+                *faults,
+                *context.stated.diagnostics,
+                *dropped,
+                *doubtful,
+            ),
         ),
         ranking=ranking,
         pages=tuple(with_stated(page, context.stated) for page, _ in linked),
         documented=frozenset(by_tool),
+        stale=tuple(tool.id for tool in catalog.tools if (tool.source_id, tool.name) in stale),
         unread=frozenset(unread),
     )
+
+
+def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:
+    """Leave out the *tools* whose schemas could not be read back, which programs can make."""
+    deep = [
+        tool
+        for tool in tools
+        if is_deeper(
+            (tool.input_schema, tool.output_schema, tool.annotations, tool.meta), MAX_DEPTH
+        )
+    ]
+    if not deep:
+        return tools, []
+    left_out = set(map(id, deep))
+    advice = f"nests deeper than {MAX_DEPTH} levels: flatten its schemas, annotations and _meta"
+    faults = [
+        warning(
+            Code.TOOL_INVALID, f"the tool {tool.name[:80]!r} is left out: it {advice}", tool.place
+        )
+        for tool in deep
+    ]
+    return [tool for tool in tools if id(tool) not in left_out], faults
 
 
 def bundle_of(assembly: Assembly) -> Bundle:
@@ -269,15 +307,6 @@ def bundle_of(assembly: Assembly) -> Bundle:
     if assembly.stale:
         extension[STALE] = list(assembly.stale)
     return Bundle(assembly.texts, extension)
-
-
-def _carried(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
-    """Return the one ranking that *bundles* carry; of several, none counts."""
-    carried = [bundle.ranking for bundle in bundles if bundle.ranking is not None]
-    if all(one == carried[0] for one in carried):
-        return next(iter(carried), None), []
-    message = "the bundles carry different rankings, and the shipped one is used"
-    return None, [warning(Code.RANKING_IGNORED, message)]
 
 
 def _places(

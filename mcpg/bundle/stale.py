@@ -69,9 +69,10 @@ def with_missing(
     assembly = assemble(replace(batch, bundles=bundles))
     keys = {_key(item) for item in missing}
     tools = assembly.catalog.tools
-    stale = tuple(tool.id for tool in tools if (tool.source_id, tool.name) in keys)
+    kept = tuple(tool.id for tool in tools if (tool.source_id, tool.name) in keys)
+    stale = tuple(tool.id for tool in tools if tool.id in {*kept, *assembly.stale})
     noticed = (*assembly.diagnostics, *_kept(missing))
-    return replace(assembly, stale=stale, diagnostics=noticed)
+    return replace(assembly, stale=stale, kept=kept, diagnostics=noticed)
 
 
 def names_by_source(missing: Iterable[ReadDocument]) -> Mapping[str, list[str]]:

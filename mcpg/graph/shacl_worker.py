@@ -13,6 +13,8 @@ import pyoxigraph
 import pyshacl
 import rdflib
 
+from mcpg.graph.worker import bound_memory, memory_taken
+
 MAX_DEPTH = 30
 """How deeply shapes may refer to one another."""
 
@@ -21,15 +23,17 @@ _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "url
 _BLANK = re.compile(r"['\"]?\b(?:_:)?n?[0-9a-f]{32}b[0-9]+\b['\"]?")
 
 
-def load(_: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any]:
+def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any]:
     """Return the function that validates the graph *data*, in Turtle, against `shapes` in Turtle.
 
     It returns the members of a `mcpg.graph.validation.Result` for each result, or the reason why
-    there are none. From now on this process has no way to the network.
+    there are none. From now on this process has no way to the network, and the memory that *head*
+    grants beyond what it has taken.
     """
     sys.addaudithook(_refuse_network)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
+    bound_memory(memory_taken() + head["memory"])
     return lambda request: _work(data, request["shapes"])
 
 
@@ -38,6 +42,8 @@ def _work(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]] | str:
         return found(data, shapes)
     except RecursionError:
         return "they refer to one another without an end"
+    except MemoryError:
+        raise  # and end: what the library holds is not given back
     except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
         return _cause(fault)
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import mmap
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 import pyoxigraph
 
 from mcpg.graph.terms import PREFIXES, XSD_STRING
+from mcpg.graph.worker import bound_memory, memory_taken
 from mcpg.json_types import JsonObject
 from mcpg.text.safeyaml import UNSAFE, turtle_form
 
@@ -135,33 +133,14 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
             be parsed, as `parses`.
         data: The graph, as Turtle.
     """
-    _bound_memory(_MOST_FOR_GRAPH)
+    bound_memory(_MOST_FOR_GRAPH)
     store = pyoxigraph.Store()
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     if head.get("parses"):
         # The time of a query does not go by with imports.
         import rdflib.plugins.sparql.algebra  # noqa: F401, PLC0415 - as below
-    _bound_memory(_memory_taken() + head["memory"])
+    bound_memory(memory_taken() + head["memory"])
     return lambda request: parsed(request) if request.get("is_parsed") else answered(store, request)
-
-
-def _bound_memory(size: int) -> None:
-    """End this process when it takes more than *size* bytes, where the system has such a bound."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource  # noqa: PLC0415 - not on every system
-
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        if most != resource.RLIM_INFINITY:
-            size = min(size, most)
-        resource.setrlimit(resource.RLIMIT_AS, (size, most))
-
-
-def _memory_taken() -> int:
-    """Return the size of this process's address space, 0 where the system does not list it."""
-    try:
-        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:

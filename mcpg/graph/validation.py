@@ -197,6 +197,9 @@ def _ending(value: str) -> str:
     return f"/{last}/" if value.endswith("/") else ""
 
 
+MEMORY = 4 * 1024 * 1024 * 1024
+"""How many bytes a validation may take, where the system knows such a bound."""
+
 _WORKER = "mcpg.graph.shacl_worker"
 _SHIPPED = "shapes.ttl"
 _SH = "http://www.w3.org/ns/shacl#"
@@ -257,13 +260,16 @@ def check_shapes(text: str, place: str) -> None:
         raise InputError("this file contains no shapes", place=place, remedy=remedy)
 
 
-def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Result, ...]:
-    """Validate a graph, with a limit on time.
+def validate(
+    data: bytes, shapes: Sequence[str], *, timeout: float, memory: int = MEMORY
+) -> tuple[Result, ...]:
+    """Validate a graph, with limits on time and memory.
 
     Args:
         data: The graph in Turtle.
         shapes: Texts of shapes in Turtle, which `check_shapes` has seen; they count together.
         timeout: Longest time to take, in seconds.
+        memory: Bytes to take, where the system knows such a bound.
 
     Returns:
         What was found: by severity, then node, property, value and message.
@@ -274,17 +280,19 @@ def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Res
     """
     if find_spec("pyshacl") is None:
         raise UsageError("the SHACL validator is not installed", remedy=install_command("shacl"))
-    answer = _answer(data, shapes, timeout)
+    answer = _answer(data, shapes, timeout, memory)
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
     return tuple(sorted((Result(*members) for members in answer), key=_result_order))
 
 
-def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str]] | str:
+def _answer(
+    data: bytes, shapes: Sequence[str], timeout: float, memory: int
+) -> list[list[str]] | str:
     """Return the members of each result, or the reason why there are none."""
     until = time.monotonic() + timeout
     try:
-        with closing(Worker(_WORKER, data, until)) as worker:
+        with closing(Worker(_WORKER, data, until, memory=memory)) as worker:
             answer: list[list[str]] | str = worker.ask({"shapes": list(shapes)}, until)
     except WorkerEndedError as fault:
         if fault.is_late:
@@ -292,7 +300,10 @@ def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str
                 f"validation took longer than {timeout:g} seconds and was stopped",
                 remedy="simplify the shapes, or raise --timeout",
             ) from None
-        return "the validator exited unexpectedly, possibly out of memory"
+        raise InputError(
+            f"validation failed: it needs more than {memory / 2**30:g} GiB of memory, or crashed",
+            remedy="simplify the shapes, or validate fewer documents",
+        ) from None
     return answer
 
 

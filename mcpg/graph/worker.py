@@ -10,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import math
+import mmap
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 READY = b"ready\n"
@@ -137,6 +139,25 @@ def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> Non
                 found = json.dumps(answer(request))
             answers.write(found.encode() + b"\n")
             answers.flush()
+
+
+def bound_memory(size: int) -> None:
+    """End this process when it takes more than *size* bytes, where the system has such a bound."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - not on every system
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY:
+            size = min(size, most)
+        resource.setrlimit(resource.RLIMIT_AS, (size, most))
+
+
+def memory_taken() -> int:
+    """Return the size of this process's address space, 0 where the system does not list it."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 @contextmanager

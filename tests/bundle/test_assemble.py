@@ -150,6 +150,29 @@ class TestManifests:
         assert bare == replace(found, texts=())
         assert "giant" not in {document.tool.name for document in bare.documents}
 
+    @pytest.mark.parametrize("levels", [100, 900, 50_000])
+    @pytest.mark.parametrize("part", ["input_schema", "output_schema", "annotations", "meta"])
+    def test_what_nests_too_deeply_is_left_out(self, part: str, levels: int) -> None:
+        """A tool that a program nests deeper than can be read costs no other tool."""
+        nested: Any = {"type": "string"}
+        for _ in range(levels):
+            nested = {"a": nested}
+        deep = replace(make_tool("deep"), **{part: nested})
+        made = manifest(*SHOP, deep, replace(deep, description="Another."))
+
+        assert len(made.catalog.tools) == len(SHOP)
+        assert codes(made) == [Code.TOOL_INVALID] * 2
+        assert "nests deeper than 100 levels" in made.diagnostics[0].message
+        assert assemble(as_bundle(made)).documents == made.documents
+
+    def test_what_nests_less_deeply_is_read_back(self) -> None:
+        """A schema of as many levels as can be read is kept whole."""
+        nested: Any = {"type": "string"}
+        for _ in range(99):
+            nested = {"a": nested}
+        made = manifest(replace(make_tool("deep"), input_schema=nested))
+        assert assemble(as_bundle(made)).documents[0].tool.input_schema == nested
+
 
 class TestRoundTrip:
     """Documents and bundles as sources."""

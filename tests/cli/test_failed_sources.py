@@ -212,6 +212,26 @@ def test_what_a_server_itself_removed_goes(folder: Path, run: Callable[..., Run]
     assert tools_of(run) == {"one": {"tool_0"}, "two": three}
 
 
+def test_a_bundle_of_a_bundle_keeps_the_mark(folder: Path, run: Callable[..., Run]) -> None:
+    """Stale tools stay so in a bundle of the bundle, until another source has them."""
+    write_client(folder, one=program("pages"), two=program("pages"))
+    run("bundle", "mcp.json", "-o", "inner.mdld")
+    write_client(folder, one=program("pages"), two=program("dies"))
+    run("bundle", "mcp.json", "-o", "inner.mdld")
+    stale = read_bundle(folder / "inner.mdld").stale
+    assert len(stale) == 3
+
+    (folder / "shop.json").write_text(json.dumps(MANIFEST), "utf-8")
+    done = run("bundle", "inner.mdld", "shop.json", "-o", "outer.mdld", "--format", "json")
+    assert set(done.json["staleTools"]) == set(stale)
+    assert set(read_bundle(folder / "outer.mdld").stale) == set(stale)
+    assert run("bundle", "inner.mdld", "shop.json", "-o", "outer.mdld", "--check").code == 0
+
+    write_client(folder, two=program("pages"))
+    again = run("bundle", "inner.mdld", "mcp.json", "-o", "outer.mdld", "--format", "json")
+    assert again.json["staleTools"] == []
+
+
 def test_servers_without_a_name(folder: Path, run: Callable[..., Run]) -> None:
     """Of a failed server that names itself, the tools whose source nothing else has are kept."""
     words = [f"stdio:{sys.executable} -S {SERVERS} {mode}" for mode in ("pages", "dies")]

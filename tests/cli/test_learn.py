@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +15,8 @@ from traces import DAY, START, calls_of, lines_of
 
 from mcpg.cli import main
 from mcpg.cli.commands import learn as learn_command
+from mcpg.errors import OutputError
+from mcpg.files import locked_folder
 from mcpg.relations.observed import decode
 
 if TYPE_CHECKING:
@@ -97,6 +102,32 @@ def test_learning_adds_up_and_never_twice(run: Runner, folder: Path, calls: Path
     (folder / "other.jsonl").write_bytes(lines_of(later))
     assert run("learn", "other.jsonl", "--fresh").code == 0
     assert sessions_in(folder) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of folders there")
+@pytest.mark.usefixtures("calls")
+def test_two_at_once_lose_nothing(run: Runner, folder: Path) -> None:
+    """One that runs while another still reads waits for it, and adds to what it has written."""
+    command = [sys.executable, "-m", "mcpg", "learn", "-", "-q"]
+    others = lines_of(calls_of([["order_get", "refund_issue"]] * 3))
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE) as slow:
+        _wait_until_locked(folder)
+        feeder = threading.Timer(0.3, slow.communicate, [others])
+        feeder.start()
+        assert run("learn", "calls.jsonl").code == 0
+        feeder.join()
+    assert slow.returncode == 0
+    assert sessions_in(folder) == 7
+
+
+def _wait_until_locked(folder: Path) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            with locked_folder(folder, seconds=0):
+                time.sleep(0.05)
+        except OutputError:
+            return
 
 
 @pytest.mark.usefixtures("calls")

@@ -216,6 +216,15 @@ def test_the_work_itself_tells_what_is_wrong() -> None:
     assert all(one[6].startswith("urn:mcpg:vocab:") for one in results)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing bounds memory there")
+def test_memory_is_bounded() -> None:
+    """A validation that takes more than its memory, by default 4 GiB, is an error."""
+    assert shacl.MEMORY == 4 << 30
+    subjects = "".join(f'<urn:x:{n}> <urn:p> "{n:09}" .' for n in range(40_000))
+    with pytest.raises(InputError, match=r"more than 0\.0625 GiB of memory"):
+        shacl.validate(subjects.encode(), [shipped_shapes()], timeout=60, memory=64 << 20)
+
+
 def test_without_the_validator_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The package is an extra, and whoever lacks it learns its name."""
     monkeypatch.setitem(sys.modules, "pyshacl", None)

@@ -375,7 +375,7 @@ def _compare(
 ) -> int:
     path = Path(target)
     reasons, text = _differences(made, path)
-    reasons += [f"? {tool_id}: its source failed" for tool_id in assembly.stale]
+    reasons += [f"? {tool_id}: its source failed" for tool_id in assembly.kept]
     reasons += _stale_vectors(made, len(assembly.documents), target, embedding)
     if form is OutputFormat.JSON:
         changes = {"stale": bool(reasons), "differences": reasons}

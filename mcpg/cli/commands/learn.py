@@ -6,6 +6,7 @@ import difflib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
 from io import BytesIO
@@ -22,7 +23,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
 from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, NotFoundError, OutputError, UsageError, info, warning
-from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
+from mcpg.files import MAX_BYTES, atomic_write, exists, is_file, locked_folder, read_bytes
 from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.call_traces import Tally
 from mcpg.relations.learned import LearnedEdge, ToolNames, learned_edges
@@ -144,7 +145,15 @@ def learn(
         raise UsageError(
             "no traces are named", place="TRACES", remedy="name files of recorded calls, or -"
         )
-    return run(chosen, settings, form, limit, output)
+    with _alone(chosen):
+        return run(chosen, settings, form, limit, output)
+
+
+def _alone(chosen: LearnOptions) -> AbstractContextManager[None]:
+    """Keep other processes from adding to the same file between its reading and its writing."""
+    if chosen.is_check:
+        return nullcontext()
+    return locked_folder(next(filter(exists, Path(chosen.target).absolute().parents)))
 
 
 @dataclass(frozen=True, slots=True)
