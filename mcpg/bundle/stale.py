@@ -64,8 +64,8 @@ def with_missing(
     assemble: Callable[[SourceBatch], Assembly],
 ) -> Assembly:
     """Return what *assemble* makes of *batch* with the *missing* tools, which are marked stale."""
-    kept = encode_bundle(Bundle(tuple(item.source for item in missing)))
-    bundles = (*batch.bundles, RawBundle(kept.decode(), "last build"))
+    data = encode_bundle(Bundle(tuple(item.source for item in missing)))
+    bundles = (*batch.bundles, RawBundle(data.decode(), "last build"))
     assembly = assemble(replace(batch, bundles=bundles))
     keys = {_key(item) for item in missing}
     tools = assembly.catalog.tools
