@@ -6,16 +6,13 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import is_terminal, json_safe, lines_kept, one_line
 from mcpg.reports.blocks import Table
 from mcpg.values import value
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
 
 
 @value
@@ -30,28 +27,33 @@ class Listing:
         table: The list for people.
     """
 
-    records: Sequence[JsonObject]
+    records: Sequence[Mapping[str, Any]]
     members: tuple[str, ...]
     identity: str
     table: Table
 
 
 def write_listing(listing: Listing, form: str, output: Output) -> None:
-    """Write *listing* as `text`, `jsonl`, `csv`, `ids` or `markdown`."""
+    """Write *listing* in the *form* `text`, `jsonl`, `csv`, `ids` or `markdown`."""
+    output.text(listing_text(listing, form, output))
+
+
+def listing_text(listing: Listing, form: str, output: Output) -> str:
+    """Return *listing* in the *form* `text`, `jsonl`, `csv`, `ids` or `markdown`."""
     match form:
         case "jsonl":
-            output.text("\n".join(map(_json_line, listing.records)))
+            return "\n".join(map(_json_line, listing.records))
         case "csv":
-            output.text(_csv(listing))
+            return _csv(listing)
         case "ids":
             found = (_cell(_member(record, listing.identity)) for record in listing.records)
-            output.text("\n".join(map(one_line, found)))
+            return "\n".join(map(one_line, found))
         case "markdown":
             from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
 
-            output.text(markdown([listing.table]))
+            return markdown([listing.table])
         case _:
-            output.text(table_text(listing.table, output))
+            return table_text(listing.table, output)
 
 
 def table_text(table: Table, output: Output) -> str:
@@ -93,7 +95,7 @@ def table_text(table: Table, output: Output) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _json_line(record: JsonObject) -> str:
+def _json_line(record: Mapping[str, Any]) -> str:
     return json_safe(json.dumps(record, ensure_ascii=False))
 
 
@@ -110,7 +112,7 @@ def _cells(listing: Listing) -> Iterator[list[str]]:
         yield [lines_kept(_cell(_member(record, name))) for name in listing.members]
 
 
-def _member(record: JsonObject, name: str) -> Any:
+def _member(record: Mapping[str, Any], name: str) -> Any:
     """Return the member of *record* at the dotted *name*, `None` where there is none."""
     found: Any = record
     for part in name.split("."):

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from mcpg.cli import parameters
 from mcpg.cli.help_text import command_help, group_help, help_columns
 from mcpg.cli.output import OutputFormat
-from mcpg.cli.parameters import COMMON, Parameter, output_of
+from mcpg.cli.parameters import COMMON, LIST_FORMAT, Parameter, output_of
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
 
@@ -79,6 +79,10 @@ def typed(parameter: Parameter) -> Any:
 
 BundlePaths = Annotated[list[str] | None, typed(parameters.BUNDLE)]
 Format = Annotated[OutputFormat, typed(parameters.FORMAT)]
+ListFormat = Annotated[
+    Literal["text", "json", "jsonl", "csv", "ids", "markdown", "md"],
+    typed(parameters.LIST_FORMAT),
+]
 Html = Annotated[str | None, typed(parameters.HTML)]
 StrategyName = Annotated[str | None, typed(parameters.STRATEGY)]
 Fusion = Annotated[str | None, typed(parameters.FUSION)]
@@ -189,7 +193,8 @@ def command(
         @wraps(function)
         def run(ctx: typer.Context, **values: Any) -> int:
             common = {one.name: values.pop(one.name) for one in COMMON}
-            values |= {one.name: one.meant(values[one.name]) for one in table if one.synonyms}
+            if "form" in values:
+                values["form"] = LIST_FORMAT.meant(values["form"])
             return function(output_of(common, ctx.find_root().params), **values)
 
         own = [keyword(one) for one in table] or _annotated(function)

@@ -54,14 +54,6 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
-class ReportFormat(StrEnum):
-    """What a report is written as."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
 @value
 class Output:
     """How a run talks.

@@ -60,7 +60,7 @@ class Parameter:
     @property
     def accepted(self) -> tuple[str, ...]:
         """All texts that it accepts; empty for any."""
-        return (*self.choices, *(text for text, _ in self.synonyms))
+        return (*self.choices, *(text for text, meant in self.synonyms if meant in self.choices))
 
     def meant(self, given: Any) -> Any:
         """Return what *given* means, which is itself unless it is a synonym."""
@@ -184,6 +184,7 @@ WATCH = switch(
     "--watch",
     text="Run again when a file changes, until Ctrl-C.",
 )
+_FORMAT_SYNONYMS = (("md", "markdown"), ("table", "text"), ("ttl", "turtle"))
 FORMAT = Parameter(
     "form",
     ("--format",),
@@ -200,7 +201,16 @@ LIST_FORMAT = Parameter(
     "text|json|jsonl|csv|ids|markdown",
     default="text",
     choices=("text", "json", "jsonl", "csv", "ids", "markdown"),
-    synonyms=(("md", "markdown"),),
+    synonyms=_FORMAT_SYNONYMS,
+)
+SPARQL_FORMAT = Parameter(
+    "form",
+    ("--format",),
+    "What to write to standard output; json and csv as the W3C defines them. [default: text; "
+    "turtle for CONSTRUCT and DESCRIBE]",
+    "text|json|jsonl|csv|ids|markdown|turtle",
+    choices=("text", "json", "jsonl", "csv", "ids", "markdown", "turtle"),
+    synonyms=_FORMAT_SYNONYMS,
 )
 REPORT = Parameter(
     "form",
@@ -209,7 +219,7 @@ REPORT = Parameter(
     "text|json|markdown",
     default="text",
     choices=("text", "json", "markdown"),
-    synonyms=(("md", "markdown"),),
+    synonyms=_FORMAT_SYNONYMS,
 )
 HTML = Parameter(
     "html",

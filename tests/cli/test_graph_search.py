@@ -82,10 +82,11 @@ def test_a_misspelt_word_falls_back(run: Callable[..., Run]) -> None:
 
 @pytest.mark.parametrize("mode", ["schema-aware", "token-distance"])
 def test_nothing_is_a_match_too(run: Callable[..., Run], mode: str) -> None:
-    """A query that finds nothing is answered, without an error."""
+    """A query that finds nothing is a finding, and no error."""
     done = run("graph", "search", "ццц", "--mode", mode)
 
-    assert (done.code, done.out) == (0, "no match\n")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("no match: try other words")
 
 
 def test_another_graph_is_asked(run: Callable[..., Run]) -> None:
@@ -106,7 +107,7 @@ def test_nobody_who_answers_is_a_finding(run: Callable[..., Run]) -> None:
         arguments = ("--federate", "--no-local", "--endpoint", endpoint.url)
         done = run("graph", "search", "shipment", *arguments)
 
-    assert (done.code, done.out) == (1, "no match\n")
+    assert (done.code, done.out) == (1, "")
     assert "graph_search_failed" in done.err
     assert "status 500" in done.err
 

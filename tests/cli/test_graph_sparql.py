@@ -137,8 +137,9 @@ def test_a_table_on_a_terminal_has_its_colours_and_no_others(
 
     write_answer(Answer("select", ("id",), (row,)), None, Output(color=Color.ALWAYS))
 
-    head, first = terminal.getvalue().splitlines()
-    assert head == "\x1b[1mid\x1b[0m"
+    head, rule, first = terminal.getvalue().splitlines()
+    assert head.startswith("\x1b[1mid")
+    assert set(rule) == {"─"}
     assert "red" in first
     assert "\x1b" not in first
 

@@ -14,12 +14,12 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
-from mcpg.cli.text import text
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
 from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Table
@@ -107,12 +107,14 @@ def cache_json(files: Sequence[CacheFile], *, removed: bool) -> JsonObject:
     return {
         "schema": "mcpg/cache/1",
         "folder": cache_folder(),
-        "files": [
-            {"kind": kept.kind.value, "path": str(kept.path), "bytes": kept.size} for kept in files
-        ],
+        "files": [_file_json(kept) for kept in files],
         "bytes": sum(kept.size for kept in files),
         "removed": removed,
     }
+
+
+def _file_json(kept: CacheFile) -> JsonObject:
+    return {"kind": kept.kind.value, "path": str(kept.path), "bytes": kept.size}
 
 
 def shown_size(size: int) -> str:
@@ -212,7 +214,7 @@ def cache(
     what: What = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without confirmation.")] = False,
     bundle: options.BundlePaths = None,
-    form: options.Format = OutputFormat.TEXT,
+    form: options.ListFormat = "text",
 ) -> int:
     """Show the caches of this machine with their sizes, or clear them.
 
@@ -222,25 +224,26 @@ def cache(
     found = kept_files(settings_of(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]
     is_clearing = action is Action.CLEAR and bool(chosen)
-    if form is OutputFormat.TEXT:
-        _show(chosen, output)
+    if form != "json":
+        write_listing(_listing(chosen), form, output)
+        if not chosen:
+            output.note("nothing is kept")
     if is_clearing and (yes or _agrees(chosen)):
         remove(chosen)
         output.note(f"removed {_counted_files(chosen)}")
     elif is_clearing:
         is_clearing = False
         output.note("nothing is removed")
-    if form is OutputFormat.JSON:
+    if form == "json":
         output.json(cache_json(chosen, removed=is_clearing))
     return ExitCode.DONE
 
 
-def _show(files: Sequence[CacheFile], output: Output) -> None:
+def _listing(files: Sequence[CacheFile]) -> Listing:
     rows = tuple((one.kind.value, shown_size(one.size), Code(str(one.path))) for one in files)
     columns = (Column("kind"), Column("size", is_number=True), Column("path"))
-    output.text(text([Table("Files", columns, rows, wraps=True)], output))
-    if not files:
-        output.note("nothing is kept")
+    table = Table("Files", columns, rows, has_heads=True, wraps=True)
+    return Listing([_file_json(one) for one in files], ("kind", "path", "bytes"), "path", table)
 
 
 def _counted_files(files: Sequence[CacheFile]) -> str:

@@ -14,12 +14,12 @@ from mcpg.cli import options
 from mcpg.cli.checks import Check, Status, failure, timed, tried
 from mcpg.cli.environment import SOURCES
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
-from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
 from mcpg.gateway.sources import FileSource, ServerSource, Source
 from mcpg.json_types import JsonObject
@@ -57,7 +57,7 @@ def doctor(
     embed_with: options.EmbedWith = None,
     normalize: options.Normalize = None,
     no_sources: NoSources = False,
-    form: options.Format = OutputFormat.TEXT,
+    form: options.ListFormat = "text",
 ) -> int:
     """Check every configured part, and suggest fixes.
 
@@ -69,10 +69,10 @@ def doctor(
     )
     with output.progress("checking"):
         checks = list(examine(settings, starts_sources=not no_sources))
-    if form is OutputFormat.JSON:
+    if form == "json":
         output.json(doctor_json(checks))
     else:
-        output.text(text([doctor_table(checks)], output))
+        write_listing(doctor_listing(checks), form, output)
     return ExitCode.DONE if is_healthy(checks) else ExitCode.FINDINGS
 
 
@@ -125,16 +125,17 @@ def doctor_json(checks: Sequence[Check]) -> JsonObject:
     }
 
 
-def doctor_table(checks: Sequence[Check]) -> Table:
-    """Return a row for each check, and one below it for what to do."""
+def doctor_listing(checks: Sequence[Check]) -> Listing:
+    """Return the checks, with what to do about them."""
     rows: list[tuple[Inline, ...]] = []
     for check in checks:
         status = Styled(check.status.value, _STYLES[check.status])
-        rows.append((status, Code(check.name), Code(check.message)))
-        if check.remedy:
-            rows.append(("", "", Code(check.remedy)))
+        remedy = ("; ", Code(check.remedy)) if check.remedy else ""
+        rows.append((status, Code(check.name), (Code(check.message), remedy)))
     columns = (Column("status"), Column("check"), Column("result"))
-    return Table("Checks", columns, tuple(rows), wraps=True)
+    table = Table("Checks", columns, tuple(rows), has_heads=True, wraps=True)
+    members = ("status", "name", "message", "remedy")
+    return Listing([to_json(check) for check in checks], members, "name", table)
 
 
 def is_healthy(checks: Sequence[Check]) -> bool:

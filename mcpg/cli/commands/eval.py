@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os.path
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,12 +13,12 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, listing_text
 from mcpg.cli.markdown import markdown
 from mcpg.cli.open_bundle import judgements_of, open_engine, settings_of
 from mcpg.cli.output import (
     Color,
     Output,
-    ReportFormat,
     check_place,
     check_replaceable,
     write_report,
@@ -45,7 +45,7 @@ from mcpg.evaluation.report import (
     report_json,
 )
 from mcpg.files import atomic_write
-from mcpg.reports.blocks import Notices, Section
+from mcpg.reports.blocks import Notices, Section, Table
 from mcpg.reports.evaluation import eval_blocks, gate_sentence, headline
 from mcpg.reports.pages import eval_page
 from mcpg.values import counted
@@ -76,12 +76,6 @@ Depth = Annotated[
         min=1,
         max=50,
         help="Maximum number of matches per query, 10 to 50.",
-    ),
-]
-Form = Annotated[
-    ReportFormat,
-    typer.Option(
-        "--format", metavar="text|json|markdown", help="What to write to standard output."
     ),
 ]
 Baseline = Annotated[
@@ -156,7 +150,7 @@ def evaluate_bundle(
     lexicon: options.Lexicon = None,
     limit: Depth = 10,
     include_disabled: options.IncludeDisabled = False,
-    form: Form = ReportFormat.TEXT,
+    form: options.ListFormat = "text",
     target: Target = "-",
     baseline: Baseline = None,
     minimum: Minimums = None,
@@ -233,7 +227,7 @@ class EvalOptions:
     baseline: str | None
     bounds: tuple[Bound, ...]
     strict: bool
-    form: ReportFormat
+    form: str
     target: str
     worst: int | None
     timings: bool
@@ -336,7 +330,7 @@ def _is_one_file(one: str, other: str) -> bool:
 
 
 def _write(report: Report, chosen: EvalOptions, output: Output) -> None:
-    if chosen.form is not ReportFormat.JSON:
+    if chosen.form != "json":
         output.diagnostics(report.diagnostics)
     text = _rendered(report, chosen, output)
     if chosen.target == STDOUT:
@@ -348,14 +342,23 @@ def _write(report: Report, chosen: EvalOptions, output: Output) -> None:
 
 def _rendered(report: Report, chosen: EvalOptions, output: Output) -> str:
     value: dict[str, Any] = report_json(report, timings=chosen.timings)
-    if chosen.form is ReportFormat.JSON:
+    if chosen.form == "json":
         return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
     blocks = eval_blocks(value, worst=chosen.worst)
-    if chosen.form is ReportFormat.MARKDOWN:
+    if chosen.form == "markdown":
         serious = tuple(one for one in value["diagnostics"] if one["severity"] != Severity.INFO)
         section = Section("diagnostics", "Diagnostics", (Notices(serious),))
         return markdown([*blocks, section], "## mcpg eval")
-    return text_of(blocks, output if chosen.target == STDOUT else Output(color=Color.NEVER))
+    view = output if chosen.target == STDOUT else Output(color=Color.NEVER)
+    if chosen.form == "text":
+        return text_of(blocks, view)
+    return listing_text(_queries(value["perQuery"]), chosen.form, view)
+
+
+def _queries(outcomes: Sequence[Mapping[str, Any]]) -> Listing:
+    """Return the *outcomes* of queries, as JSON has them, as a list that only programs read."""
+    members = ("id", "query", "rank", "ndcg@5", "topScore", "relevant", "judged", "unknown")
+    return Listing(outcomes, members, "id", Table("Queries", (), ()))
 
 
 def _judged(report: Report, chosen: EvalOptions, output: Output) -> int:

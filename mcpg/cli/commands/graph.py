@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ from mcpg.bundle import Assembly
 from mcpg.cli import options
 from mcpg.cli.commands import graph_query
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import open_engine, open_sources, settings_of
 from mcpg.cli.options import complete_tool, group
 from mcpg.cli.output import Output, OutputFormat, check_replaceable
@@ -461,7 +462,7 @@ def validate(
     shapes: Shapes = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
     strict: Strict = False,
-    form: options.Format = OutputFormat.TEXT,
+    form: options.ListFormat = "text",
 ) -> int:
     """Check the graph of the tools against SHACL shapes.
 
@@ -471,11 +472,15 @@ def validate(
     batch = open_sources(settings_of(bundle=bundle), output)
     found, assembly = _validated(batch, texts, timeout, output)
     diagnostics = (*assembly.diagnostics, *found.diagnostics)
-    if form is OutputFormat.JSON:
-        output.json(validation_json(found, list(texts), diagnostics))
+    data: dict[str, Any] = validation_json(found, list(texts), diagnostics)
+    if form == "json":
+        output.json(data)
     else:
         output.diagnostics(diagnostics)
-        output.text(validation_text(found, output))
+        if form == "text":
+            output.text(validation_text(found, output))
+        else:
+            write_listing(findings_listing(data["findings"]), form, output)
     is_bad = found.count("violation") or (strict and found.count("warning"))
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
@@ -533,6 +538,17 @@ def validation_json(
         "findings": [_finding_json(finding) for finding in found.findings],
         "diagnostics": diagnostics_json(diagnostics),
     }
+
+
+def findings_listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
+    """Return the *findings*, as JSON has them, as a list."""
+    members = ("severity", "place", "message", "focusNode", "path", "value", "constraint", "shape")
+    rows = tuple(
+        (one["severity"], Code(one["place"] or one["focusNode"]), Code(one["message"]))
+        for one in findings
+    )
+    columns = (Column("severity"), Column("place", is_whole=True), Column("message"))
+    return Listing(findings, members, "focusNode", Table("Findings", columns, rows, has_heads=True))
 
 
 def _line(finding: Finding, output: Output) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import open_engine, settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.output import Output
+from mcpg.cli.parameters import SPARQL_FORMAT
 from mcpg.cli.query import uses_lexicon
-from mcpg.cli.terminal import cut, either, one_line, pad, standard_input, width
+from mcpg.cli.terminal import cut, either, one_line, standard_input
 from mcpg.cli.text import text as text_of
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
@@ -127,7 +129,7 @@ def search(
     explain: Explain = False,
     lexicon: options.Lexicon = None,
     include_disabled: options.IncludeDisabled = False,
-    form: options.Format = OutputFormat.TEXT,
+    form: options.ListFormat = "text",
 ) -> int:
     """Search the graph by its predicates, with the evidence for each match.
 
@@ -144,14 +146,35 @@ def search(
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
     searcher = _searcher(engine, request, output, timeout, asked)
     found = searcher.search(request)
-    if form is OutputFormat.JSON:
+    if form == "json":
         output.json(result_json(found, engine.diagnostics))
     else:
         output.opened(engine.diagnostics)
         output.diagnostics(found.diagnostics)
-        output.text(text_of(result_blocks(found, explain=explain), output))
-    is_unheard = no_local and not found.endpoints
-    return ExitCode.FINDINGS if is_unheard else ExitCode.DONE
+        if form == "text":
+            output.text(text_of(result_blocks(found, explain=explain), output))
+        else:
+            write_listing(_matches(found), form, output)
+        if not found.matches:
+            output.note("no match: try other words, or `mcpg graph schema` for what there is")
+    return ExitCode.DONE if found.matches else ExitCode.FINDINGS
+
+
+def _matches(found: GraphSearchResult) -> Listing:
+    """Return the matches as a list."""
+    from mcpg.gateway.json import node_json  # noqa: PLC0415
+
+    rows = tuple(
+        (f"{rank}", Figure(one.score, ".3f"), Code(one.tool_id or one.node), _label(one))
+        for rank, one in enumerate(found.matches, start=1)
+    )
+    columns = (
+        *(Column(head, is_number=True) for head in ("#", "score")),
+        *(Column("node", is_whole=True), Column("name")),
+    )
+    records = [node_json(match) for match in found.matches]
+    members = ("node", "label", "toolId", "role", "score", "scoreKind", "description")
+    return Listing(records, members, "node", Table("Matches", columns, rows, has_heads=True))
 
 
 def _check(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
@@ -208,15 +231,6 @@ _WIDEST_COLUMN = 72
 _GAP = "  "
 
 
-class ResultFormat(StrEnum):
-    """What the answer to a query is written as."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    TTL = "ttl"
-
-
 def query_of(argument: str) -> str:
     """Return the query that *argument* is, or that stands in the file of that name; - is stdin.
 
@@ -237,16 +251,16 @@ def query_of(argument: str) -> str:
         ) from fault
 
 
-def write_answer(answer: Answer, form: ResultFormat | None, output: Output) -> None:
+def write_answer(answer: Answer, form: str | None, output: Output) -> None:
     """Write *answer* to *output* in the format *form*, or in the one that suits it.
 
     Raises:
         UsageError: The answer has no such form.
     """
     is_graph = answer.form == "graph"
-    form = form or (ResultFormat.TTL if is_graph else ResultFormat.TABLE)
-    if is_graph != (form is ResultFormat.TTL):
-        content, forms = ("triples", "ttl") if is_graph else ("rows", "table, json or csv")
+    form = form or ("turtle" if is_graph else "text")
+    if is_graph != (form == "turtle"):
+        content, forms = ("triples", "turtle") if is_graph else ("rows", "any other format")
         raise UsageError(
             f"the answer has {content}, which {form} cannot hold",
             place="--format",
@@ -254,30 +268,23 @@ def write_answer(answer: Answer, form: ResultFormat | None, output: Output) -> N
         )
     if is_graph:
         output.document(answer.turtle())
-    elif form is ResultFormat.JSON:
+    elif form == "json":
         output.json(answer.json())
     elif answer.form == "ask":
         output.text(str(answer.truth).lower())
-    elif form is ResultFormat.CSV:
+    elif form == "csv":
         output.document(answer.csv())
     else:
-        output.text(_table(answer, output))
+        write_listing(_rows(answer), form, output)
 
 
-def _table(answer: Answer, output: Output) -> str:
+def _rows(answer: Answer) -> Listing:
+    """Return the rows of *answer*; the first column identifies them."""
     names = answer.variables
-    rows = [[one_line(shown(row.get(name))) for name in names] for row in answer.rows]
-    columns = [
-        min(_WIDEST_COLUMN, max(map(width, (name, *(row[place] for row in rows)))))
-        for place, name in enumerate(names)
-    ]
-    head = output.paint(_line(names, columns), "bold")
-    return "\n".join((head, *(_line(row, columns) for row in rows)))
-
-
-def _line(cells: Sequence[str], columns: Sequence[int]) -> str:
-    pairs = zip(cells, columns, strict=True)
-    return _GAP.join(pad(cut(cell, column), column) for cell, column in pairs).rstrip()
+    rows = tuple(tuple(Code(shown(row.get(name))) for name in names) for row in answer.rows)
+    columns = tuple(Column(one_line(name), most=_WIDEST_COLUMN) for name in names)
+    table = Table("Rows", columns, rows, has_heads=True)
+    return Listing(answer.rows, names, f"{names[0]}.value" if names else "", table)
 
 
 # `mcpg graph sparql`.
@@ -298,13 +305,9 @@ SparqlQuery = Annotated[
     ),
 ]
 Form = Annotated[
-    ResultFormat | None,
-    typer.Option(
-        "--format",
-        metavar="table|json|csv|ttl",
-        show_default=False,
-        help="What to write to standard output. [default: table; ttl for CONSTRUCT and DESCRIBE]",
-    ),
+    Literal["text", "json", "jsonl", "csv", "ids", "markdown", "turtle", "md", "table", "ttl"]
+    | None,
+    options.typed(SPARQL_FORMAT),
 ]
 Rows = Annotated[
     int,
@@ -379,7 +382,7 @@ def schema(
     output: Output,
     *,
     bundle: options.BundlePaths = None,
-    form: options.Format = OutputFormat.TEXT,
+    form: options.ListFormat = "text",
 ) -> int:
     """List the prefixes, classes and predicates of the graph."""
     from mcpg.gateway.json import schema_json  # noqa: PLC0415 - help needs none of it
@@ -390,11 +393,17 @@ def schema(
     documents, repeated = distinct_documents((*engine.documents.values(), *engine.pages))
     found = schema_of(documents)
     diagnostics = (*engine.diagnostics, *repeated)
-    if form is OutputFormat.JSON:
-        output.json(schema_json(found, diagnostics))
-    else:
-        output.diagnostics(diagnostics)
+    data: dict[str, Any] = schema_json(found, diagnostics)
+    if form == "json":
+        output.json(data)
+        return ExitCode.DONE
+    output.opened(diagnostics)
+    if form == "text":
         output.text(text_of(schema_blocks(found), output))
+    else:
+        members = ("name", "iri", "count", "subjects", "objects", "example")
+        predicates = Listing(data["predicates"], members, "name", _predicates(found))
+        write_listing(predicates, form, output)
     return ExitCode.DONE
 
 
@@ -412,8 +421,6 @@ _MEANINGS = {
 
 def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]:
     """Return matches, what comes with them, the meaning of the scores, and perhaps the queries."""
-    if not found.matches:
-        yield Paragraph("no match")
     yield Entries("match", tuple(_entry(rank, one) for rank, one in enumerate(found.matches, 1)))
     for title, matches in (("Related", found.related), ("Next", found.next_steps)):
         rows = tuple(
@@ -472,7 +479,18 @@ def schema_blocks(found: GraphSchema) -> list[Block]:
     classes = tuple(
         (Code(shortened(one.iri)), f"{one.count:,}", Code(one.example)) for one in found.classes
     )
-    predicates = tuple(
+    tables = (
+        Table("Prefixes", (Column("prefix"), Column("namespace")), prefixes),
+        Table("Classes", (Column("class"), number, Column("example")), classes, wraps=True),
+        _predicates(found),
+        _profile_table(found.profile),
+    )
+    sections = [Section(one.title.lower(), one.title, (one,)) for one in tables]
+    return [Paragraph(counted(found.triples, "triple")), *sections]
+
+
+def _predicates(found: GraphSchema) -> Table:
+    rows = tuple(
         (
             Code(shortened(one.iri)),
             f"{one.count:,}",
@@ -481,15 +499,9 @@ def schema_blocks(found: GraphSchema) -> list[Block]:
         )
         for one in found.predicates
     )
+    number = Column("nodes", is_number=True)
     columns = (Column("predicate"), number, Column("between"), Column("e.g.", is_below=True))
-    tables = (
-        Table("Prefixes", (Column("prefix"), Column("namespace")), prefixes),
-        Table("Classes", (Column("class"), number, Column("example")), classes, wraps=True),
-        Table("Predicates", columns, predicates, wraps=True),
-        _profile_table(found.profile),
-    )
-    sections = [Section(one.title.lower(), one.title, (one,)) for one in tables]
-    return [Paragraph(counted(found.triples, "triple")), *sections]
+    return Table("Predicates", columns, rows, wraps=True)
 
 
 def _names(iris: Iterable[str]) -> Inline:
