@@ -481,7 +481,12 @@ def schema_blocks(found: GraphSchema) -> list[Block]:
     )
     tables = (
         Table("Prefixes", (Column("prefix"), Column("namespace")), prefixes),
-        Table("Classes", (Column("class"), number, Column("example")), classes, wraps=True),
+        Table(
+            "Classes",
+            (Column("class", is_whole=True), number, Column("example")),
+            classes,
+            wraps=True,
+        ),
         _predicates(found),
         _profile_table(found.profile),
     )
@@ -500,7 +505,12 @@ def _predicates(found: GraphSchema) -> Table:
         for one in found.predicates
     )
     number = Column("nodes", is_number=True)
-    columns = (Column("predicate"), number, Column("between"), Column("e.g.", is_below=True))
+    columns = (
+        Column("predicate", is_whole=True),
+        number,
+        Column("between"),
+        Column("e.g.", is_below=True),
+    )
     return Table("Predicates", columns, rows, wraps=True)
 
 
