@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
     DONE = 0
     """Done; also when the reader of a pipe went away."""
     FINDINGS = 1
-    """Stale, different, a finding under `--strict`, or below a gate such as `--min-score`."""
+    """Nothing found, stale, different, a finding under `--strict`, or below a gate."""
     FAILED = 2
     """Bad usage, bad input, a bad setting, or a fault in mcpg itself."""
     INTERRUPTED = 130
