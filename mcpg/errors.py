@@ -12,7 +12,12 @@ McpgError
 
 from __future__ import annotations
 
-from mcpg.values import value
+from mcpg.values import to_json, value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def os_reason(fault: Exception) -> str:
@@ -182,6 +187,10 @@ class Diagnostic:
     severity: str
     message: str
     place: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the diagnostic as a JSON object, with its remedy."""
+        return to_json(self) | {"remedy": remedy_of(self.code)}
 
 
 def info(code: str, message: str, place: str | None = None) -> Diagnostic:

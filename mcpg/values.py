@@ -72,6 +72,11 @@ def replace(old: T, **changes: object) -> T:
     return changed
 
 
+def rounded(score: float) -> float:
+    """Return *score* with the six decimals that are shown."""
+    return round(score, SHOWN_DECIMALS)
+
+
 def to_json(
     thing: Any, names: Mapping[str, str] | None = None, without: Collection[str] = ()
 ) -> dict[str, Any]:

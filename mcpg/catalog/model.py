@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from mcpg.values import value
+from mcpg.values import to_json, value
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -94,6 +94,17 @@ class Hints:
                 merged[slot.name] = next((value for value in values if value is not None), None)
         return cls(**merged)  # type: ignore[arg-type]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all hints; unset ones are `null`, but a tool is enabled by default."""
+        flags = ("read_only", "idempotent", "destructive", "open_world", "enabled_by_default")
+        return to_json(self, {"examples": "usageExamples"}, flags) | {
+            "isReadOnly": self.read_only,
+            "isIdempotent": self.idempotent,
+            "isDestructive": self.destructive,
+            "isOpenWorld": self.open_world,
+            "isEnabledByDefault": self.enabled_by_default is not False,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -128,6 +139,20 @@ class Tool:
     hints: Hints = field(default_factory=Hints)
     source_kind: SourceKind = SourceKind.LOCAL
     place: str = field(default="", compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the tool is called, what it does, and its hints, as `mcpg list` prints it."""
+        return {**self.card(), **self.hints.to_dict()}
+
+    def card(self) -> dict[str, Any]:
+        """Return what the tool is called and what it does, as a JSON object."""
+        return {
+            "toolId": self.id,
+            "sourceId": self.source_id,
+            "toolName": self.name,
+            "displayName": self.display_name,
+            "description": self.description,
+        }
 
     @property
     def display_name(self) -> str:

@@ -109,9 +109,9 @@ def answer_search(question: Question, form: str, output: Output) -> int:
     engine = open_engine(question.settings, output)
     result = engine.search(**arguments)
     if form == "json":
-        from mcpg.gateway.json import search_json  # noqa: PLC0415 - only for this format
+        from mcpg.gateway.json import result_json  # noqa: PLC0415 - only for this format
 
-        output.json(search_json(result, engine.diagnostics))
+        output.json(result_json(result, engine.diagnostics))
         return exit_code(result)
     output.opened(engine.diagnostics)
     output.diagnostics(result.diagnostics)
@@ -140,10 +140,9 @@ def matches_listing(matches: Sequence[Match]) -> Listing:
     """Return *matches* as a list."""
     from mcpg.cli.listing import Listing  # noqa: PLC0415 - text and JSON do without
     from mcpg.cli.matches import score_text  # noqa: PLC0415 - as above
-    from mcpg.gateway.json import match_json  # noqa: PLC0415 - as above
     from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
 
-    records = [match_json(match) for match in matches]
+    records = [match.to_dict() for match in matches]
     columns = (
         Column("#", is_number=True),
         *(Column("score", is_number=True), Column("tool", is_whole=True), Column("source")),
@@ -165,20 +164,20 @@ def matches_listing(matches: Sequence[Match]) -> Listing:
 
 def answer_explain(question: Question, shown: Showing, output: Output) -> int:
     """Search and print everything that led to the result; write a report of it where asked."""
-    from mcpg.gateway.explanation_json import explain_json  # noqa: PLC0415 - a search explains nothing
+    from mcpg.gateway.json import result_json  # noqa: PLC0415 - a search explains nothing
 
     arguments = arguments_of(question)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
     if shown.html is not None:
-        report_explain(shown.html, explain_json(explanation, engine.diagnostics), shown, output)
+        report_explain(shown.html, result_json(explanation, engine.diagnostics), shown, output)
     if shown.form == "json":
-        output.json(explain_json(explanation, engine.diagnostics))
+        output.json(result_json(explanation, engine.diagnostics))
     else:
         from mcpg.reports.explain import explain_blocks  # noqa: PLC0415 - JSON does without
 
         output.opened(engine.diagnostics)
-        blocks = explain_blocks(explain_json(explanation), shows_times=shown.shows_times)
+        blocks = explain_blocks(explanation.to_dict(), shows_times=shown.shows_times)
         write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
     return exit_code(explanation.result)
 

@@ -18,10 +18,9 @@ from mcpg.engine.features import FEATURES, NameMatcher, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank
 from mcpg.engine.model import INPUTS, Model, provenance_of
-from mcpg.engine.prerequisites import PREREQUISITE
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion
-from mcpg.engine.results import Request, SearchResult
+from mcpg.engine.results import PREREQUISITE, Request, SearchResult
 from mcpg.engine.retrieval import (
     POOL,
     RELATED_CREDIT,

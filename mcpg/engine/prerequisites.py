@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcpg.index import Index
     from mcpg.text.literals import Literal
 
-PREREQUISITE, PROVIDES, NEXT_STEP = "prerequisite", "provides", "nextStep"
+PROVIDES, NEXT_STEP = "provides", "nextStep"
 
 MOST = 32
 """The most prerequisites of a closure."""

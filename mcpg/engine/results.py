@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from mcpg.values import value
+from mcpg.values import rounded, to_json, value
 
 TYPE_CHECKING = False
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.errors import Diagnostic
+    from mcpg.json_types import JsonObject
     from mcpg.llm.normalizer import Normalizer
     from mcpg.telemetry.observer import Observer
 
@@ -49,6 +50,10 @@ class RankingMode:
     EMPTY = "empty"
 
 
+PREREQUISITE = "prerequisite"
+"""The kind of the edge that brings a prerequisite in."""
+
+
 @value
 class Evidence:
     """What of the query a match answers.
@@ -64,6 +69,10 @@ class Evidence:
     terms: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as a JSON object."""
+        return to_json(self)
 
 
 @value
@@ -85,6 +94,16 @@ class Via:
     reason: str
     weight: float
     fields: tuple[tuple[str, str], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the edge as a JSON object; of a prerequisite with its fields."""
+        members: JsonObject = to_json(self, {"source": "from"}, ["fields"])
+        members["weight"] = rounded(self.weight)
+        if self.edge == PREREQUISITE:
+            members["fields"] = [
+                {"field": field, "argument": argument} for field, argument in self.fields
+            ]
+        return members
 
 
 @value
@@ -118,6 +137,20 @@ class Match:
     def descriptor(self) -> Tool:
         """The tool itself, with schema and hints."""
         return self._load()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the match as a JSON object: the tool, its score, and what speaks for it."""
+        tool = self.descriptor  # read from the index each time
+        members: JsonObject = {
+            **tool.card(),
+            "requiredArguments": list(tool.required_arguments),
+            "score": rounded(self.score),
+        }
+        if self.via is None:
+            members["evidence"] = self.evidence.to_dict()
+        else:
+            members["via"] = self.via.to_dict()
+        return members | tool.hints.to_dict()
 
     def _shown(self) -> tuple[object, ...]:
         return (self.tool_id, self.source_id, self.tool_name, self.score, self.evidence, self.via)
@@ -169,6 +202,22 @@ class SearchResult:
     focused_graph: FocusedGraph = FocusedGraph()
     normalized_query: str | None = None
     prerequisites: tuple[Match, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `mcpg search --format json` prints it."""
+        return {
+            "schema": "mcpg/search/1",
+            "query": self.query,
+            "normalizedQuery": self.normalized_query,
+            "strategy": self.strategy,
+            "rankingMode": self.ranking_mode,
+            "matches": [match.to_dict() for match in self.matches],
+            "relatedMatches": [match.to_dict() for match in self.related_matches],
+            "nextStepMatches": [match.to_dict() for match in self.next_step_matches],
+            "prerequisites": [match.to_dict() for match in self.prerequisites],
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+            "focusedGraph": to_json(self.focused_graph),
+        }
 
 
 DEFAULT_LIMIT = 5

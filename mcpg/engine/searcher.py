@@ -9,9 +9,10 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import lacked
 from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
-from mcpg.engine.prerequisites import LEAST_PATH, PREREQUISITE, goals_of, prerequisites
+from mcpg.engine.prerequisites import LEAST_PATH, goals_of, prerequisites
 from mcpg.engine.prerequisites import Memo as NeedMemo
 from mcpg.engine.results import (
+    PREREQUISITE,
     EngineServices,
     Evidence,
     Match,

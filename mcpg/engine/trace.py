@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mcpg.values import value
+from mcpg.values import TIME_DECIMALS, rounded, to_json, value
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints
@@ -67,6 +67,13 @@ class QueryWord:
     repairs: tuple[TermExpansion, ...] = ()
     related: tuple[TermExpansion, ...] = ()
     literal: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the word as a JSON object."""
+        repairs = [to_json(repair, without=["term"]) for repair in self.repairs]
+        related = [{"word": one.word, "similarity": one.similarity} for one in self.related]
+        shown = {"weight": rounded(self.weight), "repairs": repairs, "related": related}
+        return to_json(self) | shown
 
 
 @value
@@ -175,6 +182,13 @@ class MatchExplanation:
     calibration: CalibrationExplanation
     found_by: tuple[FoundBy, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a match of `search` has besides: the summands, at full precision."""
+        without = ("tool_id", "score") if self.found_by else ("tool_id", "score", "found_by")
+        calibration: JsonObject = {"intercept": self.calibration.intercept}
+        calibration |= to_json(self.calibration, {"name": "input"})
+        return to_json(self, without=without) | {"calibration": calibration}
+
 
 @value
 class ExpansionExplanation:
@@ -184,6 +198,16 @@ class ExpansionExplanation:
     score: float
     via: Via
     from_score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the match as a JSON object, at full precision."""
+        return {
+            "toolId": self.tool_id,
+            **self.via.to_dict(),
+            "weight": self.via.weight,
+            "fromScore": self.from_score,
+            "score": self.score,
+        }
 
 
 @value
@@ -204,6 +228,11 @@ class ModelExplanation:
     intercept: float
     coefficients: dict[str, float]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted numbers and where they come from as a JSON object."""
+        calibration = to_json(self, without=("name", "provenance", "weights"))
+        return to_json(self, without=("intercept", "coefficients")) | {"calibration": calibration}
+
 
 @value
 class Stage:
@@ -218,6 +247,10 @@ class Stage:
     name: str
     duration_ms: float
     details: JsonObject
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the stage as a JSON object; only `durationMs` differs from run to run."""
+        return to_json(self) | {"durationMs": round(self.duration_ms, TIME_DECIMALS)}
 
 
 @value
@@ -249,6 +282,29 @@ class Explanation:
     model: ModelExplanation | None = None
     advice: tuple[str, ...] = ()
     tool: RankExplanation | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as `mcpg explain --format json` prints it.
+
+        That is the result of `search`, and everything that led to it.
+        """
+        result = self.result.to_dict()
+        reasons = {match.tool_id: match.to_dict() for match in self.matches}
+        return {
+            **result,
+            "schema": "mcpg/explain/1",
+            "matches": [
+                shown | reasons.get(match.tool_id, {})
+                for match, shown in zip(self.result.matches, result["matches"], strict=True)
+            ],
+            "language": self.language,
+            "words": [word.to_dict() for word in self.words],
+            "expansions": [one.to_dict() for one in self.expansions],
+            "stages": [stage.to_dict() for stage in self.stages],
+            "model": self.model.to_dict() if self.model else None,
+            "advice": list(self.advice),
+            **({"tool": self.tool.to_dict()} if self.tool else {}),
+        }
 
 
 class Trace:
@@ -372,6 +428,21 @@ class HintSuggestion:
     score_after: float
     is_verified: bool
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the change as a JSON object."""
+        return {
+            "hints": self.hints_to_add(),
+            "rankAfter": self.rank_after,
+            "scoreAfter": rounded(self.score_after),
+            "verified": self.is_verified,
+        }
+
+    def hints_to_add(self) -> dict[str, Any]:
+        """Return what belongs below the tool's id in a hints file."""
+        hints = self.hints
+        members: dict[str, Any] = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
+        return members | ({"enabledByDefault": True} if hints.enabled_by_default else {})
+
 
 @value
 class RankExplanation:
@@ -405,3 +476,20 @@ class RankExplanation:
     above: tuple[Rival, ...]
     change: HintSuggestion | None
     remark: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as a JSON object; gaps at full precision, as sums."""
+        return to_json(self) | {
+            "score": rounded(self.score),
+            "above": [
+                to_json(rival)
+                | {
+                    "score": rounded(rival.score),
+                    "features": [
+                        to_json(gap) | {"difference": gap.difference} for gap in rival.features
+                    ],
+                }
+                for rival in self.above
+            ],
+            "change": self.change.to_dict() if self.change else None,
+        }

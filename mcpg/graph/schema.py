@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
 from mcpg.graph.terms import PREFIXES, RDF_TYPE, Literal, Triple
 from mcpg.graph.triples import triples_of
+from mcpg.values import to_json
 
 NODE = "IRI"
 """The class of objects of which the graph says nothing."""
@@ -61,6 +63,25 @@ class GraphSchema:
     classes: tuple[ClassUse, ...]
     predicates: tuple[PredicateUse, ...]
     profile: SearchProfile
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the description as `mcpg graph schema --format json` prints it."""
+        from mcpg.graph.sparql_worker import shortened  # noqa: PLC0415 - needs the SPARQL engine
+
+        return {
+            "schema": "mcpg/graph-schema/1",
+            "triples": self.triples,
+            "prefixes": dict(self.prefixes),
+            "classes": [
+                {"iri": one.iri, "name": shortened(one.iri), **to_json(one)} for one in self.classes
+            ],
+            "predicates": [
+                {"iri": one.iri, "name": shortened(one.iri), **to_json(one)}
+                for one in self.predicates
+            ],
+            "search": to_json(self.profile, {"iri": "predicate"}),
+            "diagnostics": [],
+        }
 
 
 def schema_of(

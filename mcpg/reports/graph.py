@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mcpg.documents.model import ToolDocument
-from mcpg.engine.prerequisites import PREREQUISITE
+from mcpg.engine.results import PREREQUISITE
 from mcpg.graph.network import Edge, Network, network_of
 from mcpg.graph.triples import triples_of
 from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table

@@ -16,7 +16,6 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights, route
-from mcpg.gateway.json import route_json
 from mcpg.gateway.routing.route import adjustments_of, candidate_limit, categories_of
 from mcpg.sources import SourceBatch
 
@@ -336,20 +335,20 @@ def test_a_damaged_index_changes_no_routing(place: int, tmp_path: Path) -> None:
     ]
     path = tmp_path / "graph.mdld"
     write_bundle(path, bundle_of(assemble(SourceBatch(tools=tuple(tools)))))
-    right = route_json(route(mcpg.load(path), "void the invoice"))
+    right = route(mcpg.load(path), "void the invoice").to_dict()
     engine = mcpg.load(path)
     index = tmp_path / "graph.mdld.idx"
     with index.open("r+b") as file:
         file.seek(index.stat().st_size * place // 100)
         file.write(b"\xaa\x55\xaa\x55")
-    assert route_json(route(engine, "void the invoice")) == right
-    assert route_json(route(mcpg.load(path), "void the invoice")) == right
+    assert route(engine, "void the invoice").to_dict() == right
+    assert route(mcpg.load(path), "void the invoice").to_dict() == right
 
 
 def test_routing_needs_no_sdk() -> None:
     """Nothing of what only running servers need is imported, nor what makes terminals pretty."""
     code = (
-        "import sys; from mcpg.gateway.json import route_json; "
+        "import sys; from mcpg.gateway.json import result_json; "
         "from mcpg.gateway.routing.route import route; print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -402,4 +401,4 @@ def test_what_holds_of_every_routing(
         total = one.match.score + sum(part.value for part in one.adjustments)
         assert one.score == pytest.approx(min(1.0, max(0.0, total)))
     again = route(engine, query, categories=most[0], tools=most[1], **asked)
-    assert route_json(again) == route_json(result)
+    assert again.to_dict() == result.to_dict()

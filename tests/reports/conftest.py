@@ -12,7 +12,6 @@ import pytest
 import mcpg
 from mcpg.evaluation.judged import read_judged
 from mcpg.evaluation.report import compare, evaluate, judge, parse_bounds, report_json
-from mcpg.gateway.explanation_json import explain_json, rank_explanation_json
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -22,7 +21,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `explain` says on a misspelt query to the examples, as JSON has it."""
     tools = tmp_path_factory.mktemp("explained") / "tools"
     shutil.copytree(ROOT / "examples/tools", tools)
-    return explain_json(mcpg.load(tools).explain("shipmnt refund"))
+    return mcpg.load(tools).explain("shipmnt refund").to_dict()
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +31,7 @@ def stood(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     shutil.copytree(ROOT / "examples/tools", tools)
     found = mcpg.load(tools).explain("send label to buyer", tool="shipment_create")
     assert found.tool is not None
-    return explain_json(found) | {"tool": rank_explanation_json(found.tool)}
+    return found.to_dict() | {"tool": found.tool.to_dict()}
 
 
 @pytest.fixture(scope="session")

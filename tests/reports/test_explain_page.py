@@ -10,7 +10,6 @@ import pytest
 from hostile import hostile
 
 import mcpg
-from mcpg.gateway.explanation_json import explain_json
 from mcpg.reports import MARK
 from mcpg.reports.explain import feature_colors
 from mcpg.reports.graph import graph_of
@@ -97,7 +96,7 @@ def test_the_graph_has_a_node_a_tool_and_an_edge_a_reason(explained: dict[str, A
 def test_browsing_has_a_page(tmp_path: Any) -> None:
     """Without a query there are no scores to explain, and the page shows none."""
     (tmp_path / "tools.json").write_text('{"tools": [{"name": "a", "description": "b"}]}')
-    page = explain_page(explain_json(mcpg.load(tmp_path / "tools.json").explain(None)))
+    page = explain_page(mcpg.load(tmp_path / "tools.json").explain(None).to_dict())
     told = text_of(page.partition("<main")[2].partition("<footer")[0])
     assert "Every tool by name" in told
     assert "Contributions" not in told

@@ -17,7 +17,7 @@ from mcpg.code.graph import CodeScope
 from mcpg.engine.ask import IntentPattern
 from mcpg.engine.ask.budget import fitted
 from mcpg.errors import UsageError
-from mcpg.gateway.ask import ask_json
+from mcpg.gateway.json import ask_json
 from mcpg.reports.blocks import (
     Bullets,
     Code,

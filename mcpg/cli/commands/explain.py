@@ -19,7 +19,7 @@ from mcpg.cli.query import (
 )
 from mcpg.cli.settings import Settings
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.gateway.explanation_json import explain_json, rank_explanation_json
+from mcpg.gateway.json import result_json
 from mcpg.values import to_json
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def answer_tool(
         standing = cast("RankExplanation", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
         missed = _missed(engine, standing, judgements, question)
-    rank = rank_explanation_json(standing) | ({"effect": effect.json()} if effect else {}) | missed
-    data = explain_json(explanation, engine.diagnostics) | {"tool": rank}
+    rank = standing.to_dict() | ({"effect": effect.json()} if effect else {}) | missed
+    data = result_json(explanation, engine.diagnostics) | {"tool": rank}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
     if shown.form == "json":

@@ -385,7 +385,7 @@ def schema(
     form: options.ListFormat = "text",
 ) -> int:
     """List the prefixes, classes and predicates of the graph."""
-    from mcpg.gateway.json import schema_json  # noqa: PLC0415 - help needs none of it
+    from mcpg.gateway.json import result_json  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.schema import schema_of  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
@@ -393,7 +393,7 @@ def schema(
     documents, repeated = distinct_documents((*engine.documents.values(), *engine.pages))
     found = schema_of(documents)
     diagnostics = (*engine.diagnostics, *repeated)
-    data: dict[str, Any] = schema_json(found, diagnostics)
+    data: dict[str, Any] = result_json(found, diagnostics)
     if form == "json":
         output.json(data)
         return ExitCode.DONE

@@ -22,7 +22,6 @@ from mcpg.files import read_bytes
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
 from mcpg.installation import install_command
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from mcpg.gateway import Gateway
@@ -113,20 +112,6 @@ def invoke(
 
 _LONGEST = 60
 _BASE64 = 4 / 3
-
-
-def invoke_json(invoked: Invoked) -> Mapping[str, Any]:
-    """Return a result as JSON; content and structured result are the tool's own."""
-    return {
-        "schema": "mcpg/invoke/1",
-        "toolId": invoked.tool_id,
-        "sourceId": invoked.source_id,
-        "toolName": invoked.tool_name,
-        "isSuccess": invoked.is_success,
-        "content": [*invoked.content],
-        "structured": invoked.structured,
-        "faults": [to_json(fault) for fault in invoked.faults],
-    }
 
 
 def invoke_text(invoked: Invoked) -> str:
@@ -277,7 +262,7 @@ def invoke_tool(
         ) from None
     invoked: Invoked = anyio.run(_run, gateway, call, given, pairs, output)
     if form is OutputFormat.JSON:
-        output.json(invoke_json(invoked))
+        output.json(invoked.to_dict())
     else:
         output.text(invoke_text(invoked))
     for fault in invoked.faults:

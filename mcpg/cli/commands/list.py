@@ -102,10 +102,10 @@ def _listing(tools: Sequence[Tool]) -> Listing:
 
 
 def _list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    from mcpg.gateway.json import card_json, diagnostics_json, hints_json  # noqa: PLC0415 - as above
+    from mcpg.gateway.json import diagnostics_json  # noqa: PLC0415 - as above
 
     return {
         "schema": "mcpg/list/1",
-        "tools": [card_json(tool) | hints_json(tool.hints) for tool in tools],
+        "tools": [tool.to_dict() for tool in tools],
         "diagnostics": diagnostics_json(diagnostics),
     }

@@ -19,7 +19,7 @@ from mcpg.cli.parameters import (
 )
 from mcpg.cli.query import Question, arguments_of
 from mcpg.errors import UsageError
-from mcpg.gateway.json import plan_json
+from mcpg.gateway.json import result_json
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
     chosen = {name: arguments[name] for name in _ARGUMENTS}
     chosen["context_tools"] = question.context_tools
     plan = engine.plan(arguments["query"], **chosen)
-    data = plan_json(plan, engine.diagnostics)
+    data = result_json(plan, engine.diagnostics)
     if form == "json":
         output.json(data)
         return ExitCode.DONE

@@ -21,8 +21,7 @@ from mcpg.cli.query import (
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
-from mcpg.gateway.explanation_json import explain_json
-from mcpg.gateway.json import route_json, routing_json
+from mcpg.gateway.json import result_json
 from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.reports.blocks import Code, Column, Facts, Figure, Section, Styled, Table, listed
@@ -88,7 +87,7 @@ def route_query(
     engine = open_engine(question.settings, output)
     result = _routed(engine, arguments, prefer, categories=categories, tools=tools)
     if form == "json":
-        output.json(route_json(result, engine.diagnostics))
+        output.json(result_json(result, engine.diagnostics))
     else:
         output.opened(engine.diagnostics)
         output.diagnostics(result.diagnostics)
@@ -233,12 +232,12 @@ def answer_explain(question: Question, prefer: str | None, shown: Showing, outpu
     explanation = engine.explain(**arguments)
     result = _routed(engine, arguments, prefer)
     if shown.form == "json":
-        members = explain_json(explanation, engine.diagnostics)
-        output.json({**members, "routing": routing_json(result)})
+        members = result_json(explanation, engine.diagnostics)
+        output.json({**members, "routing": result.to_exact_dict()})
         return exit_code(explanation.result)
     output.opened(engine.diagnostics)
     blocks = [
-        *explain_blocks(explain_json(explanation), shows_times=shown.shows_times),
+        *explain_blocks(explanation.to_dict(), shows_times=shown.shows_times),
         *routing_blocks(result),
     ]
     write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)

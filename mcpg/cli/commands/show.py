@@ -15,10 +15,10 @@ from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
 from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, NotFoundError
-from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
+from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.reports.blocks import Bullets, Code, Column, Facts, Figure, Section, Styled, Table
-from mcpg.values import to_json
+from mcpg.values import rounded, to_json
 
 if TYPE_CHECKING:
     import typer
@@ -169,7 +169,7 @@ def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
 
 def _neighbours_json(card: Card, kind: EdgeKind) -> list[JsonValue]:
     return [
-        to_json(one, without=["kind"]) | {"weight": score_json(one.weight)}
+        to_json(one, without=["kind"]) | {"weight": rounded(one.weight)}
         for one in card.neighbours
         if one.kind is kind
     ]
@@ -177,9 +177,9 @@ def _neighbours_json(card: Card, kind: EdgeKind) -> list[JsonValue]:
 
 def _tool_json(tool: Tool) -> JsonObject:
     return {
-        **card_json(tool),
+        **tool.card(),
         "requiredArguments": list(tool.required_arguments),
-        **hints_json(tool.hints),
+        **tool.hints.to_dict(),
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": tool.annotations,

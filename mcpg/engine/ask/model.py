@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
-from mcpg.values import value
+from mcpg.values import to_json, value
 
 if TYPE_CHECKING:
     from typing import Any, Final, Literal, TypeAlias
 
     from mcpg.errors import Diagnostic
+    from mcpg.json_types import JsonObject
 
     IntentName: TypeAlias = Literal[
         "", "navigation", "relations", "documentation", "examples", "similar", "search"
@@ -81,6 +83,10 @@ SURE = (Spelling.NAME, Spelling.REPAIRED)
 """The spellings that show that the name is meant."""
 
 
+_SCORE_DECIMALS = 4
+_ALWAYS = ("file", "score", "type", "symbol", "kind")
+
+
 @value
 class Mention:
     """Something with a name that a question mentions.
@@ -126,6 +132,11 @@ class Decision:
     decided_by: str
     evidence: tuple[str, ...] = ()
     direction: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the intent as a JSON object."""
+        certainty = {"probability": round(self.probability, _SCORE_DECIMALS)}
+        return to_json(self, without={"intent"}) | certainty
 
 
 @value
@@ -200,6 +211,19 @@ class Answer:
     call: Any = None
     card: Any = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a JSON object; what it does not have is left out."""
+        members: JsonObject = to_json(self) | {"score": round(self.score, _SCORE_DECIMALS)}
+        members["related"] = [
+            {key: part for key, part in to_json(one).items() if part not in (None, "")}
+            for one in self.related
+        ]
+        return {
+            key: part
+            for key, part in members.items()
+            if key in _ALWAYS or part not in (None, "", [])
+        }
+
 
 @value
 class Suggestion:
@@ -212,6 +236,11 @@ class Suggestion:
 
     text: str
     command: tuple[str, ...]
+
+    @property
+    def command_line(self) -> str:
+        """The command as it is typed into a shell."""
+        return shlex.join(["mcpg", *self.command])
 
 
 @value
@@ -241,6 +270,24 @@ class AskResult:
     repository: str = ""
     branch: str = ""
     omitted: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as `mcpg ask --format json` prints it, without the time."""
+        homes = {"repo": self.repository, "branch": self.branch}
+        omitted: JsonObject = {"omitted": self.omitted} if self.omitted else {}
+        return {
+            "schema": "mcpg/ask/1",
+            **{key: home for key, home in homes.items() if home},
+            "query": self.query,
+            "intent": self.decision.intent,
+            "decision": self.decision.to_dict(),
+            "parsed": to_json(self.parsed),
+            "total": self.total,
+            "results": [one.to_dict() for one in self.results],
+            **omitted,
+            "suggestions": [one.command_line for one in self.suggestions],
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+        }
 
 
 MAX_LIMIT = 200

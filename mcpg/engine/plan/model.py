@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from mcpg.values import value
+from mcpg.values import rounded, to_json, value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from mcpg.catalog.model import Tool
     from mcpg.errors import Diagnostic
+    from mcpg.json_types import JsonValue
 
 DEFAULT_STEPS = 8
 """The most tasks that are chosen for a goal, without those that they are known to need."""
@@ -129,6 +131,31 @@ class Task:
         """The tool itself, with schema and hints."""
         return self._load()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as a JSON object; arguments that the goal fills are with the plan."""
+        return {
+            "id": self.id,
+            "toolId": self.tool_id,
+            "sourceId": self.source_id,
+            "toolName": self.tool_name,
+            "displayName": self.display_name,
+            "summary": self.summary,
+            "layer": self.layer,
+            "isPrerequisite": self.is_prerequisite,
+            "isDestructive": self.is_destructive,
+            "score": rounded(self.score),
+            "confidence": rounded(self.confidence),
+            "dependsOn": [
+                to_json(one) | {"weight": rounded(one.weight)} for one in self.depends_on
+            ],
+            "provided": [to_json(one) for one in self.provided],
+            "alternatives": [
+                to_json(one) | {"confidence": rounded(one.confidence)} for one in self.alternatives
+            ],
+            "filled": [],
+            "rationale": self.rationale,
+        }
+
     def _shown(self) -> tuple[object, ...]:
         return (self.id, self.tool_id, self.layer, self.confidence, self.depends_on, self.rationale)
 
@@ -219,6 +246,25 @@ class Plan:
     confidence: float = 0.0
     rationale: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as `mcpg plan --format json` prints it."""
+        filled: dict[str, list[JsonValue]] = {}
+        for one in self.filled:
+            filled.setdefault(one.task, []).append({"argument": one.argument, "value": one.value})
+        return {
+            "schema": "mcpg/plan/1",
+            "goal": self.goal,
+            "strategy": self.strategy,
+            "confidence": rounded(self.confidence),
+            "rationale": self.rationale,
+            "tasks": [task.to_dict() | {"filled": filled.get(task.id, [])} for task in self.tasks],
+            "layers": [list(layer) for layer in self.layers],
+            "intents": [to_json(one) for one in self.intents],
+            "missing": [to_json(one) for one in self.missing],
+            "broken": [to_json(one) | {"weight": rounded(one.weight)} for one in self.broken],
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+        }
 
 
 @value

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from mcpg.errors import UsageError
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.values import to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,22 @@ class Invoked:
     wire: JsonObject | None = field(default=None, repr=False)
     error: JsonObject | None = None
     is_parsed: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `mcpg invoke --format json` prints it.
+
+        Content and structured result are the tool's own.
+        """
+        return {
+            "schema": "mcpg/invoke/1",
+            "toolId": self.tool_id,
+            "sourceId": self.source_id,
+            "toolName": self.tool_name,
+            "isSuccess": self.is_success,
+            "content": [*self.content],
+            "structured": self.structured,
+            "faults": [to_json(fault) for fault in self.faults],
+        }
 
     @property
     def is_success(self) -> bool:

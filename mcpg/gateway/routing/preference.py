@@ -20,6 +20,7 @@ from _thread import allocate_lock
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, log
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mcpg.documents.model import said_read_only
@@ -28,7 +29,7 @@ from mcpg.engine.query_terms import QueryTerm
 from mcpg.index.layout import StaleIndexError, crc
 from mcpg.index.reader import Index
 from mcpg.index.scoring import FIELDS
-from mcpg.values import DECIMALS
+from mcpg.values import DECIMALS, rounded, to_json
 
 UNSAID, READS, WRITES = 0, 1, 2
 _FLAGS = {None: UNSAID, True: READS, False: WRITES}
@@ -106,6 +107,14 @@ class Preference:
     read_only: int = 0
     writing: int = 0
     words: tuple[WordLeaning, ...] = ()
+
+    def to_dict(self, *, with_words: bool = False) -> dict[str, Any]:
+        """Return the preference as a JSON object."""
+        names = {"read_only": "readOnlyTools", "writing": "writingTools"}
+        return to_json(self, names, () if with_words else ("words",)) | {
+            "evidence": rounded(self.evidence),
+            "needed": rounded(self.needed),
+        }
 
 
 def asked_preference(prefer_read_only: bool | None) -> Preference:

@@ -39,7 +39,7 @@ from mcpg.gateway.routing.preference import (
 )
 from mcpg.index import Index
 from mcpg.text import fold
-from mcpg.values import DECIMALS
+from mcpg.values import DECIMALS, rounded, to_json
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine, Match, SearchResult
@@ -216,6 +216,25 @@ class RoutedMatch:
     score: float
     adjustments: tuple[Adjustment, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tool as a search does, with its score adjusted beside the calibrated score."""
+        return self.match.to_dict() | {
+            "score": rounded(self.score),
+            "calibratedScore": rounded(self.match.score),
+            "adjustments": [
+                {"name": part.name, "value": rounded(part.value)} for part in self.adjustments
+            ],
+        }
+
+    def to_exact_dict(self) -> dict[str, Any]:
+        """Return the scores at full precision, which add up unless the sum is cut to [0, 1]."""
+        return {
+            "toolId": self.match.tool_id,
+            "score": self.score,
+            "calibratedScore": self.match.score,
+            "adjustments": [to_json(part) for part in self.adjustments],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class RoutedCategory:
@@ -232,6 +251,23 @@ class RoutedCategory:
     score: float
     matches: tuple[RoutedMatch, ...]
     found: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the category as a JSON object, with what its tools are called."""
+        return {
+            "name": self.name,
+            "score": rounded(self.score),
+            "found": self.found,
+            "tools": [
+                {
+                    "toolId": one.match.tool_id,
+                    "sourceId": one.match.source_id,
+                    "toolName": one.match.tool_name,
+                    "score": rounded(one.score),
+                }
+                for one in self.matches
+            ],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +297,41 @@ class RouteResult:
     normalized_query: str | None
     candidates: int
     weights: RouteWeights
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `mcpg route --format json` prints it.
+
+        A tool stands in it once as in a result of `search`, under `suggestedMatches`; categories
+        have what their tools are called.
+        """
+        return {
+            "schema": "mcpg/route/1",
+            "query": self.query,
+            "normalizedQuery": self.normalized_query,
+            "strategy": self.strategy,
+            "rankingMode": self.ranking_mode,
+            "preference": self.preference.to_dict(),
+            "categories": [one.to_dict() for one in self.categories],
+            "suggestedMatches": [one.to_dict() for one in self.suggested],
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+        }
+
+    def to_exact_dict(self) -> dict[str, Any]:
+        """Return the member `routing` of what `mcpg explain --route` prints: all but the tools.
+
+        Numbers are at full precision, because the adjustments and the calibrated score add up to
+        the score, unless that is cut to [0, 1].
+        """
+        return {
+            "preference": self.preference.to_dict(with_words=True),
+            "candidates": self.candidates,
+            "categories": [one.to_dict() for one in self.categories],
+            "tools": [one.to_exact_dict() for one in self.suggested],
+            "weights": {
+                "provenance": self.weights.provenance,
+                **to_json(self.weights, without={"provenance"}),
+            },
+        }
 
 
 def route(  # noqa: PLR0913 - each is an option of its own

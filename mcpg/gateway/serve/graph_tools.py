@@ -12,7 +12,6 @@ import anyio.to_thread
 
 from mcpg.documents.model import ToolDocument
 from mcpg.gateway.index.manager import Snapshot
-from mcpg.gateway.json import node_json, schema_json
 from mcpg.gateway.serve import Serving
 from mcpg.gateway.serve.answers import first_that_fits, line
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
@@ -131,7 +130,7 @@ def _ranked(
 
 
 def _schema_answers(found: GraphSchema) -> Iterator[JsonObject]:
-    full = {key: value for key, value in schema_json(found, ()).items() if key not in _OUTER}
+    full = {key: value for key, value in found.to_dict().items() if key not in _OUTER}
     yield full
     kept = {key: value for key, value in full.items() if key != "search"}
     for share in _SHARES:
@@ -170,9 +169,7 @@ def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
         for key, matches in lists.items():
             kept = matches[: int(len(matches) * share)]
             shown += len(kept)
-            answer[key] = [
-                node_json(replace(one, evidence=one.evidence[:evidence])) for one in kept
-            ]
+            answer[key] = [replace(one, evidence=one.evidence[:evidence]).to_dict() for one in kept]
         if shown == total and evidence == _EVIDENCE[0]:
             yield {**answer, **queries, **end}
         yield {**answer, **end, **_truncated(total - shown, "ask for fewer, or in narrower words")}

@@ -15,10 +15,9 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.ask.budget import fitted
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.plan import Plan, Task
-from mcpg.engine.prerequisites import PREREQUISITE
-from mcpg.engine.results import Match, RankingMode, SearchResult
+from mcpg.engine.results import PREREQUISITE, Match, RankingMode, SearchResult
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
-from mcpg.gateway.ask import answer_members
+from mcpg.gateway.json import answer_members
 from mcpg.gateway.routing.route import RouteResult
 from mcpg.gateway.serve import (
     ASK,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from mcpg.errors import Diagnostic
 from mcpg.graph import terms as v
+from mcpg.values import rounded, to_json
 
 
 class Mode(StrEnum):
@@ -102,6 +104,22 @@ class Evidence:
     endpoint: str = ""
     sources: tuple[SourceContext, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what all evidence has as a JSON object."""
+        return {
+            "predicate": self.predicate,
+            "kind": self.kind,
+            "score": rounded(self.score),
+            "related": self.related or None,
+            "relatedLabel": self.related_label or None,
+            "endpoint": self.endpoint or None,
+            "sources": [to_json(one) for one in self.sources],
+        }
+
+    def matched(self) -> dict[str, Any]:
+        """Return what only the evidence for a primary match has: the text that matched."""
+        return {"matchedText": self.text, "terms": list(self.terms), "via": self.via or None}
+
 
 @dataclass(frozen=True, slots=True)
 class GraphMatch:
@@ -128,6 +146,23 @@ class GraphMatch:
     score_kind: ScoreKind
     evidence: tuple[Evidence, ...] = ()
     tool_id: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the node, and what speaks for it, as a JSON object."""
+        is_primary = self.role == Role.PRIMARY
+        return {
+            "node": self.node,
+            "label": self.label,
+            "description": self.description,
+            "types": list(self.types),
+            "role": self.role.value,
+            "toolId": self.tool_id,
+            "score": rounded(self.score),
+            "scoreKind": self.score_kind.value,
+            "evidence": [
+                one.to_dict() | (one.matched() if is_primary else {}) for one in self.evidence
+            ],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +197,24 @@ class GraphSearchResult:
     used_schema_search: bool = False
     used_schema_fallback: bool = False
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as `mcpg graph search --format json` prints it."""
+        return {
+            "schema": "mcpg/graph-search/1",
+            "query": self.query,
+            "mode": self.mode.value,
+            "isFederated": self.is_federated,
+            "endpoints": list(self.endpoints),
+            "usedSchemaSearch": self.used_schema_search,
+            "usedSchemaFallback": self.used_schema_fallback,
+            "matches": [match.to_dict() for match in self.matches],
+            "relatedMatches": [match.to_dict() for match in self.related],
+            "nextStepMatches": [match.to_dict() for match in self.next_steps],
+            "generatedSparql": self.sparql,
+            "expansionSparql": self.expansion_sparql,
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+        }
 
 
 RELATED, NEXT = "related", "next"

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from mcpg.catalog.model import HintRule
 from mcpg.engine.ask.budget import fitted
 from mcpg.engine.ask.calls import made_up_call
-from mcpg.gateway.ask import ask_json
+from mcpg.gateway.json import ask_json
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

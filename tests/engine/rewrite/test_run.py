@@ -18,8 +18,6 @@ from mcpg.engine.circuit_breaker import RESET_SECONDS, SLOW, GuardedNormalizer
 from mcpg.engine.results import EngineServices
 from mcpg.engine.vectors import cached_rewrite
 from mcpg.errors import Code, McpgError
-from mcpg.gateway.explanation_json import explain_json
-from mcpg.gateway.json import search_json
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
 from mcpg.reports.explain import explain_blocks
@@ -82,7 +80,7 @@ def test_a_query_in_another_language_is_searched_in_english_too() -> None:
     assert result.normalized_query == "parcel status"
     assert codes(result) == [Code.QUERY_NORMALIZED]
     assert "parcel status" in result.diagnostics[0].message
-    assert search_json(result)["normalizedQuery"] == "parcel status"
+    assert result.to_dict()["normalizedQuery"] == "parcel status"
     assert result.query == QUERY
     scores = [match.score for match in result.matches]
     assert scores == sorted(scores, reverse=True)
@@ -105,7 +103,7 @@ def test_without_the_wish_nobody_is_asked() -> None:
     result = engine(raising(AssertionError())).search(QUERY)
     assert result == as_it_is()
     assert result.normalized_query is None
-    assert search_json(result)["normalizedQuery"] is None
+    assert result.to_dict()["normalizedQuery"] is None
 
 
 @pytest.mark.parametrize("query", ["export the invoices", "where is my shipment", "4711", None, ""])
@@ -421,7 +419,7 @@ def test_an_explanation_tells_which_search_found_what() -> None:
 def test_an_explanation_is_shown_in_every_form() -> None:
     """JSON, Markdown and HTML tell the rewrite and where each match comes from."""
     explanation = engine(constant("parcel status")).explain(QUERY, normalize=True)
-    data = explain_json(explanation)
+    data = explanation.to_dict()
     assert data["normalizedQuery"] == "parcel status"
     first = data["matches"][0]  # type: ignore[index]
     assert first["foundBy"][-1]["text"] == "rewrite"  # type: ignore[index,call-overload]
@@ -429,7 +427,7 @@ def test_an_explanation_is_shown_in_every_form() -> None:
     assert "parcel status" in shown
     assert "by the rewrite" in shown
     assert "by the rewrite" in explain_page(data)
-    plain = explain_json(ENGINE.explain("invoice"))
+    plain = ENGINE.explain("invoice").to_dict()
     assert "foundBy" not in plain["matches"][0]  # type: ignore[index,operator]
 
 
@@ -437,7 +435,7 @@ def test_an_explanation_of_a_refusal_says_why() -> None:
     """Without a rewrite the query is explained as it is, and the reason told."""
     explanation = engine(constant("a\nb")).explain(QUERY, normalize=True)
     assert explanation.stages[0].details["reason"] == "it has several lines"
-    assert "several lines" in markdown(explain_blocks(explain_json(explanation)))
+    assert "several lines" in markdown(explain_blocks(explanation.to_dict()))
 
 
 def test_rewrites_are_cached() -> None:
