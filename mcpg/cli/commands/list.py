@@ -78,11 +78,10 @@ def _nothing(tools: Sequence[Tool], source: str | None, category: str | None) ->
 def _listing(tools: Sequence[Tool]) -> Listing:
     from mcpg.cli.listing import Listing  # noqa: PLC0415 - JSON does without
     from mcpg.cli.matches import WITH_SOURCE, summary  # noqa: PLC0415 - as above
-    from mcpg.gateway.json import card_json, hints_json  # noqa: PLC0415 - as above
     from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
 
     return Listing(
-        [card_json(tool) | hints_json(tool.hints) for tool in tools],
+        [tool.to_dict() for tool in tools],
         ("toolId", "sourceId", "toolName", "displayName", "description", "categories", "tags"),
         "toolId",
         Table(
