@@ -162,8 +162,6 @@ def search(
 
 def _matches(found: GraphSearchResult) -> Listing:
     """Return the matches as a list."""
-    from mcpg.gateway.json import node_json  # noqa: PLC0415
-
     rows = tuple(
         (f"{rank}", Figure(one.score, ".3f"), Code(one.tool_id or one.node), _label(one))
         for rank, one in enumerate(found.matches, start=1)
@@ -172,7 +170,7 @@ def _matches(found: GraphSearchResult) -> Listing:
         *(Column(head, is_number=True) for head in ("#", "score")),
         *(Column("node", is_whole=True), Column("name")),
     )
-    records = [node_json(match) for match in found.matches]
+    records = [match.to_dict() for match in found.matches]
     members = ("node", "label", "toolId", "role", "score", "scoreKind", "description")
     return Listing(records, members, "node", Table("Matches", columns, rows, has_heads=True))
 
