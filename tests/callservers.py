@@ -133,7 +133,10 @@ def described() -> dict[str, Any]:
 
 
 def plain(number: int, params: dict[str, Any]) -> None:
-    """Answer what was asked."""
+    """Answer what was asked, without the token of the progress."""
+    params.get("_meta", {}).pop("progressToken", None)
+    if not params.get("_meta", True):
+        del params["_meta"]
     say({"id": number, "result": {"content": [{"type": "text", "text": json.dumps(params)}]}})
 
 

@@ -38,6 +38,15 @@ async def steps(count: int, ctx: Context) -> str:
 
 
 @server.tool()
+async def slow(count: int, pause: float, ctx: Context) -> str:
+    """Tell of steps with pauses between."""
+    for step in range(count):
+        await anyio.sleep(pause)
+        await ctx.report_progress(step + 1, count)
+    return "done"
+
+
+@server.tool()
 async def wait(ctx: Context) -> str:
     """Wait for ever."""
     try:

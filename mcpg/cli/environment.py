@@ -72,7 +72,7 @@ KEYS = {
         Key("postgres.sslmode", plain=str),
         Key("postgres.sslrootcert", plain=str),
         Key("learn.output", plain=str),
-        Key("limits.invoke", "MCPG_INVOKE_TIMEOUT"),
+        Key("limits.invoke", "MCPG_INVOKE_TIMEOUT", "--timeout"),
         Key("limits.result"),
         Key("serve.http", option="--http", plain=str),
         Key("serve.allow_hosts", option="--allow-host"),

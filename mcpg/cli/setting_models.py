@@ -102,7 +102,8 @@ class Limits(Table):
     """The section `[limits]`."""
 
     invoke: Seconds = 60
-    """the timeout of a call in seconds, unless the caller sets one"""
+    """the timeout of a call in seconds, unless its source or the caller sets one; progress renews
+    it"""
     result: Annotated[int, Field(ge=1)] = 4_194_304
     """the maximum size of a result as JSON in bytes"""
 

@@ -184,7 +184,8 @@ class SourceTable(Table):
     """the name of the source, and the source id of its tools, as with `--source-id`; unique,
     ignoring case"""
     timeout: Annotated[Seconds, Field(le=MAX_TIMEOUT)] = unset(f"{DEFAULT_TIMEOUT:g}")
-    """the timeout of a server in seconds, from its start to its last tool"""
+    """the timeout of a server in seconds, from its start to its last tool; also that of each call
+    without progress, for which the default is `limits.invoke`"""
     enabled: bool = True
     """`false` skips the source, and reports it"""
 
@@ -484,7 +485,7 @@ def open_entry(
     source_id = source_id or one.entry.id
     try:
         if one.is_server:
-            server = replace(one.server(live.environ), name=source_id)
+            server = replace(one.server(live.environ), name=source_id, timeout=one.entry.timeout)
             opening.server(server, one.name, timeout, is_fixed=is_fixed)
             return
         addressing = one.addressing(live.environ)
@@ -493,7 +494,13 @@ def open_entry(
         opening.report([error(Code.SOURCE_LOAD_FAILED, message, one.place)])
         return
     try:
-        opening.named(one.argument, source_id=source_id, timeout=timeout, addressing=addressing)
+        opening.named(
+            one.argument,
+            source_id=source_id,
+            timeout=timeout,
+            call_timeout=one.entry.timeout,
+            addressing=addressing,
+        )
     except McpgError as fault:
         place = ": ".join(part for part in (one.place, fault.place) if part)
         raise type(fault)(fault.message, place=place, remedy=fault.remedy) from None

@@ -114,6 +114,7 @@ class Opening:
         *,
         source_id: str | None = None,
         timeout: float | None = None,
+        call_timeout: float | None = None,
         addressing: Addressing | None = None,
     ) -> None:
         """Add what *argument* names; see `open_sources`.
@@ -122,12 +123,18 @@ class Opening:
             argument: A file, a folder, an address, or a module.
             source_id: Source id of its tools.
             timeout: Seconds for a server to list its tools.
+            call_timeout: Seconds for a call without progress, unless a configuration has others.
             addressing: Where the operations of an OpenAPI document are called.
         """
         is_module, is_code = argument.startswith(PYTHON), argument.startswith(CODE)
         is_server, is_dir = is_address(argument), bool(argument) and is_folder(argument)
         if not (argument == _STDIN or is_server or is_module or is_code or is_dir):
+            found = len(self._found)
             self._named_file(argument, source_id, timeout, addressing)
+            self._found[found:] = [
+                (_with_call_timeout(source, call_timeout), is_fixed)
+                for source, is_fixed in self._found[found:]
+            ]
         elif addressing is not None:
             raise _no_document(argument)
         elif argument == _STDIN:
@@ -242,6 +249,14 @@ def _no_document(argument: str) -> SourceError:
         place=argument,
         remedy="remove the base address, or pass the document itself",
     )
+
+
+def _with_call_timeout(source: Source, seconds: float | None) -> Source:
+    if isinstance(source, FileSource):
+        return replace(source, timeout=seconds)
+    if isinstance(source, ServerSource) and source.server.timeout is None:
+        return replace(source, server=replace(source.server, timeout=seconds))
+    return source
 
 
 def _renamed(server: Server, source_id: str | None) -> Server:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -18,7 +19,7 @@ from mcpg.sources.live.client import Listing
 from mcpg.sources.live.connection import PING_SECONDS, Connection
 from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
-from mcpg.sources.live.requests import CallResult, Progress
+from mcpg.sources.live.requests import CallResult, LatestProgress, Progress
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
 
@@ -80,6 +81,30 @@ class _ToolList:
         finally:
             self._waiting = None
         return True
+
+
+@contextmanager
+def _renewing(
+    seconds: float, left: float, end: float, progress: Progress | None
+) -> Iterator[Progress]:
+    """Limit the context to *left* seconds, which progress renews to *seconds*, at most until *end*.
+
+    Yields:
+        What receives the progress; the latest is passed on to *progress*.
+    """
+    latest = LatestProgress(progress) if progress is not None else None
+    with anyio.move_on_after(left) as scope:
+
+        async def renewed(done: float, total: float | None, message: str | None) -> None:
+            scope.deadline = max(scope.deadline, min(anyio.current_time() + seconds, end))
+            if latest is not None:
+                await latest.report(done, total, message)
+
+        try:
+            yield renewed
+        finally:
+            if latest is not None:
+                latest.is_over = True
 
 
 class Sessions:
@@ -189,6 +214,7 @@ class Sessions:
         progress: Progress | None = None,
         meta: JsonObject | None = None,
         granted: float | None = None,
+        end: float = math.inf,
     ) -> CallResult:
         """Call a tool; a cancellation is passed on to the server.
 
@@ -199,28 +225,31 @@ class Sessions:
             timeout: Seconds for all of it, opening the connection included.
             progress: Receives progress that the server reports.
             meta: The `_meta` of the request.
-            granted: Seconds that the caller had, of which *timeout* are left, for the message.
+            granted: Seconds that the caller had, of which *timeout* are left; progress grants as
+                many again. `None` for *timeout*.
+            end: When the call ends whatever the progress, by the clock of the event loop.
 
         Raises:
             CallError: There is no result; one that reports a failure of the tool is a result.
             UsageError: The context was not entered.
         """
         patience = max(timeout, self._live.timeout)
+        granted = granted or timeout
         try:
             connection = self._connection(server, patience, compares=True)
-            with anyio.move_on_after(timeout):
+            with _renewing(granted, timeout, end, progress) as renewing:
                 try:
-                    return await connection.call(name, arguments, progress, meta)
+                    return await connection.call(name, arguments, renewing, meta)
                 except NotProcessedError:
                     connection = self._connection(server, patience, compares=True)
-                return await connection.call(name, arguments, progress, meta)
+                return await connection.call(name, arguments, renewing, meta)
         except NotProcessedError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
         except ServerError as fault:
             code = FaultCode(fault.kind)
             raise CallError(code, str(fault), has_died=fault.has_died, error=fault.error) from None
         connection.ping()
-        raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted or timeout))
+        raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted))
 
     async def close(self, server: Server) -> None:
         """Close the connection to a server, if there is one, and end its program."""

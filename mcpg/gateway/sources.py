@@ -31,6 +31,7 @@ class FileSource:
             of the servers that it names; its query is sent with every request.
         headers: Headers of every request, sent to *base_url* only.
         secrets: Further texts that error messages must not contain.
+        timeout: Seconds for a call of an operation or function, `None` for the default.
 
     Raises:
         UsageError: *base_url* or *headers* cannot be used, or there are headers without address.
@@ -42,6 +43,7 @@ class FileSource:
     base_url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    timeout: float | None = None
 
     def __post_init__(self) -> None:
         if self.base_url is not None or self.headers:

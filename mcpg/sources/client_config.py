@@ -42,6 +42,7 @@ class StdioServer:
         env: Environment variables beside the few that every server gets.
         cwd: The folder in which it runs, or `None` for the present one.
         secrets: Texts that must not come back in what it says of its tools.
+        timeout: Seconds for a call without progress, `None` for the default.
     """
 
     place: str
@@ -51,6 +52,7 @@ class StdioServer:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = field(default=None, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    timeout: float | None = None
 
 
 AUTHORIZATION_CODE = "authorization_code"
@@ -98,6 +100,7 @@ class HttpServer:
         is_sse: Whether it speaks the older transport of two addresses.
         secrets: Texts that must not come back in what it says of its tools.
         oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
+        timeout: Seconds for a call without progress, `None` for the default.
     """
 
     place: str
@@ -107,6 +110,7 @@ class HttpServer:
     is_sse: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
     oauth: OAuth | None = OAuth()
+    timeout: float | None = None
 
     @property
     def has_key(self) -> bool:
@@ -452,6 +456,7 @@ _URLS = ("url", "serverUrl", "httpUrl")
 _HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http"})
 _STDIO = frozenset({"stdio", ""})
 _ADDRESS = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
+_MILLISECONDS = 1000
 _REMEDY = "see the documentation of the client for its layout"
 
 
@@ -590,7 +595,8 @@ class _Fields:
         cwd = self.text("cwd") or None
         args = self._args()
         secrets = (*env.values(), *secrets_in(args), *self._used)
-        return StdioServer(self._place, name, command, args, env, cwd, secrets)
+        seconds = self._timeout()
+        return StdioServer(self._place, name, command, args, env, cwd, secrets, seconds)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
         """Read a server at an address."""
@@ -603,7 +609,7 @@ class _Fields:
         oauth = read_oauth(self.entry, self._filled, self.fail)
         secret = oauth.client_secret if oauth else ""
         secrets = (*secrets_of(url, headers), secret, *self._used)
-        return HttpServer(self._place, name, url, headers, is_sse, secrets, oauth)
+        return HttpServer(self._place, name, url, headers, is_sse, secrets, oauth, self._timeout())
 
     def text(self, key: str, default: str = "") -> str:
         """Return a member that is text."""
@@ -625,6 +631,14 @@ class _Fields:
         if not isinstance(value, list):
             raise self.fail("its `args` are not a list", _REMEDY)
         return tuple(self._filled(self._scalar("args", item)) for item in value)
+
+    def _timeout(self) -> float | None:
+        """Return the seconds for a call; some clients write milliseconds."""
+        value = self.entry.get("timeout")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            return None
+        seconds = value / 1000 if value >= _MILLISECONDS else value
+        return min(float(seconds), MAX_TIMEOUT)
 
     def _texts(self, key: str) -> dict[str, str]:
         value = self.entry.get(key)

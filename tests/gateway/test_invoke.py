@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -232,6 +233,31 @@ async def test_time_is_limited(serve: Callable[[str], ServerSource]) -> None:
         assert only(invoked) == (FaultCode.TIMED_OUT, "no response within 0.1 s")
     with pytest.raises(UsageError, match="time is"):
         await invoke(a_tool(), None, timeout=-1)
+
+
+async def test_progress_renews_the_time(serve: Callable[[str], ServerSource]) -> None:
+    """A call that reports progress goes on, whoever listens, but not without end."""
+    steps = {"count": 8, "pause": 0.25}
+    async with Sessions(QUICK) as sessions:
+        assert (await Invoker(sessions).invoke(a_tool("add"), serve("sdk"), {"a": 1, "b": 1})).text
+        invoker = Invoker(sessions, Limits(invoke_seconds=1))
+        assert (await invoker.invoke(a_tool("slow"), serve("sdk"), steps)).text == "done"
+        invoker = Invoker(sessions, Limits(invoke_seconds=1, longest_seconds=1.2))
+        late = await invoker.invoke(a_tool("slow"), serve("sdk"), steps)
+        assert only(late) == (FaultCode.TIMED_OUT, "no response within 1 s")
+
+
+async def test_each_has_a_time_of_its_own(serve: Callable[[str], ServerSource]) -> None:
+    """The caller's time counts before that of the source, which counts before the usual one."""
+    mute = serve("mute")
+    patient = replace(mute, server=replace(mute.server, timeout=0.2))
+    limits = Limits(invoke_seconds=30)
+    late = await invoke(a_tool(), patient, None, limits)
+    assert only(late) == (FaultCode.TIMED_OUT, "no response within 0.2 s")
+    for setting in ("`timeout` beside the arguments", "source in its file", "mcpg serve --timeout"):
+        assert setting in late.faults[0].remedy
+    late = await invoke(a_tool(), patient, None, limits, timeout=0.1)
+    assert only(late) == (FaultCode.TIMED_OUT, "no response within 0.1 s")
 
 
 # Functions of this process.

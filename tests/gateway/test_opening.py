@@ -155,3 +155,17 @@ def test_only_a_document_is_addressed(folder: Path) -> None:
             opening.named(other, addressing=addressing)
     with pytest.raises(NotFoundError):
         opening.named("none.json", addressing=addressing)
+
+
+def test_calls_have_the_time_of_their_source(folder: Path) -> None:
+    """A time for calls holds for the servers of a configuration that state none, and for files."""
+    configure(folder / "mcp.json", slow={"command": "x", "timeout": 300}, other={"command": "y"})
+    (folder / "tools.json").write_text(MANIFEST, "utf-8")
+    opening = Opening(LIVE)
+    for name in ("mcp.json", "tools.json"):
+        opening.named(name, call_timeout=7)
+    slow, other, file = opening.sources
+    assert isinstance(slow, ServerSource)
+    assert isinstance(other, ServerSource)
+    assert isinstance(file, FileSource)
+    assert (slow.server.timeout, other.server.timeout, file.timeout) == (300, 7, 7)

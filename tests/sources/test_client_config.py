@@ -173,6 +173,16 @@ def test_servers_that_cannot_be_used(entry: dict[str, Any], says: str) -> None:
     assert says in failed.message
 
 
+TIMES = [(90, 90), (2.5, 2.5), (120_000, 120), (0, None), (True, None), ("9", None), (1e12, 86_400)]
+
+
+@pytest.mark.parametrize(("stated", "seconds"), TIMES)
+def test_the_time_of_calls(stated: Any, seconds: float | None) -> None:
+    """Clients write seconds or milliseconds; what is no time is left to the clients."""
+    for entry in ({"command": "x"}, {"url": "https://example.com"}):
+        assert one({**entry, "timeout": stated}).timeout == seconds
+
+
 @pytest.mark.parametrize("entry", [{"disabled": True}, {"enabled": False}])
 def test_servers_that_are_switched_off(entry: dict[str, Any]) -> None:
     """A server that its user has switched off is left out, which is mere information."""

@@ -136,6 +136,15 @@ Requests = Annotated[
         help="Maximum number of concurrent requests. [default: 64]",
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="Timeout of a call in seconds; progress renews it. The `timeout` of a source takes "
+        "precedence. Otherwise limits.invoke in mcpg.toml, or 60.",
+    ),
+]
 RecordCalls = Annotated[
     str | None,
     typer.Option(
@@ -176,6 +185,7 @@ def serve(
     max_result_bytes: ResultBytes = None,
     max_requests: Requests = None,
     max_sessions: MostSessions = None,
+    timeout: Timeout = None,
     record_calls: RecordCalls = None,
     source_id: options.SourceId = None,
     header: options.Header = None,
@@ -209,6 +219,7 @@ def serve(
         max_result_bytes=max_result_bytes,
         max_requests=max_requests,
         max_sessions=max_sessions,
+        timeout=timeout,
         record_calls=record_calls,
     )
     served = served_by(settings, tuple(endpoint or ()))

@@ -16,8 +16,8 @@ class Limits:
     """Limits of an invocation.
 
     Attributes:
-        invoke_seconds: Default time of an invocation in seconds, above 0.
-        longest_seconds: Maximum time that a caller can request, at least `invoke_seconds`.
+        invoke_seconds: Default time of an invocation in seconds, above 0; progress renews it.
+        longest_seconds: Maximum time of an invocation, at least `invoke_seconds`.
         result_bytes: Size of a result as JSON; a larger one becomes a fault.
         message_chars: Length of a message that quotes a tool's own.
 

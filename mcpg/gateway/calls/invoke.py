@@ -34,20 +34,31 @@ _TYPES = {"string": str, "object": dict, "array": list, "boolean": bool, "number
 _THREADS = 40
 _REMEDIES = {
     FaultCode.SOURCE_UNAVAILABLE: "try again: the connection is opened again",
-    FaultCode.TIMED_OUT: "raise the timeout, or request less",
+    FaultCode.TIMED_OUT: (
+        "request less, or raise the timeout: for this call, `timeout` beside the arguments; for "
+        "all, `timeout` of the source in its file, `limits.invoke` in mcpg.toml, or "
+        "`mcpg serve --timeout`"
+    ),
     FaultCode.TOO_LARGE: "request less",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a tool; *deadline* is by the clock of the event loop."""
+    """A call of a tool.
+
+    Attributes:
+        seconds: Its time, which progress renews.
+        deadline: The end of this time without progress, by the clock of the event loop.
+        end: The end whatever the progress, by the same clock.
+    """
 
     tool: Tool
     query: str
     context: JsonValue
     seconds: float
     deadline: float
+    end: float
     progress: Progress | None
     given_meta: JsonObject
 
@@ -165,7 +176,8 @@ class Invoker:
             tool: The tool.
             owner: Its source, `None` if unknown.
             arguments: The arguments by name.
-            timeout: Seconds for all of it, up to what the limits grant; `None` for the default.
+            timeout: Seconds for all of it, which progress renews, up to what the limits grant;
+                `None` for the default of its server or the limits.
             progress: Receives progress that the server reports.
             include_disabled: Whether a tool that is disabled by default is invoked.
             query: The task. Its server receives it, as does an argument `query` that the tool has
@@ -179,10 +191,12 @@ class Invoker:
         """
         if timeout is not None and not timeout > 0:
             raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
-        seconds = self._limits.seconds(timeout)
-        deadline = anyio.current_time() + seconds
+        if timeout is None:
+            timeout = _timeout_of(owner)
+        seconds, now = self._limits.seconds(timeout), anyio.current_time()
+        deadline, end = now + seconds, now + self._limits.longest_seconds
         wish = str(_as_json(query or None) or ""), _as_json(context)
-        call = _Call(tool, *wish, seconds, deadline, progress, meta or {})
+        call = _Call(tool, *wish, seconds, deadline, end, progress, meta or {})
         try:
             source = _invokable(tool, owner, include_disabled)
             operation, given = await self._prepared(call, source, arguments)
@@ -243,6 +257,7 @@ class Invoker:
                 arguments,
                 timeout=call.left,
                 granted=call.seconds,
+                end=call.end,
                 progress=call.progress,
                 meta=call.meta(),
             )
@@ -316,6 +331,13 @@ def _invokable(tool: Tool, owner: Source | None, include_disabled: bool) -> Sour
     if owner is None:
         raise _not_invokable(tool)
     return owner
+
+
+def _timeout_of(owner: Source | None) -> float | None:
+    """Return the seconds that *owner* grants a call, `None` for the default."""
+    if isinstance(owner, ServerSource):
+        return owner.server.timeout
+    return owner.timeout if isinstance(owner, FileSource) else None
 
 
 def _not_invokable(tool: Tool) -> RefusedError:

@@ -197,6 +197,11 @@ INPUTS: dict[str, JsonObject] = {
                 "description": "Arguments of the tool, as its input schema defines them.",
                 "additionalProperties": True,
             },
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "description": "Seconds that the call may take without progress; for slow tools.",
+            },
         },
         "toolId",
     ),

@@ -443,7 +443,9 @@ class MetaTools:
 
     async def _invoke(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         given = arguments.get("arguments", {})
-        invoked = await self._gateway.invoke(arguments["toolId"], given, **request.options())
+        invoked = await self._gateway.invoke(
+            arguments["toolId"], given, timeout=arguments.get("timeout"), **request.options()
+        )
         work = partial(result_of, invoked, self._serving.result_bytes, version=request.version)
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 

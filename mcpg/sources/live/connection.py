@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from mcp import Client, MCPError
@@ -31,7 +31,7 @@ from mcpg.sources.live.errors import (
     TransportErrors,
     redact,
 )
-from mcpg.sources.live.requests import CallResult, LatestProgress, Progress
+from mcpg.sources.live.requests import CallResult, Progress
 from mcpg.sources.live.transports import ProcessGroups, connect
 
 if TYPE_CHECKING:
@@ -243,14 +243,9 @@ class Connection:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
         """
-        latest = LatestProgress(progress) if progress is not None else None
         request = _Request(method=method, params=params)
         async with self._request(quotes_server=True) as (client, _):
-            try:
-                return await _send(client, request, latest.report if latest else None)
-            finally:
-                if latest is not None:
-                    latest.is_over = True
+            return await _send(client, request, cast("ProgressFnT | None", progress))
 
     def timed_out(self, seconds: float) -> str:
         """Describe a time-out after *seconds*."""
