@@ -1,21 +1,33 @@
-"""The reference of JSON formats names every format that the code writes, and every member of it."""
+"""The published schemas describe what the program prints, all of it, and nothing else."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import lopsided
 import pytest
+from jsonschema import Draft202012Validator
 from loopback import answer, chat, serving
+from schemas import assert_described, closed, described_members, used_members
+from shop import HINTS, MANIFEST
 
 from mcpg.cli import main
 from mcpg.cli.environment import KEYS, SECRET_VARIABLES
+from mcpg.cli.json_schemas import common_definitions, json_schema, schema_names
 from mcpg.cli.reference import MARKER
+from mcpg.cli.schema_page import refreshed_formats
 from mcpg.documents.markdown import MAX_PARSED
+from mcpg.engine.ask import INTENTS
+from mcpg.engine.results import FUSIONS, STRATEGIES
+from mcpg.gateway.calls import FaultCode
 from mcpg.gateway.serve.http import SHORTEST_TOKEN
+from mcpg.relations.model import Coverage, EdgeOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,149 +35,259 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs/reference"
 PAGE = (REFERENCE / "json-formats.md").read_text("utf-8")
-REPORTS = (REFERENCE / "judged-queries.md").read_text("utf-8").partition("## Reports")[2]
 FORMAT = re.compile(r"\bmcpg/[a-z-]+/\d+\b")
-CODE = re.compile(r"`([^`]+)`")
-
-# Objects whose keys are not members, but names of something else.
-OPEN = {
-    *("prefixes", "weights", "coefficients", "adjustments", "heldOut"),
-    *("inputSchema", "outputSchema", "annotations", "meta", "content", "structured"),
-}
-OPEN_IN = {"mcpg/doctor/1": {"details"}, "mcpg/explain/1": {"metrics"}}
-
-
-def section(heading: str) -> str:
-    """Return what stands below *heading*, up to the next of the same level or a higher one."""
-    found = re.search(rf"^(#+) {re.escape(heading)}$", PAGE, re.MULTILINE)
-    assert found, heading
-    rest = PAGE[found.end() :]
-    return re.split(rf"^#{{1,{len(found[1])}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
-
-
-def described(heading: str) -> set[str]:
-    """Name the members that a section describes, and those of the sections that it refers to."""
-    names: set[str] = set()
-    waiting, seen = [heading], {heading}
-    while waiting:
-        text = section(waiting.pop())
-        spans = [span for span in CODE.findall(text) if not FORMAT.fullmatch(span)]
-        names |= {part.removesuffix("[]") for span in spans for part in span.split(".")}
-        if "(judged-queries.md#reports)" in text:
-            names |= {*CODE.findall(REPORTS)}
-        shared = {
-            title for title in ("Tool", "Match", "Diagnostic") if f"#{title.lower()})" in text
-        }
-        waiting += {*shared, *FORMAT.findall(text)} - seen
-        seen |= {*waiting}
-    return names
-
-
-def members(value: Any, ignored: set[str]) -> Iterator[str]:
-    """Name the members of an object, and of all objects in it."""
-    if isinstance(value, dict):
-        for name, part in value.items():
-            yield name
-            if name not in ignored:
-                yield from members(part, ignored)
-    elif isinstance(value, list):
-        for part in value:
-            yield from members(part, ignored)
-
-
-def test_every_format_has_a_section() -> None:
-    """What the code calls a format is a heading of the page, and the other way round."""
-    files = [*(ROOT / "mcpg").rglob("*.py"), *(ROOT / "mcpg").rglob("data/*.json")]
-    written = {
-        name
-        for file in files
-        for name in re.findall(rf'"({FORMAT.pattern})"', file.read_text("utf-8"))
-    }
-    assert written == set(re.findall(rf"^#+ ({FORMAT.pattern})$", PAGE, re.MULTILINE))
-
 
 EXPLAIN = ["explain", "where is my shipmnt"]
+VECTORS = ["--strategy", "auto", "--embed-with", "local", "--fusion", "learned"]
+CODE = ["-b", "code.mdld"]
+SHOP = ["-b", "shop"]
 COMMANDS = [
     ["bundle", "tools", "-o", "other.mdld"],
-    ["bundle", "tools", "--check"],
-    ["bundle", "tools", "-o", "vectors.mdld", "--embed", "--embed-with", "local"],
+    ["bundle", "tools/commerce.json", "-o", "graph.mdld", "--check"],
+    ["bundle", "shop", "-o", "vectors.mdld", "--embed", "--embed-with", "local"],
     ["cache"],
     ["doctor", "--no-sources"],
-    ["eval", "queries.yaml"],
+    ["eval", "queries.yaml", "--timings", "--min", "ndcg@5=0.5", *VECTORS],
+    ["eval", "queries.yaml", "--baseline", "baseline.json", "-b", "shop"],
     EXPLAIN,
-    [*EXPLAIN, "--tool", "shipment_create"],
-    [*EXPLAIN, "--tool", "shipment_create", "--judged", "queries.yaml"],
+    ["explain"],
+    ["explain", "copy ./parcels/list.csv of 2026-04-06"],
+    [*EXPLAIN, *VECTORS],
     [*EXPLAIN, "--route"],
-    [*EXPLAIN, "--strategy", "auto", "--embed-with", "local"],
-    [*EXPLAIN, "--compare", "graph.mdld", "graph.mdld"],
+    [*EXPLAIN, "--tool", "shipment_create"],
+    ["explain", "pay it back", *SHOP, "--tool", "invoice_refund"],
+    ["explain", "where is my parcel", *SHOP, "--tool", "shipment_create", "--judged", "shop.yaml"],
+    [*EXPLAIN, "--compare", "graph.mdld", "tools/commerce.json"],
     ["generate", "tools", "-o", "docs"],
     ["generate", "tools", "-o", "docs", "--check"],
     ["graph", "schema"],
     ["graph", "search", "shipment"],
     ["graph", "stats"],
     ["graph", "validate"],
+    ["graph", "validate", "-b", "pages"],
     ["invoke", "isleap", "--from", "python:calendar:isleap", "--arg", "year=2024"],
     ["invoke", "isleap", "--from", "python:calendar:isleap"],
+    ["invoke", "nothing", "--from", "python:calendar:isleap"],
+    ["learn", "calls.jsonl"],
+    ["learn", "calls.jsonl", "--check"],
     ["list"],
+    ["list", "--source", "nobody"],
+    ["plan", "refund the order and mail the customer about it"],
+    ["plan", "refund the order", "--context-tool", "order_search"],
+    ["plan", "list orders", "-b", "alike.json"],
+    ["plan", "fetch the page https://example.org/about", "-b", "alone.json"],
+    ["plan", "zzqx"],
     ["route", "where is my shipmnt"],
+    ["route", "zzqx"],
     ["search", "where is my shipmnt"],
+    ["search", "merge the pull request", "--include-disabled", *VECTORS],
+    ["search", "zzqx wqv"],
+    ["search"],
     ["show", "shipment_status"],
-    ["tune", "queries.yaml", "--dry-run", "--folds", "2"],
+    ["show", "page_fetch", "-b", "alone.json"],
+    ["tune", "many.jsonl", "-b", "lopsided.mdld", "--dry-run", "--folds", "2"],
+    ["tune", "queries.yaml", "--dry-run"],
+    ["ask", "what comes before refund_issue"],
+    ["ask", "what is order_id in order_get"],
+    ["ask", "what is lost_parcel_runbook"],
+    ["ask", "example of shipment_status"],
+    ["ask", "how do I find a lost parcel", "--max-bytes", "900"],
+    ["ask", "who calls login", *CODE],
+    ["ask", "zzqx"],
 ]
+
+REWRITTEN = ["wo ist mein Paket TRK-4711 geblieben", "--normalize", *VECTORS]
+ASKING_A_MODEL = [
+    ["search", *REWRITTEN],
+    ["route", *REWRITTEN],
+    ["explain", *REWRITTEN],
+    ["explain", "wer hat mein Paket angenommen", "--normalize"],
+    ["search", "where is my parcel", "--strategy", "auto", "--embed-with", "openai:none"],
+]
+"""A model rewrites the first three queries, and fails afterwards."""
+
+SEEN_ELSEWHERE = {
+    "publish#": "tests/cli/test_publish.py, which needs a database",
+    "#/$defs/node/evidence/*/endpoint": "tests/cli/test_graph_search.py, at an endpoint",
+}
+"""Members that occur where more is needed than a folder, by the test that has them."""
+
+ADDRESS = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
+ALONE = {"tools": [{"name": "page_fetch", "description": "Fetch a page.", "inputSchema": ADDRESS}]}
+ALIKE = {
+    "tools": [
+        {"name": "list_orders", "description": "List orders."},
+        {"name": "list_order", "description": "List all orders of a shop."},
+    ]
+}
+SOURCE = "def login():\n    pass\n\n\ndef post():\n    login()\n"
+PAGE_AT_FAULT = "---\nsource: s\nsummary: A page.\ndate_published: soon\n---\n"
 
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the examples with their bundle."""
+    """Return a copy of the examples with their bundle, and what else the commands read."""
     path = tmp_path_factory.mktemp("examples")
     shutil.copytree(ROOT / "examples", path, dirs_exist_ok=True)
-    assert main(["bundle", str(path / "tools"), "-o", str(path / "graph.mdld"), "-q"]) == 0
+    made = [{"name": one.name, "description": one.description} for one in lopsided.tools()]
+    judged = [
+        {"query": one.query, "relevant": list(one.relevant)} for one in lopsided.by_name(80).queries
+    ]
+    files = {
+        "shop/shop.json": json.dumps(MANIFEST),
+        "shop/shop.hints.yaml": HINTS,
+        "shop.yaml": "where is my parcel: shipment_create\npay it back: invoice_refund\n",
+        "alone.json": json.dumps(ALONE),
+        "alike.json": json.dumps(ALIKE),
+        "lopsided.json": json.dumps({"tools": made}),
+        "many.jsonl": "\n".join(map(json.dumps, judged)),
+        "src/app.py": SOURCE,
+        "src/.git/HEAD": "ref: refs/heads/main\n",
+        "pages/page.md": PAGE_AT_FAULT,
+    }
+    for name, text in files.items():
+        (path / name).parent.mkdir(exist_ok=True, parents=True)
+        (path / name).write_text(text, "utf-8")
     return path
 
 
-@pytest.fixture(autouse=True)
-def settings(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def settings(examples: Path) -> Iterator[None]:
     """Run in the folder of the examples, where no setting of the machine is felt."""
-    for name in {key.variable for key in KEYS.values()} | SECRET_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("MCPG_CACHE", str(examples / "cache"))
-    monkeypatch.chdir(examples)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in {key.variable for key in KEYS.values()} | SECRET_VARIABLES:
+            patch.delenv(name, raising=False)
+        patch.setenv("MCPG_CACHE", str(examples / "cache"))
+        patch.chdir(examples)
+        yield
 
 
-def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """Run the program and give the object that it prints."""
-    main([*arguments, "--format", "json"])
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+def ran(*arguments: str) -> str:
+    """Run the program and return what it writes to standard output."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        main(arguments)
+    return out.getvalue()
+
+
+def printed(arguments: list[str]) -> dict[str, Any]:
+    """Run the program and return the object that it prints."""
+    found: dict[str, Any] = json.loads(ran(*arguments, "--format", "json"))
     return found
 
 
-def undescribed(printed: dict[str, Any]) -> set[str]:
-    """Name the members of an object that the section of its format lacks."""
-    name = printed["schema"]
-    ignored = OPEN | OPEN_IN.get(name, set())
-    return {*members(printed, ignored)} - described(name) - {"schema"}
+@pytest.fixture(scope="module")
+def objects(settings: None, examples: Path) -> dict[str, dict[str, Any]]:  # noqa: ARG001 - as above
+    """Return what every command prints, by its words."""
+    ran("bundle", "tools", "-q")
+    ran("bundle", "code:src", "-o", "code.mdld", "-q")
+    ran("bundle", "lopsided.json", "-o", "lopsided.mdld", "-q")
+    ran("eval", "queries.yaml", "--format", "json", "-o", "baseline.json")
+    found = {" ".join(arguments): printed(arguments) for arguments in COMMANDS}
+    rewrites = [answer(chat("where is my parcel TRK-4711"))] * 3
+    broken = answer({}, 400)
+    with serving(*rewrites, broken) as server, pytest.MonkeyPatch.context() as at:
+        at.setenv("MCPG_LLM_URL", server.url)
+        at.setenv("MCPG_LLM_MODEL", "any")
+        at.setenv("MCPG_EMBED_URL", server.url)
+        for arguments in ASKING_A_MODEL:
+            found[" ".join(arguments)] = printed(arguments)
+    return found
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_every_member_is_described(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """No command prints a member that the section of its format does not name."""
-    assert undescribed(printed(arguments, capsys)) == set()
+def test_all_that_is_printed_is_described(objects: dict[str, dict[str, Any]]) -> None:
+    """No command prints a member or a value that the schema of its format lacks."""
+    for arguments, found in objects.items():
+        assert_described(found), arguments
 
 
-def test_every_member_of_a_rewritten_search_is_described(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A rewritten query adds members to an explanation, which are described as well."""
-    with serving(answer(chat("where is my parcel"))) as server:
-        monkeypatch.setenv("MCPG_LLM_URL", server.url)
-        monkeypatch.setenv("MCPG_LLM_MODEL", "any")
-        found = printed(["explain", "wo ist mein Paket geblieben", "--normalize"], capsys)
-    names = {*members(found, OPEN)}
-    assert {"foundBy", "englishShare", "rewrite"} <= names
-    assert undescribed(found) == set()
+@pytest.mark.untraced
+def test_all_that_is_described_is_printed(objects: dict[str, dict[str, Any]]) -> None:
+    """Every member of a schema has a value somewhere in what the commands print."""
+    used = set().union(*map(used_members, objects.values()))
+    described = set().union(*map(described_members, schema_names()))
+    unused = {one for one in described - used if not one.startswith(tuple(SEEN_ELSEWHERE))}
+    assert unused == set()
+
+
+def test_every_format_has_a_schema() -> None:
+    """What the code calls a format has a schema or, where only files have it, a section."""
+    files = [*(ROOT / "mcpg").rglob("*.py"), *(ROOT / "mcpg").rglob("data/*.json")]
+    written = {
+        name
+        for file in files
+        for name in re.findall(rf'"({FORMAT.pattern})"', file.read_text("utf-8"))
+    }
+    of_files = set(re.findall(rf"^### ({FORMAT.pattern})$", PAGE, re.MULTILINE))
+    titles = {str(json_schema(name)["title"]) for name in schema_names()}
+    assert written == of_files | titles
+    assert not of_files & titles
+
+
+@pytest.mark.parametrize("name", schema_names())
+def test_schemas_are_sound(name: str) -> None:
+    """Each is valid, names itself alike everywhere, and says what every member means."""
+    schema = json_schema(name)
+    Draft202012Validator.check_schema(schema)
+    properties: Any = schema["properties"]
+    assert schema["title"] == properties["schema"]["const"] == f"mcpg/{name}/1"
+    assert schema["$id"] == f"urn:mcpg:schema:{name}:1"
+    assert [*undescribed(schema, schema.get("$defs", {}))] == []
+
+
+def undescribed(part: Any, definitions: Any) -> Iterator[str]:
+    """Name the members within *part* without a description of their own or of what they are."""
+    if isinstance(part, dict):
+        for name, one in part.get("properties", {}).items():
+            if not one.get("description", "").endswith(".") and "$ref" not in one:
+                yield name
+        for one in part.values():
+            yield from undescribed(one, definitions)
+    elif isinstance(part, list):
+        for one in part:
+            yield from undescribed(one, definitions)
+
+
+def test_a_line_has_its_own_schema(objects: dict[str, dict[str, Any]]) -> None:
+    """A member of the list is valid by the schema of a line, and by no other."""
+    line = closed(json_schema("mcpg/list/1", line=True))
+    tools = objects["list"]["tools"]
+    assert all(Draft202012Validator(line).is_valid(tool) for tool in tools)
+    assert not Draft202012Validator(line).is_valid({**tools[0], "further": 1})
+    assert Draft202012Validator(json_schema("list", line=True)).is_valid({**tools[0], "further": 1})
+
+
+def test_enumerations_are_those_of_the_code() -> None:
+    """Where the code names all values, the schemas list the same."""
+    search, ask, show, plan, evaluation, invoke = (
+        json_schema(name) for name in ("search", "ask", "show", "plan", "eval", "invoke")
+    )
+    assert set(values_of(search, "strategy")) == {*STRATEGIES}
+    assert set(values_of(evaluation, "fusion")) == {*FUSIONS, None}
+    assert set(values_of(ask, "intent")) == {*INTENTS}
+    assert set(values_of(show["$defs"]["edge"], "origin")) == {*EdgeOrigin}  # type: ignore[call-overload,index]
+    assert set(values_of(show["$defs"]["edge"], "coverage")) == {*Coverage, None}  # type: ignore[call-overload,index]
+    origins = plan["$defs"]["task"]["properties"]["dependsOn"]["items"]  # type: ignore[call-overload,index]
+    assert set(values_of(origins, "origin")) == {*EdgeOrigin}
+    assert set(values_of(invoke["properties"]["faults"]["items"], "code")) == {*FaultCode}  # type: ignore[call-overload,index]
+
+
+def values_of(schema: Any, member: str) -> list[Any]:
+    """Return the values that *schema* allows a member."""
+    found: list[Any] = schema["properties"][member]["enum"]
+    return found
+
+
+def test_shared_definitions_are_used() -> None:
+    """What stands in the common file is a part of some schema."""
+    used = {name for schema in schema_names() for name in json_schema(schema).get("$defs", {})}  # type: ignore[union-attr]
+    assert common_definitions().keys() <= used
+
+
+def test_the_page_is_that_of_the_schemas() -> None:
+    """Run `python -m mcpg.cli.reference` on the page where this fails."""
+    assert refreshed_formats(PAGE) == PAGE
 
 
 def test_limits_are_stated() -> None:

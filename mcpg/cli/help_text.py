@@ -31,7 +31,7 @@ HEADINGS = {
     "HTTP": ("--http", "--stdio", "--allow-host", "--max-requests", "--max-sessions"),
     "Output": (
         *("--output", "--format", "--html", "--force", "--explain", "--route", "--timings"),
-        *("--worst", "--all", "--document"),
+        *("--worst", "--all", "--document", "--line"),
     ),
     "Common options": ("--quiet", "--verbose", "--color", "--debug", "--help"),
 }

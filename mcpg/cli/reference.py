@@ -1,9 +1,11 @@
-"""The generated parts of the reference pages: the help of every command, the tables of settings.
+"""The generated parts of the reference pages: help of commands, tables of settings, JSON formats.
 
     python -m mcpg.cli.reference docs/reference/cli.md docs/reference/configuration.md
+    python -m mcpg.cli.reference docs/reference/json-formats.md
 
-replaces what is below the marker by the help of the program, and each table below a comment such as
-`<!-- generated: store, cache -->` by that of the models of these sections.
+replace what is below the marker by the help of the program or by the members of the JSON Schemas,
+and each table below a comment such as `<!-- generated: store, cache -->` by that of the models of
+these sections.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from typer.main import get_command
 from mcpg.cli.app import app
 from mcpg.cli.environment import KEYS, SECTIONS
 from mcpg.cli.help_text import command_help, group_help
+from mcpg.cli.schema_page import MARKER as FORMATS_MARKER
+from mcpg.cli.schema_page import refreshed_formats
 from mcpg.cli.setting_models import Configuration
 from mcpg.cli.source_settings import KINDS
 
@@ -114,5 +118,8 @@ def _default(one: FieldInfo) -> str:
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         text = Path(name).read_text("utf-8")
-        text = refreshed(text) if MARKER in text else with_tables(text)
+        if FORMATS_MARKER in text:
+            text = refreshed_formats(text)
+        else:
+            text = refreshed(text) if MARKER in text else with_tables(text)
         Path(name).write_text(text, "utf-8", newline="\n")

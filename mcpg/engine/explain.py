@@ -154,7 +154,7 @@ class StageDetails:
     def _embedded(self) -> JsonObject:
         semantic = self._outcome.semantic
         if semantic is None:
-            return {"failed": True}
+            return {}
         return {
             "provider": semantic.vector_scores.fingerprint,
             "text": semantic.text,

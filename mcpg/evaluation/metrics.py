@@ -223,6 +223,7 @@ class QueryOutcome:
         relevant: The ids of these tools.
         unknown: Those of the names that mean no tool.
         matches: What was found, best first.
+        context_tools: The ids of the tools in use, by which the search ranked as well.
     """
 
     id: str
@@ -231,6 +232,7 @@ class QueryOutcome:
     relevant: tuple[str, ...]
     unknown: tuple[str, ...]
     matches: tuple[Found, ...]
+    context_tools: tuple[str, ...] = ()
 
     @property
     def is_answerless(self) -> bool:

@@ -204,7 +204,13 @@ def _searcher(
             for match in result.matches
         )
         outcome = QueryOutcome(
-            judged.id, judged.query, judged.relevant, one.relevant, one.unknown, matches
+            judged.id,
+            judged.query,
+            judged.relevant,
+            one.relevant,
+            one.unknown,
+            matches,
+            one.context_tools,
         )
         return outcome, duration, result.diagnostics
 

@@ -10,6 +10,7 @@ from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
+from schemas import assert_described
 from shop import HINTS, MANIFEST, Run
 
 from mcpg.cli import main
@@ -85,12 +86,17 @@ def run(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Run]:
-    """Run the program with the given arguments and standard input."""
+    """Run the program with the given arguments and standard input.
+
+    Whatever it prints as JSON is as its published schema describes it.
+    """
 
     def call(*arguments: str, stdin: bytes = b"") -> Run:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = main(arguments)
         captured = capsys.readouterr()
+        if captured.out.startswith('{\n  "schema": "mcpg/'):
+            assert_described(json.loads(captured.out))
         return Run(code, captured.out, captured.err)
 
     return call

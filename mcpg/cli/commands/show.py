@@ -169,7 +169,7 @@ def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
 
 def _neighbours_json(card: Card, kind: EdgeKind) -> list[JsonValue]:
     return [
-        to_json(one, without=["kind"]) | {"weight": rounded(one.weight)}
+        to_json(one, {"given": "field"}, ["kind"]) | {"weight": rounded(one.weight)}
         for one in card.neighbours
         if one.kind is kind
     ]
