@@ -16,11 +16,13 @@ from jsonschema import Draft202012Validator
 from loopback import answer, chat, serving
 from schemas import assert_described, closed, described_members, used_members
 from shop import HINTS, MANIFEST
+from typer.main import get_command
 
 from mcpg.cli import main
+from mcpg.cli.app import app
 from mcpg.cli.environment import KEYS, SECRET_VARIABLES
 from mcpg.cli.json_schemas import common_definitions, json_schema, schema_names
-from mcpg.cli.reference import MARKER
+from mcpg.cli.reference import MARKER, commands_below
 from mcpg.cli.schema_page import refreshed_formats
 from mcpg.documents.markdown import MAX_PARSED
 from mcpg.engine.ask import INTENTS
@@ -36,6 +38,7 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs/reference"
 PAGE = (REFERENCE / "json-formats.md").read_text("utf-8")
 FORMAT = re.compile(r"\bmcpg/[a-z-]+/\d+\b")
+LINE = {"$ref": "#/$defs/line"}
 
 EXPLAIN = ["explain", "where is my shipmnt"]
 VECTORS = ["--strategy", "auto", "--embed-with", "local", "--fusion", "learned"]
@@ -79,6 +82,7 @@ COMMANDS = [
     ["plan", "zzqx"],
     ["route", "where is my shipmnt"],
     ["route", "zzqx"],
+    ["schema"],
     ["search", "where is my shipmnt"],
     ["search", "merge the pull request", "--include-disabled", *VECTORS],
     ["search", "zzqx wqv"],
@@ -249,13 +253,47 @@ def undescribed(part: Any, definitions: Any) -> Iterator[str]:
             yield from undescribed(one, definitions)
 
 
-def test_a_line_has_its_own_schema(objects: dict[str, dict[str, Any]]) -> None:
-    """A member of the list is valid by the schema of a line, and by no other."""
-    line = closed(json_schema("mcpg/list/1", line=True))
-    tools = objects["list"]["tools"]
-    assert all(Draft202012Validator(line).is_valid(tool) for tool in tools)
-    assert not Draft202012Validator(line).is_valid({**tools[0], "further": 1})
-    assert Draft202012Validator(json_schema("list", line=True)).is_valid({**tools[0], "further": 1})
+def commands_with_lines() -> set[str]:
+    """Name the formats of the commands that have `--format jsonl`."""
+    return {
+        path.removeprefix("mcpg ").replace(" ", "-")
+        for path, command in commands_below(get_command(app), "mcpg")
+        for one in command.params
+        if "jsonl" in (one.metavar or "")
+    } - {"graph-sparql"}
+
+
+def test_lines_have_schemas_where_there_are_lines() -> None:
+    """A schema describes a line where its command writes lines; those of SPARQL are of W3C."""
+    described = {name for name in schema_names() if "line" in json_schema(name).get("$defs", {})}  # type: ignore[operator]
+    assert described == commands_with_lines()
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", sorted(commands_with_lines()))
+def test_a_line_is_a_member_of_the_list(name: str, objects: dict[str, dict[str, Any]]) -> None:
+    """What `--format jsonl` writes is the list of the object, and has the schema of a line."""
+    line = Draft202012Validator(closed(json_schema(name, line=True)))
+    arguments = next(one for one in COMMANDS if listed(name, objects[" ".join(one)]))
+    rows = [json.loads(row) for row in ran(*arguments, "--format", "jsonl").splitlines()]
+    assert rows
+    assert lasting(rows) == lasting(listed(name, printed(arguments)))
+    assert all(map(line.is_valid, rows))
+    assert not line.is_valid({**rows[0], "further": 1})
+    assert Draft202012Validator(json_schema(name, line=True)).is_valid({**rows[0], "further": 1})
+
+
+def listed(name: str, found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the list of an object whose members are lines; nothing for another format."""
+    properties: Any = json_schema(name)["properties"]
+    (member,) = (key for key, one in properties.items() if one.get("items") == LINE)
+    rows: list[dict[str, Any]] = found[member] if found["schema"] == f"mcpg/{name}/1" else []
+    return rows
+
+
+def lasting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return *rows* without sizes and times, which differ from run to run."""
+    return [{key: row[key] for key in row.keys() - {"details", "bytes", "message"}} for row in rows]
 
 
 def test_enumerations_are_those_of_the_code() -> None:

@@ -16,12 +16,24 @@ if TYPE_CHECKING:
 
 
 def test_names_are_listed(run: Callable[..., Run]) -> None:
-    """Without a name, there is a line for each schema: name, format, what it describes."""
+    """Without a name, there is a line for each schema, or its name alone."""
     done = run("schema")
     assert (done.code, done.err) == (0, "")
-    assert [line.split()[0] for line in done.out.splitlines()] == schema_names()
-    assert "mcpg/graph-stats/1" in done.out
+    assert [line.split()[0] for line in done.out.splitlines()[1:]] == schema_names()
     assert "The result of `mcpg search`." in done.out
+    assert run("schema", "--format", "ids").out.split() == schema_names()
+    (search,) = (
+        one for one in run("schema", "--format", "json").json["schemas"] if one["name"] == "search"
+    )
+    assert (search["id"], search["hasLines"]) == ("urn:mcpg:schema:search:1", True)
+
+
+def test_a_schema_is_json(run: Callable[..., Run]) -> None:
+    """A schema has no other format."""
+    assert run("schema", "search", "--format", "json").out == run("schema", "search").out
+    refused = run("schema", "search", "--format", "csv")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--format: a schema is JSON" in refused.err
 
 
 @pytest.mark.parametrize("name", ["search", "mcpg/search/1"])

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.json_schemas import json_schema, schema_names
+from mcpg.cli.json_schemas import LINE, json_schema, schema_names
+from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.output import Output
-from mcpg.cli.text import text
+from mcpg.errors import UsageError
+from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Styled, Table
 
 EXAMPLES = """\
 mcpg schema
-mcpg schema search
+mcpg schema search > search.schema.json
 mcpg schema list --line
-mcpg search "where is my parcel" --format json > found.json
-mcpg schema search > search.schema.json"""
+mcpg schema --format ids"""
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """Return the schemas whose names begin with *incomplete*."""
+    return [name for name in schema_names() if name.startswith(incomplete)]
+
 
 Name = Annotated[
     str | None,
     typer.Argument(
         metavar="NAME",
-        help="A schema by its name or by that of its format, such as mcpg/search/1. Without it, "
-        "the names are listed.",
-        autocompletion=lambda incomplete: [
-            name for name in schema_names() if name.startswith(incomplete)
-        ],
+        help="A schema by its name or by that of its format, such as mcpg/search/1. [default: "
+        "list them]",
+        autocompletion=complete_name,
         show_default=False,
     ),
 ]
@@ -42,25 +48,53 @@ def register(app: typer.Typer) -> None:
     options.command(app, "schema", examples=EXAMPLES)(run)
 
 
-def run(output: Output, *, name: Name = None, line: Line = False) -> int:
+def run(
+    output: Output,
+    *,
+    name: Name = None,
+    line: Line = False,
+    form: options.ListFormat = "text",
+) -> int:
     """Print the JSON Schema of the output of a command.
 
-    Each schema is self-contained, and says what every member means. The member `schema` of an
-    object names its format and version: within a version, members may be added, so readers must
-    ignore those that they do not know.
+    A schema needs no other file, and describes every member. Within a version of a format, members
+    may be added: readers must ignore those that they do not know.
     """
-    if name is None:
-        output.text(text([_names()], output))
-    else:
+    if name is not None:
+        if form not in ("text", "json"):
+            raise UsageError("a schema is JSON", place="--format", remedy="leave it out")
         output.json(json_schema(name, line=line))
+        return ExitCode.DONE
+    schemas = [*_records()]
+    if form == "json":
+        output.json({"schema": "mcpg/schema/1", "schemas": schemas})
+    else:
+        write_listing(_listing(schemas), form, output)
     return ExitCode.DONE
 
 
-def _names() -> Table:
-    rows = []
+def _records() -> Iterable[JsonObject]:
     for name in schema_names():
         schema = json_schema(name)
-        about = str(schema["description"])
-        rows.append((Styled(Code(name), "cyan"), Code(str(schema["title"])), Code(about)))
-    columns = (Column("name"), Column("format"), Column("describes"))
-    return Table("Schemas", columns, tuple(rows))
+        definitions = schema.get("$defs")
+        yield {
+            "name": name,
+            "title": schema["title"],
+            "id": schema["$id"],
+            "hasLines": isinstance(definitions, dict) and LINE in definitions,
+            "description": schema["description"],
+        }
+
+
+def _listing(schemas: list[JsonObject]) -> Listing:
+    rows = tuple(
+        (Styled(Code(str(one["name"])), "cyan"), Code(_first_sentence(str(one["description"]))))
+        for one in schemas
+    )
+    columns = (Column("schema", is_whole=True), Column("description"))
+    members = ("name", "title", "id", "hasLines", "description")
+    return Listing(schemas, members, "name", Table("Schemas", columns, rows, has_heads=True))
+
+
+def _first_sentence(text: str) -> str:
+    return f"{text.partition('. ')[0].removesuffix('.')}."
