@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Hints, Tool, ToolExample
     from mcpg.engine import (
+        AskResult,
         Engine,
+        EngineServices,
         Evidence,
         Explanation,
         FocusedGraph,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         RankingMode,
         SearchResult,
         Strategy,
+        Task,
         Via,
         load,
     )
@@ -41,10 +44,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AskResult",
     "BundleError",
     "Diagnostic",
     "DocumentError",
     "Engine",
+    "EngineServices",
     "Evidence",
     "Explanation",
     "FocusedGraph",
@@ -60,6 +65,7 @@ __all__ = [
     "Severity",
     "SourceError",
     "Strategy",
+    "Task",
     "Tool",
     "ToolExample",
     "UsageError",

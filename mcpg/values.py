@@ -77,6 +77,16 @@ def rounded(score: float) -> float:
     return round(score, SHOWN_DECIMALS)
 
 
+def score_text(score: float) -> str:
+    """Return *score*, in [0, 1], with two significant digits; only what is certain is `1.00`."""
+    if score in (0.0, 1.0):
+        return f"{score:.2f}"
+    if score < 0.001:  # noqa: PLR2004 - the third decimal is the last that people compare
+        return "<0.001"
+    decimals = 2 if score >= 0.0995 else 3 if score >= 0.00995 else 4  # noqa: PLR2004 - as above
+    return f"{min(score, 0.99):.{decimals}f}"
+
+
 def to_json(
     thing: Any, names: Mapping[str, str] | None = None, without: Collection[str] = ()
 ) -> dict[str, Any]:

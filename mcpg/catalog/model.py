@@ -140,6 +140,10 @@ class Tool:
     source_kind: SourceKind = SourceKind.LOCAL
     place: str = field(default="", compare=False)
 
+    def __repr__(self) -> str:
+        """Return the tool without its schemas and hints, which may be long."""
+        return f"Tool({self.id!r}, source_id={self.source_id!r}, name={self.name!r})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return what the tool is called, what it does, and its hints, as `mcpg list` prints it."""
         return {**self.card(), **self.hints.to_dict()}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mcpg.cli.terminal import cut, one_line, pad, width
 from mcpg.index.layout import SUMMARY_LENGTH
+from mcpg.values import score_text
 
 TYPE_CHECKING = False
 
@@ -51,16 +52,6 @@ def search_text(result: SearchResult, output: View) -> str:
         rows.reached("next steps", result.next_step_matches),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-def score_text(score: float) -> str:
-    """Return *score*, in [0, 1], with two significant digits; only what is certain is `1.00`."""
-    if score in (0.0, 1.0):
-        return f"{score:.2f}"
-    if score < 0.001:  # noqa: PLR2004 - the third decimal is the last that people compare
-        return "<0.001"
-    decimals = 2 if score >= 0.0995 else 3 if score >= 0.00995 else 4  # noqa: PLR2004 - as above
-    return f"{min(score, 0.99):.{decimals}f}"
 
 
 class MatchRows:

@@ -139,8 +139,8 @@ def nothing_found(question: Question) -> str:
 def matches_listing(matches: Sequence[Match]) -> Listing:
     """Return *matches* as a list."""
     from mcpg.cli.listing import Listing  # noqa: PLC0415 - text and JSON do without
-    from mcpg.cli.matches import score_text  # noqa: PLC0415 - as above
     from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
+    from mcpg.values import score_text  # noqa: PLC0415 - as above
 
     records = [match.to_dict() for match in matches]
     columns = (

@@ -27,6 +27,7 @@ from mcpg.embeddings.provider import (
     embed_query,
     embed_texts,
 )
+from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore, MemoryStore, StoreError
 from mcpg.errors import UsageError
 from mcpg.installation import package_command
 
@@ -38,11 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EmbeddingError",
+    "EmbeddingKey",
     "EmbeddingProvider",
+    "EmbeddingStore",
     "FunctionEmbeddings",
+    "MemoryStore",
+    "StoreError",
     "count_tokens",
     "embed_query",
     "embed_texts",
+    "provider_of",
 ]
 
 

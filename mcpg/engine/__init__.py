@@ -1,4 +1,4 @@
-"""The engine: finds tools, says how sure it is, and explains itself."""
+"""The engine: search, explanation, questions and plans over the index of a bundle."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mcpg.engine.ask import Answer, AskResult, IntentPattern
+    from mcpg.engine.candidate_source import CandidateSource
     from mcpg.engine.engine import Engine
     from mcpg.engine.loading import load
-    from mcpg.engine.plan import Plan
+    from mcpg.engine.plan import Plan, Task
     from mcpg.engine.results import (
+        EngineServices,
         Evidence,
         FocusedGraph,
         Match,
@@ -21,20 +24,26 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import Explanation
 
 __all__ = [
+    "Answer",
+    "AskResult",
+    "CandidateSource",
     "Engine",
+    "EngineServices",
     "Evidence",
     "Explanation",
     "FocusedGraph",
+    "IntentPattern",
     "Match",
     "Plan",
     "RankingMode",
     "SearchResult",
     "Strategy",
+    "Task",
     "Via",
     "load",
 ]
 
-_MODULES = ("results", "engine", "trace", "loading", "plan")
+_MODULES = ("results", "engine", "trace", "loading", "plan", "ask", "candidate_source")
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from mcpg.engine.results import (
 from mcpg.engine.searcher import Searcher
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-from mcpg.values import replace
+from mcpg.values import counted, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ class Engine:
         self._rebuild = rebuild
         self._code: tuple[Index, CodeSearch] | None = None
         self._lock = allocate_lock()
+
+    def __repr__(self) -> str:
+        return f"<Engine: {counted(len(self.index), 'tool')}>"
 
     @property
     def index(self) -> Index:
@@ -323,6 +326,7 @@ class Engine:
         Raises:
             UsageError: As for `search`; or there is no goal.
         """
+        check_text("goal", goal)
         asked = Request(
             *("", "", limit, strategy, include_disabled),
             fusion=fusion,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from mcpg.values import rounded, to_json, value
+from mcpg.values import counted, rounded, score_text, to_json, value
 
 TYPE_CHECKING = False
 
@@ -219,6 +219,17 @@ class SearchResult:
             "focusedGraph": to_json(self.focused_graph),
         }
 
+    def __repr__(self) -> str:
+        best = ", ".join(f"{one.tool_id} {score_text(one.score)}" for one in self.matches[:3])
+        more = ", ..." if len(self.matches) > 3 else ""  # noqa: PLR2004 - as above
+        found = f"{counted(len(self.matches), 'match', 'matches')}: {best}{more}"
+        return f"<SearchResult {self.query!r}: {found if best else 'no match'}>"
+
+    def _repr_html_(self) -> str:
+        from mcpg.engine.notebook import search_html  # noqa: PLC0415 - only notebooks show HTML
+
+        return search_html(self.to_dict())
+
 
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 50
@@ -343,13 +354,13 @@ def texts_of(name: str, given: Iterable[str]) -> tuple[str, ...]:
     texts = tuple(given)
     for text in texts:
         if not isinstance(text, str):
-            raise wrong_type(name, text, "a list of texts", "holds")
+            raise wrong_type(name, text, "a list of texts", "holds items of")
     return texts
 
 
-def wrong_type(name: str, given: object, wanted: str, verb: str = "is") -> Exception:
+def wrong_type(name: str, given: object, wanted: str, verb: str = "is of") -> Exception:
     """Return the error for an argument *name* that is not what is *wanted*, such as `text`."""
-    return _usage_error(f"{name} {verb} {type(given).__name__}", f"use {wanted}")
+    return _usage_error(f"{name} {verb} type {type(given).__name__}", f"use {wanted}")
 
 
 def flatten_context(context: Context, depth: int = 0) -> str:

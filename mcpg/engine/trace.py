@@ -306,6 +306,14 @@ class Explanation:
             **({"tool": self.tool.to_dict()} if self.tool else {}),
         }
 
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.result!r}>"
+
+    def _repr_html_(self) -> str:
+        from mcpg.engine.notebook import explanation_html  # noqa: PLC0415 - only notebooks show HTML
+
+        return explanation_html(self.to_dict())
+
 
 class Trace:
     """Collects the stages of one search as they pass.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
     from mcpg.gateway.gateway import Gateway, SyncGateway
     from mcpg.gateway.index.manager import Snapshot
-    from mcpg.gateway.opening import open_sources
+    from mcpg.gateway.opening import SourceLike, open_sources
     from mcpg.gateway.routing.preference import Preference
     from mcpg.gateway.routing.route import (
         Adjustment,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ServerSource,
         Source,
     )
+    from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
 __all__ = [
     "Adjustment",
@@ -41,8 +42,10 @@ __all__ = [
     "Gateway",
     "GeneratedGraph",
     "GraphSource",
+    "HttpServer",
     "Invoked",
     "Limits",
+    "Live",
     "Preference",
     "RouteResult",
     "RouteWeights",
@@ -51,6 +54,8 @@ __all__ = [
     "ServerSource",
     "Snapshot",
     "Source",
+    "SourceLike",
+    "StdioServer",
     "SyncGateway",
     "open_sources",
     "route",
@@ -65,6 +70,7 @@ _MODULES = (
     "mcpg.gateway.routing.route",
     "mcpg.gateway.gateway",
     "mcpg.gateway.index.manager",
+    "mcpg.sources.client_config",
 )
 
 

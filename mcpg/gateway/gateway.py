@@ -32,7 +32,7 @@ from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress
 from mcpg.telemetry.observer import Observer
-from mcpg.values import replace
+from mcpg.values import counted, replace
 
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")
@@ -130,6 +130,10 @@ class Gateway:
         self._session = uuid4().hex
         self._callbacks: list[Callable[[], None]] = []
         self._stack: AsyncExitStack | None = None
+
+    def __repr__(self) -> str:
+        state = "open" if self._stack is not None else "not open"
+        return f"<{type(self).__name__}: {counted(len(self.sources), 'source')}, {state}>"
 
     async def __aenter__(self) -> Self:
         """Open the gateway."""
@@ -423,6 +427,11 @@ class SyncGateway:
             record_calls=record_calls,
         )
         self._opened: tuple[BlockingPortal, ExitStack] | None = None
+
+    def __repr__(self) -> str:
+        state = "open" if self._opened is not None else "not open"
+        count = len(self._gateway.sources)
+        return f"<{type(self).__name__}: {counted(count, 'source')}, {state}>"
 
     def __enter__(self) -> Self:
         """Open the gateway.

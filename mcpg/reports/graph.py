@@ -10,17 +10,8 @@ from mcpg.engine.results import PREREQUISITE
 from mcpg.graph.network import Edge, Network, network_of
 from mcpg.graph.triples import triples_of
 from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
-from mcpg.reports.page import (
-    Markup,
-    asset,
-    cut,
-    drawing_library,
-    element,
-    facts,
-    joined,
-    page,
-    rendered,
-)
+from mcpg.reports.page import asset, cut, drawing_library, facts, page, rendered
+from mcpg.text.markup import Markup, element, joined
 
 _QUERY = "query"
 _LONG = 320

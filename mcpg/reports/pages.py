@@ -19,14 +19,11 @@ from mcpg.reports.evaluation import (
 from mcpg.reports.explain import explain_blocks, stages_section
 from mcpg.reports.graph import graph_of, graph_section
 from mcpg.reports.page import (
-    Markup,
     asset,
     bdi,
     coverage_curve,
     cut,
     drawing_library,
-    element,
-    joined,
     meter,
     number,
     page,
@@ -34,6 +31,7 @@ from mcpg.reports.page import (
     rendered,
 )
 from mcpg.reports.why_not import rank_explanation_blocks
+from mcpg.text.markup import Markup, element, joined
 from mcpg.values import counted
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from mcpg.reports.blocks import (
     Table,
     listed,
 )
-from mcpg.reports.page import Markup, cut, element, meter, number, page
+from mcpg.reports.page import cut, meter, number, page
+from mcpg.text.markup import Markup, element
 from mcpg.values import counted
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import pytest
 from sessions import Terminal
 
 from mcpg.cli import main
-from mcpg.cli.matches import score_text
 from mcpg.cli.terminal import width
+from mcpg.values import score_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

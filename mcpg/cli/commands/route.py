@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.matches import MatchRows, score_text
+from mcpg.cli.matches import MatchRows
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, FORMAT, LIMIT, PREFER, QUESTION, Parameter
@@ -26,7 +26,7 @@ from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.reports.blocks import Code, Column, Facts, Figure, Section, Styled, Table, listed
 from mcpg.reports.explain import explain_blocks
-from mcpg.values import counted
+from mcpg.values import counted, score_text
 
 if TYPE_CHECKING:
     import typer

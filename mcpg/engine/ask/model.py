@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from mcpg.values import to_json, value
+from mcpg.values import counted, score_text, to_json, value
 
 if TYPE_CHECKING:
     from typing import Any, Final, Literal, TypeAlias
@@ -288,6 +288,16 @@ class AskResult:
             "suggestions": [one.command_line for one in self.suggestions],
             "diagnostics": [one.to_dict() for one in self.diagnostics],
         }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{one.symbol} {score_text(one.score)}" for one in self.results[:3])
+        found = f"{self.decision.intent}, {counted(self.total, 'result')}"
+        return f"<AskResult {self.query!r}: {found}{f': {shown}' if shown else ''}>"
+
+    def _repr_html_(self) -> str:
+        from mcpg.engine.notebook import ask_html  # noqa: PLC0415 - only notebooks show HTML
+
+        return ask_html(self.to_dict())
 
 
 MAX_LIMIT = 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpg.values import rounded, to_json, value
+from mcpg.values import rounded, score_text, to_json, value
 
 TYPE_CHECKING = False
 
@@ -265,6 +265,20 @@ class Plan:
             "broken": [to_json(one) | {"weight": rounded(one.weight)} for one in self.broken],
             "diagnostics": [one.to_dict() for one in self.diagnostics],
         }
+
+    def __repr__(self) -> str:
+        tasks = " -> ".join(", ".join(self._tools_of(layer)) for layer in self.layers)
+        return (
+            f"<Plan {self.goal!r}: {tasks or 'no task'}, confidence {score_text(self.confidence)}>"
+        )
+
+    def _tools_of(self, layer: tuple[str, ...]) -> list[str]:
+        return [task.tool_id for task in self.tasks if task.id in layer]
+
+    def _repr_html_(self) -> str:
+        from mcpg.engine.notebook import plan_html  # noqa: PLC0415 - only notebooks show HTML
+
+        return plan_html(self.to_dict())
 
 
 @value

@@ -39,7 +39,7 @@ from mcpg.gateway.routing.preference import (
 )
 from mcpg.index import Index
 from mcpg.text import fold
-from mcpg.values import DECIMALS, rounded, to_json
+from mcpg.values import DECIMALS, rounded, score_text, to_json
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine, Match, SearchResult
@@ -315,6 +315,15 @@ class RouteResult:
             "suggestedMatches": [one.to_dict() for one in self.suggested],
             "diagnostics": [one.to_dict() for one in self.diagnostics],
         }
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{one.name} {score_text(one.score)}" for one in self.categories)
+        return f"<RouteResult {self.query!r}: {names or 'no category'}>"
+
+    def _repr_html_(self) -> str:
+        from mcpg.engine.notebook import route_html  # noqa: PLC0415 - only notebooks show HTML
+
+        return route_html(self.to_dict())
 
     def to_exact_dict(self) -> dict[str, Any]:
         """Return the member `routing` of what `mcpg explain --route` prints: all but the tools.

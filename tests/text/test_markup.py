@@ -8,7 +8,7 @@ from hostile import TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.reports.page import Markup, cleaned, element, embedded, joined, verbatim
+from mcpg.text.markup import Markup, cleaned, element, embedded, joined, verbatim
 from mcpg.text.safeyaml import UNSAFE, lines_kept
 
 ANY_TEXT = st.text(st.characters(), max_size=40) | st.sampled_from(TEXTS)

@@ -1,0 +1,171 @@
+"""A gateway that is made from paths, not open, or closed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from mcpg.engine import Engine
+from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.gateway import FileSource, FunctionSource, Gateway, Live, SyncGateway, open_sources
+
+SERVER = Path(__file__).parents[1] / "sdkserver.py"
+TOOLS = '{"tools": [{"name": "ping", "description": "Check that a machine answers."}]}'
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "sources": lambda gateway: gateway.sources,
+    "diagnostics": lambda gateway: gateway.diagnostics,
+    "add": lambda gateway: gateway.add(FunctionSource("f", ())),
+    "remove": lambda gateway: gateway.remove("f"),
+    "invalidate": lambda gateway: gateway.invalidate("f"),
+    "on_change": lambda gateway: gateway.on_change(print),
+    "build_index": lambda gateway: gateway.build_index(),
+    "warm_up": lambda gateway: gateway.warm_up(),
+    "snapshot": lambda gateway: gateway.snapshot(),
+    "list_tools": lambda gateway: gateway.list_tools(),
+    "describe": lambda gateway: gateway.describe("x"),
+    "search": lambda gateway: gateway.search("x"),
+    "ask": lambda gateway: gateway.ask("x"),
+    "explain": lambda gateway: gateway.explain("x"),
+    "plan": lambda gateway: gateway.plan("x"),
+    "route": lambda gateway: gateway.route("x"),
+    "invoke": lambda gateway: gateway.invoke("x", {}),
+}
+NEEDS_NO_LOOP = {"sources", "diagnostics", "add", "remove", "invalidate", "on_change"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a manifest and the configuration of a client, in which the test runs."""
+    (tmp_path / "tools.json").write_text(TOOLS, "utf-8")
+    config = {"mcpServers": {"shop": {"command": sys.executable, "args": [str(SERVER)]}}}
+    (tmp_path / "mcp.json").write_text(json.dumps(config), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_method_is_tried_here() -> None:
+    """The table of calls has every public name of both gateways."""
+    for kind in (Gateway, SyncGateway):
+        assert {name for name in vars(kind) if not name.startswith("_")} == CALLS.keys()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_gateway_that_is_not_open_says_so(name: str) -> None:
+    """Without `with`, every method of a synchronous gateway is a usage error."""
+    with pytest.raises(UsageError, match="not open.*context manager"):
+        CALLS[name](SyncGateway())
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_closed_gateway_says_so(name: str) -> None:
+    """After the `with` block as well."""
+    with SyncGateway() as gateway:
+        pass
+    with pytest.raises(UsageError, match="not open"):
+        CALLS[name](gateway)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - NEEDS_NO_LOOP))
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_an_asynchronous_gateway_says_so_too(name: str, is_closed: bool) -> None:
+    """Outside of `async with`, what needs the gateway to run is a usage error."""
+
+    async def use() -> None:
+        gateway = Gateway()
+        if is_closed:
+            async with gateway:
+                pass
+        await CALLS[name](gateway)
+
+    with pytest.raises(UsageError, match="not open.*context manager"):
+        anyio.run(use)
+
+
+@pytest.mark.parametrize("name", sorted(NEEDS_NO_LOOP - {"remove"}))
+def test_sources_are_known_before_a_gateway_is_open(name: str) -> None:
+    """The list of sources can be read and changed at any time."""
+    CALLS[name](Gateway())
+
+
+def test_a_configuration_is_opened_by_its_path(folder: Path) -> None:
+    """The path of a client configuration starts its servers, by the environment of the process."""
+    with SyncGateway("mcp.json") as gateway:
+        assert [source.id for source in gateway.sources] == ["shop"]
+        assert {tool.source_id for tool in gateway.list_tools()} == {"shop"}
+        assert [one for one in gateway.diagnostics if one.severity == "error"] == []
+    with SyncGateway(folder / "tools.json") as gateway:
+        assert gateway.search("does the machine answer").matches[0].tool_id == "ping"
+
+
+def test_paths_and_sources_stand_together(folder: Path) -> None:
+    """Sources of every kind are given at once; the ids of those that are opened make way."""
+    sources = ["tools.json", FileSource("tools", "mcp.json"), folder / "mcp.json"]
+    assert [one.id for one in Gateway(sources).sources] == ["tools-2", "tools", "shop"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_result_of_open_sources_is_given_to_a_gateway() -> None:
+    """As the documentation has it."""
+    sources, diagnostics = open_sources(["mcp.json", "tools.json"], Live({}))
+    gateway = Gateway(sources, diagnostics=diagnostics)
+    assert [one.id for one in gateway.sources] == ["shop", "tools"]
+
+
+@pytest.mark.parametrize("given", [42, None, [42], [["tools.json"]], b"mcp.json", {"a": 1}.items()])
+@pytest.mark.parametrize("kind", [Gateway, SyncGateway])
+def test_what_is_no_source_is_a_usage_error(kind: Any, given: Any) -> None:
+    """The error says what a source is."""
+    with pytest.raises(UsageError, match="not a source .*FileSource"):
+        kind(given)
+
+
+@pytest.mark.parametrize("given", [42, None, "mcp.json", ["tools.json"]])
+def test_what_is_added_is_a_source(given: Any) -> None:
+    """A path is opened first."""
+    with pytest.raises(UsageError, match="not a source"):
+        Gateway().add(given)
+    with SyncGateway() as gateway, pytest.raises(UsageError, match="not a source"):
+        gateway.add(given)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_path_that_does_not_exist_is_not_found() -> None:
+    """It is not taken for a word."""
+    with pytest.raises(NotFoundError, match=r"nothing\.json"):
+        SyncGateway("nothing.json")
+    with pytest.raises(McpgError):
+        SyncGateway("")
+
+
+@pytest.mark.parametrize("name", ["search", "ask", "explain", "plan"])
+def test_gateways_have_the_parameters_of_an_engine(name: str) -> None:
+    """What an engine takes, both gateways take, by the same names and defaults."""
+    wanted = inspect.signature(getattr(Engine, name)).parameters
+    for kind in (Gateway, SyncGateway):
+        method = getattr(kind, name)
+        assert inspect.signature(method).parameters == wanted
+        assert method.__doc__ == getattr(Engine, name).__doc__
+
+
+def test_the_synchronous_gateway_has_the_parameters_of_the_other() -> None:
+    """Both are made from the same arguments, and called with the same."""
+    for name in (*CALLS, "__init__"):
+        one, other = getattr(Gateway, name), getattr(SyncGateway, name)
+        if callable(one):
+            assert inspect.signature(one).parameters == inspect.signature(other).parameters, name
+
+
+def test_gateways_show_what_they_are() -> None:
+    """The representation has the number of sources, and whether the gateway is open."""
+    sources = [FunctionSource("f", ())]
+    assert repr(Gateway(sources)) == "<Gateway: 1 source, not open>"
+    with SyncGateway(sources) as gateway:
+        assert repr(gateway) == "<SyncGateway: 1 source, open>"
+    assert repr(gateway) == "<SyncGateway: 1 source, not open>"
