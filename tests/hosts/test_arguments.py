@@ -89,7 +89,7 @@ def first(method: str) -> str:
     return {"ask": "question", "plan": "goal"}.get(method, "query")
 
 
-def refusal(call: Callable[..., Any], method: str, name: str, given: Any) -> str:
+def refusal(call: Callable[..., Any], name: str, given: Any) -> str:
     """Return the message with which *call* refuses an argument."""
     words, options = "list orders", {name: given}
     if name in {"query", "question", "goal"}:
@@ -105,7 +105,7 @@ def refusal(call: Callable[..., Any], method: str, name: str, given: Any) -> str
 @pytest.mark.parametrize(("method", "name", "given"), CASES)
 def test_an_engine_names_the_argument_that_is_wrong(method: str, name: str, given: Any) -> None:
     """An argument of a wrong type or value is a usage error that names it."""
-    message = refusal(of_engine(ENGINE, method), method, name, given)
+    message = refusal(of_engine(ENGINE, method), name, given)
     shown = first(method) if name == "query" and method == "plan" else name
     assert shown in message
 
@@ -130,13 +130,13 @@ def test_gateways_refuse_what_an_engine_refuses(
         async with Gateway([FunctionSource("shop", (list_orders,))]) as opened:
             await getattr(opened, method)(*words, **options)
 
-    message = refusal(of_engine(ENGINE, method), method, name, given)
-    assert refusal(getattr(gateway, method), method, name, given) == message
+    message = refusal(of_engine(ENGINE, method), name, given)
+    assert refusal(getattr(gateway, method), name, given) == message
 
     def asked(*words: Any, **options: Any) -> None:
         anyio.run(partial(ask, *words, **options))
 
-    assert refusal(asked, method, name, given) == message
+    assert refusal(asked, name, given) == message
 
 
 @pytest.mark.parametrize("path", [42, None, b"tools", [42], 4.2])

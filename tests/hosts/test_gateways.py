@@ -59,7 +59,7 @@ def test_every_method_is_tried_here() -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_a_gateway_that_is_not_open_says_so(name: str) -> None:
     """Without `with`, every method of a synchronous gateway is a usage error."""
-    with pytest.raises(UsageError, match="not open.*context manager"):
+    with pytest.raises(UsageError, match=r"not open.*context manager"):
         CALLS[name](SyncGateway())
 
 
@@ -84,7 +84,7 @@ def test_an_asynchronous_gateway_says_so_too(name: str, is_closed: bool) -> None
                 pass
         await CALLS[name](gateway)
 
-    with pytest.raises(UsageError, match="not open.*context manager"):
+    with pytest.raises(UsageError, match=r"not open.*context manager"):
         anyio.run(use)
 
 
@@ -122,7 +122,7 @@ def test_the_result_of_open_sources_is_given_to_a_gateway() -> None:
 @pytest.mark.parametrize("kind", [Gateway, SyncGateway])
 def test_what_is_no_source_is_a_usage_error(kind: Any, given: Any) -> None:
     """The error says what a source is."""
-    with pytest.raises(UsageError, match="not a source .*FileSource"):
+    with pytest.raises(UsageError, match=r"not a source .*FileSource"):
         kind(given)
 
 

@@ -52,9 +52,7 @@ def run(*words: str, folder: Path) -> str:
 def without_times(value: Any) -> Any:
     """Return a JSON value without the times that stages took."""
     if isinstance(value, dict):
-        return {
-            key: without_times(part) for key, part in value.items() if key not in {"durationMs"}
-        }
+        return {key: without_times(part) for key, part in value.items() if key != "durationMs"}
     return [without_times(part) for part in value] if isinstance(value, list) else value
 
 
@@ -154,15 +152,18 @@ class Elements(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the element, which has no attribute that does anything."""
         self.tags.add(tag)
         assert {name for name, _ in attrs} <= {"scope"}
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
+        """See that it is the last that was opened."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
+        """Note the text."""
         self.text += data
 
 
