@@ -136,6 +136,8 @@ class Code:
     TELEMETRY_FAILED = "telemetry_failed"
     TELEMETRY_MISSING = "telemetry_missing"
     CONTEXT_TOOL_UNKNOWN = "context_tool_unknown"
+    FILTER_UNKNOWN = "filter_unknown"
+    FILTER_EMPTY = "filter_empty"
     QUERY_TRUNCATED = "query_truncated"
     QUERY_NORMALIZED = "query_normalized"
     QUERY_NORMALIZATION_FAILED = "query_normalization_failed"
@@ -254,6 +256,8 @@ REMEDIES = {
     Code.LIMIT_CAPPED: "Lower the limit.",
     Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
     Code.CONTEXT_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
+    Code.FILTER_UNKNOWN: "Correct the name; `mcpg list` shows the sources and categories.",
+    Code.FILTER_EMPTY: "Drop a condition of the filter.",
     Code.QUERY_TRUNCATED: "Shorten the query.",
     Code.QUERY_NORMALIZED: "No action needed.",
     Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",

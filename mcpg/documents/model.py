@@ -381,7 +381,6 @@ _ENUMS: dict[str, type[Enum]] = {
 }
 _SAID_IF_TRUE = {"further", "is_page"}
 _LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
-_HINTS, _AFTER_HINTS, _READ_ONLY = b'"hints":{', b'"source_kind":', b'"read_only":'
 _MEMBERS = {
     kind: tuple(member.name for member in fields(kind) if member.compare)
     for kind in (FieldMapping, Hints, Link, Tool, ToolDocument, ToolExample)
@@ -410,25 +409,6 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
     hints = _made(Hints, tool.pop("hints", {}))
     made = _made(Tool, {**tool, "hints": hints})
     return _made(ToolDocument, {**members, "tool": made}), text
-
-
-def said_read_only(data: bytes) -> bool | None:
-    """Return whether the tool of a record says that it only reads; `None` where it does not say.
-
-    It is what the hints of `decode_record` say, in a fraction of the time: quotes in texts are
-    escaped, so that what looks like the beginning of a member is one.
-
-    Raises:
-        ValueError, TypeError, KeyError, AttributeError: As `decode_record`.
-    """
-    start = data.find(_HINTS)
-    # A schema may have a member of that name, too.
-    if start != data.rfind(_HINTS):
-        return decode_record(data)[0].tool.hints.read_only
-    hints = data[start : data.index(_AFTER_HINTS, start)]
-    if _READ_ONLY + b"true" in hints:
-        return True
-    return False if _READ_ONLY + b"false" in hints else None
 
 
 def _plain(value: Any) -> dict[str, Any]:

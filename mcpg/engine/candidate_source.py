@@ -139,9 +139,11 @@ class Selection:
         diagnostics: What went wrong with it.
     """
 
-    def __init__(self, guarded_source: GuardedSource, index: Index, hidden: frozenset[int]) -> None:
+    def __init__(
+        self, guarded_source: GuardedSource, index: Index, excluded: frozenset[int]
+    ) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        self._chooser, self._index, self._hidden = guarded_source, index, hidden
+        self._chooser, self._index, self._excluded = guarded_source, index, excluded
         self._vector: NDArray[np.float32] | None = None
         self._maker = ""
 
@@ -160,8 +162,8 @@ class Selection:
             message = f"the source of candidates failed: {reason}; the engine looked for itself"
             self.diagnostics = (warning(Code.CANDIDATES_FAILED, message),)
             return None
-        visible = documents - self._hidden
-        # Hidden tools may have taken the places of others that the source would have chosen.
+        visible = documents - self._excluded
+        # Excluded tools may have taken the places of others that the source would have chosen.
         if len(visible) < POOL and len(chosen) == COUNT:
             return None
         return visible or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from mcpg.engine.results import (
     ASK_LIMIT,
@@ -155,6 +155,9 @@ class Engine:
         normalize: bool = False,
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
+        sources: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        read_only: bool = False,
     ) -> SearchResult:
         """Find the tools that *query* asks for.
 
@@ -175,6 +178,11 @@ class Engine:
             lexicon: Whether words of the query also match related words, and translations of them.
             context_tools: Ids, or `source::name`, of tools that are already in use: what the graph
                 joins to them ranks higher, and they are no prerequisites.
+            sources: Offer only tools of these sources, in any case; none for all. This and the next
+                two hold for every tool of the result, prerequisites too. A name of no source is
+                reported, and adds no tools.
+            categories: Offer only tools with one of these categories among their hints.
+            read_only: Offer only tools with the hint that they only read.
 
         Raises:
             UsageError: An argument has the wrong type, *limit* is below 1, *strategy* or *fusion*
@@ -187,11 +195,11 @@ class Engine:
             normalize=normalize,
             lexicon=lexicon,
             context_tools=texts_of("context_tools", context_tools),
+            sources=texts_of("sources", sources),
+            categories=texts_of("categories", categories),
+            read_only=read_only,
         )
-        request, diagnostics = check_request(query, context, asked)
-        if request.context_tools or (request.query and request.context):
-            request, unknown = self._ask(_in_use, request)
-            diagnostics = (*diagnostics, *unknown)
+        request, diagnostics = self._checked(query, context, asked)
         if self._observer is not None:
             from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
 
@@ -204,7 +212,7 @@ class Engine:
             return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
         return self._ask(self._answer, request, diagnostics, None)
 
-    def ask(
+    def ask(  # noqa: PLR0913 - as above
         self,
         question: str | None,
         *,
@@ -213,6 +221,9 @@ class Engine:
         include_disabled: bool = False,
         patterns: Iterable[IntentPattern] = (),
         scope: CodeScope | None = None,
+        sources: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        read_only: bool = False,
     ) -> AskResult:
         """Answer a question about tools, fields of their schemas, or symbols of source code.
 
@@ -226,6 +237,10 @@ class Engine:
             include_disabled: Whether tools that are off by default may be results.
             patterns: Wordings that always have an intent, the first that fits counts.
             scope: The source code that is meant; all of it by default.
+            sources: As for `search`, where the question is answered by a search. What it names is
+                found wherever it is.
+            categories: As *sources*.
+            read_only: As *sources*.
 
         Raises:
             UsageError: There is no question, an argument has the wrong type, *limit* is below 1,
@@ -236,7 +251,14 @@ class Engine:
         asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope)
 
         def search(text: str, most: int) -> SearchResult:
-            return self.search(text, limit=most, include_disabled=include_disabled)
+            return self.search(
+                text,
+                limit=most,
+                include_disabled=include_disabled,
+                sources=sources,
+                categories=categories,
+                read_only=read_only,
+            )
 
         return self._ask(lambda searcher: searcher.asker().ask(question, asked, search))
 
@@ -255,6 +277,9 @@ class Engine:
         normalize: bool = False,
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
+        sources: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        read_only: bool = False,
     ) -> Explanation:
         """Search as `search` does, with its arguments, and explain every part of the answer.
 
@@ -273,11 +298,11 @@ class Engine:
             normalize=normalize,
             lexicon=lexicon,
             context_tools=texts_of("context_tools", context_tools),
+            sources=texts_of("sources", sources),
+            categories=texts_of("categories", categories),
+            read_only=read_only,
         )
-        request, diagnostics = check_request(query, context, asked)
-        if request.context_tools or (request.query and request.context):
-            request, unknown = self._ask(_in_use, request)
-            diagnostics = (*diagnostics, *unknown)
+        request, diagnostics = self._checked(query, context, asked)
         check_text("tool", tool)
         if tool is None:
             return self._ask(_explained, request, diagnostics)
@@ -297,7 +322,7 @@ class Engine:
             explanation = replace(explanation, result=replace(result, diagnostics=diagnostics))
         return replace(explanation, tool=rank_explanation)
 
-    def plan(
+    def plan(  # noqa: PLR0913 - as above
         self,
         goal: str,
         *,
@@ -308,6 +333,9 @@ class Engine:
         fusion: FusionName = "",
         lexicon: bool = True,
         context_tools: Iterable[str] = (),
+        sources: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        read_only: bool = False,
     ) -> Plan:
         """Plan the calls of tools that serve *goal*, and the order in which they can run.
 
@@ -322,6 +350,9 @@ class Engine:
             lexicon: As for `search`.
             context_tools: As for `search`. These tools have run: they are no tasks, and their
                 results provide arguments.
+            sources: As for `search`. What the goal needs from elsewhere is not in the plan.
+            categories: As for `search`.
+            read_only: As for `search`.
 
         Raises:
             UsageError: As for `search`; or there is no goal.
@@ -332,15 +363,15 @@ class Engine:
             fusion=fusion,
             lexicon=lexicon,
             context_tools=texts_of("context_tools", context_tools),
+            sources=texts_of("sources", sources),
+            categories=texts_of("categories", categories),
+            read_only=read_only,
         )
-        request, diagnostics = check_request(goal, context, asked)
+        request, diagnostics = self._checked(goal, context, asked)
         if not request.query:
             from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
 
             raise UsageError("there is no goal", remedy="say what is to be reached")
-        if request.context_tools or request.context:
-            request, unknown = self._ask(_in_use, request)
-            diagnostics = (*diagnostics, *unknown)
         return self._ask(_planned, request, diagnostics)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:
@@ -365,6 +396,19 @@ class Engine:
     def consult(self, ask: Callable[[Index], Answer]) -> Answer:
         """Return what *ask* answers when it is given the index; damage is mended as in a search."""
         return self._ask(lambda searcher: ask(searcher.index))
+
+    def _checked(
+        self, query: str | None, context: Context, asked: Request
+    ) -> tuple[Request, tuple[Diagnostic, ...]]:
+        """Check what a caller asks, and look up the tools, sources and categories that it names."""
+        request, diagnostics = check_request(query, context, asked)
+        if request.context_tools or (request.query and request.context):
+            request, unknown = self._ask(_in_use, request)
+            diagnostics = (*diagnostics, *unknown)
+        if request.is_filtered:
+            filtered = self._ask(Searcher.filtered, request)
+            diagnostics = (*diagnostics, *(filtered.diagnostics if filtered else ()))
+        return request, diagnostics
 
     def _tool(self, tool_id: str) -> Tool:
         return self._ask(Searcher.tool, tool_id)
@@ -434,10 +478,19 @@ def _explained(
     if _is_rewritten(searcher, request):
         from mcpg.engine.rewrite import normalized_explanation  # noqa: PLC0415 - as above
 
-        return normalized_explanation(searcher, request, diagnostics)
-    from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
+        explanation = normalized_explanation(searcher, request, diagnostics)
+    else:
+        from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
 
-    return explain(searcher, request, diagnostics)
+        explanation = explain(searcher, request, diagnostics)
+    filtered = searcher.filtered(request)
+    if filtered is None:
+        return explanation
+    from mcpg.engine.trace import FilterExplanation  # noqa: PLC0415 - as above
+
+    conditions = request.sources, request.categories, request.read_only
+    counts = len(filtered.allowed), len(searcher.index)
+    return replace(explanation, filter=FilterExplanation(*conditions, *counts))
 
 
 def _planned(searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
@@ -463,7 +516,7 @@ def _in_use(searcher: Searcher, request: Request) -> tuple[Request, tuple[Diagno
 
 
 def _is_rewritten(searcher: Searcher, request: Request) -> bool:
-    return request.normalize and bool(request.query) and len(searcher.index) > 0
+    return request.normalize and bool(request.query) and searcher.has_tools(request)
 
 
 def _recompiled(searcher: Searcher, tool_id: str, hints: Hints) -> Index:

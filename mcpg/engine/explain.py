@@ -71,6 +71,7 @@ class StageDetails:
         self._model = searcher.model
         self._limit = request.limit
         self._disabled = searcher.disabled(request)
+        self._excluded = searcher.excluded(request)
 
     def of(self, stage: str) -> JsonObject:
         """Return what the stage called *stage* found; nothing for a stage that is not known."""
@@ -126,12 +127,12 @@ class StageDetails:
                 )
                 for row in self._lists(clause, dict(wide.variants))
             ],
-            "found": len(found - self._disabled),
+            "found": len(found - self._excluded),
             "disabled": len(found & self._disabled),
             "pool": len(ranking.candidates),
             "bestLexical": best_lexical(ranking),
             "exactNames": [
-                self._index.tool_id(document) for document in sorted(exact.keys() - self._disabled)
+                self._index.tool_id(document) for document in sorted(exact.keys() - self._excluded)
             ],
         }
 

@@ -102,11 +102,12 @@ class HintSearch:
     """Tries edits to the hints of one tool for one request."""
 
     def __init__(self, search: Search, tool: int) -> None:
-        self._search = replace(search, disabled=search.disabled - {tool})
+        self._search = search.offering(tool)
         self._tool = tool
         self._what_if = WhatIf(search.index, tool)
         self._own = self._what_if.document.tool.hints
-        self._enabling = Hints(enabled_by_default=True) if tool in search.disabled else Hints()
+        is_offered = search.request.include_disabled or search.index.is_enabled(tool)
+        self._enabling = Hints() if is_offered else Hints(enabled_by_default=True)
         self._tried: dict[Hints, HintTrial] = {}
         self._read = 0
 
@@ -130,9 +131,7 @@ class HintSearch:
             index = recompiled(self._search.index, self._tool, trial.hints)
         except DocumentError:
             return replace(trial, rank=None)
-        is_all = self._search.request.include_disabled
-        disabled = frozenset() if is_all else frozenset(index.disabled())
-        return self._look(trial.hints, replace(self._search, index=index, disabled=disabled))
+        return self._look(trial.hints, replace(self._search, index=index))
 
     @property
     def is_provable(self) -> bool:

@@ -36,23 +36,30 @@ class Search:
         request: What is asked.
         index: What is searched.
         model: The fitted model that ranks.
-        disabled: Numbers of the documents that are left out.
+        excluded: Numbers of the documents that are left out.
         trace: Records the stages, `None` for nothing.
         memo: Query terms by word and language, shared by the searches of an index.
         selection: What a candidate source selects, `None` without one.
+        allowed: Numbers of all other documents, where a filter is set; else `None`.
     """
 
     request: Request
     index: Index
     model: Model
-    disabled: frozenset[int]
+    excluded: frozenset[int]
     trace: Trace | None = None
     memo: Memo | None = None
     selection: Selection | None = None
+    allowed: frozenset[int] | None = None
 
     def stage(self, name: str) -> AbstractContextManager[None] | _NullTrace:
         """Return a context manager that times a stage where the search is traced."""
         return stage(self.trace, name)
+
+    def offering(self, tool: int) -> Search:
+        """Return the same search, which may offer *tool* as well."""
+        allowed = None if self.allowed is None else self.allowed | {tool}
+        return replace(self, excluded=self.excluded - {tool}, allowed=allowed)
 
 
 @value
@@ -140,7 +147,7 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
             hybrid.unknown_share(analysis),
             # Whatever the limit, or a search that looks at some tools only would find others.
             count=hybrid.WINDOW_FACTOR * MAX_LIMIT,
-            without=search.disabled,
+            without=search.excluded,
             beside=pool.documents,
         )
     if scheme.name == hybrid.SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
@@ -195,19 +202,23 @@ def with_context(analysis: Analysis, request: Request, index: Index) -> Analysis
 def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
     """Retrieve the pool.
 
-    It holds the best *size* documents by lexical score, within the selection where there is one,
-    those whose name the query spells, and, if there are any, the nearest neighbours of the tools in
-    use.
+    It holds the best *size* documents by lexical score, within the selection and the filter where
+    there are any, those whose name the query spells, and, if there are any, the nearest neighbours
+    of the tools in use.
     """
-    index, disabled = search.index, search.disabled
+    index, excluded = search.index, search.excluded
     with search.stage("retrieve"):
         among = search.selection.among(analysis) if search.selection else None
         by_words = retrieve_for_each(
-            widened(analysis), index, disabled=disabled, size=size, among=among
+            widened(analysis),
+            index,
+            excluded=excluded,
+            size=size,
+            among=search.allowed if among is None else among,
         )
-        named = sorted(named_exactly(analysis, index).keys() - disabled)
+        named = sorted(named_exactly(analysis, index).keys() - excluded)
         if analysis.used is not None and by_words:
-            named += [one for one in analysis.used.neighbours() if one not in disabled]
+            named += [one for one in analysis.used.neighbours() if one not in excluded]
     return pooled(by_words, named, size)
 
 

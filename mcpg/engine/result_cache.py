@@ -129,6 +129,8 @@ LASTING = frozenset(
         Code.LOW_CONFIDENCE,
         Code.QUERY_TRUNCATED,
         Code.CONTEXT_TOOL_UNKNOWN,
+        Code.FILTER_UNKNOWN,
+        Code.FILTER_EMPTY,
         Code.LIMIT_CAPPED,
         Code.QUERY_NORMALIZED,
         Code.QUERY_LITERALS_RESTORED,

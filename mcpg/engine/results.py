@@ -256,10 +256,17 @@ class Request:
     normalize: bool = False
     lexicon: bool = True
     context_tools: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    read_only: bool = False
 
     @property
     def is_browsing(self) -> bool:
         return not self.query and not self.context
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.sources or self.categories or self.read_only)
 
 
 def check_request(
@@ -274,7 +281,7 @@ def check_request(
     """
     check_text("query", query)
     check_context(context)
-    for name in ("include_disabled", "abstain", "normalize", "lexicon"):
+    for name in ("include_disabled", "abstain", "normalize", "lexicon", "read_only"):
         check_flag(name, getattr(asked, name))
     limit, min_score = check_limit(asked.limit), asked.min_score
     if isinstance(min_score, bool) or not isinstance(min_score, int | float):
@@ -295,6 +302,9 @@ def check_request(
         asked.normalize,
         asked.lexicon,
         tuple(dict.fromkeys(texts_of("context_tools", asked.context_tools))),
+        tuple(dict.fromkeys(asked.sources)),
+        tuple(dict.fromkeys(asked.categories)),
+        asked.read_only,
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_cuts(query, context, limit)) if cut else ()

@@ -42,6 +42,8 @@ _SCALE = 1 / 0xFFFF
 _MOST_RELATED = 12
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
+# Up to so many documents are looked up in the lists; more are picked out of them.
+_FEW = 1_024
 # How many times as many scores as are wanted tell what the worst wanted one is at least.
 _SAMPLE = 3
 
@@ -116,7 +118,7 @@ def retrieve_for_each(
     analysis: Analysis,
     index: Index,
     *,
-    disabled: Iterable[int],
+    excluded: Collection[int],
     size: int,
     among: Collection[int] | None = None,
 ) -> list[int]:
@@ -126,13 +128,13 @@ def retrieve_for_each(
     which is at least that; the rest follows them. The order is not that of the scores. Where
     *among* names documents, no others are retrieved.
     """
-    hidden = frozenset(disabled)
-    whole = retrieve(analysis, index, disabled=hidden, size=size, among=among)
+    hidden = frozenset(excluded)
+    whole = retrieve(analysis, index, excluded=hidden, size=size, among=among)
     if not analysis.intents:
         return whole
     alone = (_alone(analysis, places) for places in analysis.intents)
     bests = [
-        retrieve(each, index, disabled=hidden, size=_OWN_PLACES, among=among) for each in alone
+        retrieve(each, index, excluded=hidden, size=_OWN_PLACES, among=among) for each in alone
     ]
     in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
     own = list(in_turns)[:_OWN_PLACES]
@@ -149,22 +151,24 @@ def retrieve(
     analysis: Analysis,
     index: Index,
     *,
-    disabled: Iterable[int],
+    excluded: Collection[int],
     size: int,
     among: Collection[int] | None = None,
 ) -> list[int]:
-    """Return the *size* documents that are not *disabled* with the best lexical scores.
+    """Return the *size* documents that are not *excluded* with the best lexical scores.
 
     A document's lexical score is the sum, over clauses, of the clause's share of the query's
     weight times the saturated frequency of the best of its variants there, times the credit for
     that variant. It lies in [0, 1], or a little above with context. The best come first; ties go
     to the smaller document number. Where *among* names documents, no others are scored.
     """
-    hidden = frozenset(disabled)
+    hidden = frozenset(excluded)
     if among is None:
         scores = _accumulate(analysis, index, size + len(hidden))
-    else:
+    elif len(among) <= _FEW:
         scores = _score(analysis, index, among)
+    else:
+        scores = _accumulate(analysis, index, size, frozenset(among))
     # Most often nothing is hidden, and then all that was scored need not be gone through.
     for document in hidden.intersection(scores) if hidden else ():
         del scores[document]
@@ -179,8 +183,13 @@ def retrieve(
     return [document for _, document in ranked[:size]]
 
 
-def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]:
-    """Score every document that can be among the best *size*, and perhaps others."""
+def _accumulate(
+    analysis: Analysis, index: Index, size: int, among: frozenset[int] | None = None
+) -> dict[int, float]:
+    """Score every document that can be among the best *size*, and perhaps others.
+
+    Where *among* names documents, no others are scored.
+    """
     scores: dict[int, float] = {}
     lists = _lists(analysis, index)
     remaining = fsum(bound for bound, _, _ in lists)
@@ -193,7 +202,7 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
             for document, impact in clause_impacts(clause.variants, scores, index).items():
                 scores[document] += share * impact
         else:
-            _add(scores, clause, share, index)
+            _add(scores, clause, share, index, among)
         remaining -= bound
     return scores
 
@@ -226,15 +235,26 @@ def _nth_best(scores: Collection[float], place: int) -> float:
     return sorted([score for score in scores if score >= least], reverse=True)[place - 1]
 
 
-def _add(scores: dict[int, float], clause: QueryTerm, share: float, index: Index) -> None:
+def _add(
+    scores: dict[int, float],
+    clause: QueryTerm,
+    share: float,
+    index: Index,
+    among: frozenset[int] | None,
+) -> None:
     if len(clause.variants) > 1:
-        for document, impact in _best_impacts(clause, index).items():
+        best = _best_impacts(clause, index)
+        wanted = best.items() if among is None else [(n, best[n]) for n in among.intersection(best)]
+        for document, impact in wanted:
             scores[document] = scores.get(document, 0.0) + share * impact
         return
     term, credit = clause.variants[0]
     unit = share * credit * _SCALE
     get = scores.get
-    for document, impact in _impacts(term, index):
+    impacts = _impacts(term, index)
+    if among is not None:
+        impacts = [posting for posting in impacts if posting[0] in among]
+    for document, impact in impacts:
         scores[document] = get(document, 0.0) + unit * impact
 
 
@@ -324,14 +344,14 @@ def expand(
     primaries: Sequence[tuple[int, float]],
     index: Index,
     *,
-    disabled: Collection[int],
+    excluded: Collection[int],
     limit: int,
     within: Collection[int] | None = None,
     shown: Iterable[int] = (),
 ) -> tuple[list[Reached], list[Reached]]:
     """Return at most *limit* related and *limit* next-step documents of the scored *primaries*.
 
-    No primary, no *disabled* document and none that is *shown* already is among them, none that is
+    No primary, no *excluded* document and none that is *shown* already is among them, none that is
     not *within* those, where they are given, and no document is in both: it goes where its edge is
     stronger, a next step before a related tool when both are equal.
     """
@@ -339,7 +359,7 @@ def expand(
     best: dict[float, _Edge] = {}
     for edge in _edges(primaries, index):
         target = edge[_TARGET]
-        if target in taken or target in disabled or (within is not None and target not in within):
+        if target in taken or target in excluded or (within is not None and target not in within):
             continue
         if target not in best or edge < best[target]:
             best[target] = edge

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcpg.engine.ask.asker import Asker
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
+    from mcpg.engine.filters import Filtered
     from mcpg.engine.plan.planner import Planner
     from mcpg.engine.query import Analysis
     from mcpg.engine.query_terms import Memo
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 # Tools of which what is shown is kept once it has been read.
 _MOST_CARDS = 4_096
+# Filters of which what they leave is kept.
+_MOST_FILTERS = 8
 
 
 class Searcher:
@@ -73,6 +76,7 @@ class Searcher:
         self.model = model_of(index)
         self._describe = describe
         self._disabled = frozenset(index.disabled())
+        self._filtered: dict[tuple[object, ...], Filtered] = {}
         # Shared between threads: whoever comes second finds or makes the same.
         self._memo: Memo = {}
         # For searches that include disabled tools, and for those that do not.
@@ -106,7 +110,7 @@ class Searcher:
         self, request: Request, diagnostics: tuple[Diagnostic, ...], trace: Trace | None = None
     ) -> tuple[SearchResult, RankedList | None]:
         """Answer *request* by its query as it stands; *diagnostics* lead those of the result."""
-        if not len(self.index):
+        if not self.has_tools(request):
             nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
             return replace(nothing, diagnostics=diagnostics), None
         if request.is_browsing:
@@ -124,8 +128,8 @@ class Searcher:
 
         *vectors* are those of the search of which this is a part, if any.
         """
-        disabled, selection = self.disabled(request), self.selection(request)
-        search = Search(request, self.index, self.model, disabled, trace, self._memo, selection)
+        selection = self.selection(request)
+        search = self.search(request, trace, selection)
         diagnostics: tuple[Diagnostic, ...] = ()
         if request.strategy == Strategy.GRAPH:
             ranking = run_graph(search)
@@ -134,6 +138,15 @@ class Searcher:
         if request.lexicon and lexicon.faults:
             diagnostics = (_without_tables(), *diagnostics)
         return ranking, (*selection.diagnostics, *diagnostics) if selection else diagnostics
+
+    def search(
+        self, request: Request, trace: Trace | None = None, selection: Selection | None = None
+    ) -> Search:
+        """Return what the stages of the pipeline are given for *request*."""
+        excluded, memo = self.excluded(request), self._memo
+        filtered = self.filtered(request)
+        allowed = filtered.allowed if filtered else None
+        return Search(request, self.index, self.model, excluded, trace, memo, selection, allowed)
 
     def matches(self, ranking: RankedList) -> tuple[Match, ...]:
         rows = zip(ranking.primaries, self._evidences(ranking), strict=True)
@@ -170,13 +183,13 @@ class Searcher:
             related, next_steps = expand(
                 primaries,
                 self.index,
-                disabled=self.disabled(request),
+                excluded=self.excluded(request),
                 limit=request.limit,
                 within=within,
                 shown=[one.document for one in needed],
             )
         counts = len(related), len(next_steps), len(needed)
-        diagnostics = (*diagnostics, *_merges(rankings, *counts), *_doubts(best, matches))
+        diagnostics = (*diagnostics, *_merges(rankings, *counts), *_doubts(request, best, matches))
         expanded = [one.document for one in (*related, *next_steps, *needed)]
         shown = list(dict.fromkeys((*numbers, *expanded)))
         modes = {
@@ -206,7 +219,7 @@ class Searcher:
             goals,
             self.index,
             literals=analysis.literals,
-            without=self.disabled(request),
+            without=self.excluded(request),
             done=analysis.used.tools if analysis.used else (),
             limit=request.limit,
             least=LEAST_PATH,
@@ -227,8 +240,50 @@ class Searcher:
             for one in closure.found
         ]
 
-    def disabled(self, request: Request) -> frozenset[int]:
+    def filtered(self, request: Request) -> Filtered | None:
+        """Return what the filter of *request* leaves, `None` where none is set."""
+        if not request.is_filtered:
+            return None
+        conditions = request.sources, request.categories, request.read_only
+        key = *conditions, request.include_disabled
+        known = self._filtered.get(key)
+        if known is None:
+            from mcpg.engine.filters import filtered  # noqa: PLC0415 - most searches have no filter
+
+            disabled = frozenset[int]() if request.include_disabled else self._disabled
+            known = filtered(self.index, request, disabled)
+            with self._lock:
+                if len(self._filtered) >= _MOST_FILTERS:
+                    del self._filtered[next(iter(self._filtered))]
+                self._filtered[key] = known
+        return known
+
+    def has_tools(self, request: Request) -> bool:
+        """Return whether there are tools that *request* may be answered with."""
+        filtered = self.filtered(request)
+        return bool(filtered.allowed if filtered else len(self.index))
+
+    def excluded(self, request: Request) -> frozenset[int]:
+        """Return the tools that *request* leaves out: by its filter, or because of their hints."""
+        filtered = self.filtered(request)
+        if filtered is not None:
+            return filtered.excluded
         return frozenset() if request.include_disabled else self._disabled
+
+    def unmet(self, tool: int, request: Request) -> tuple[str, ...]:
+        """Return the conditions of the filter of *request* that a tool does not meet."""
+        if not request.is_filtered:
+            return ()
+        from mcpg.engine.filters import conditions_on  # noqa: PLC0415 - as above
+
+        return tuple(conditions_on(tool, self.index, request))
+
+    def disabled(self, request: Request) -> frozenset[int]:
+        """Return those of them that pass the filter."""
+        filtered = self.filtered(request)
+        if filtered is not None:
+            return filtered.passing - filtered.allowed
+        return self.excluded(request)
 
     def semantics(self) -> IndexVectors:
         """Return the vectors of the index; nothing is loaded yet."""
@@ -292,15 +347,11 @@ class Searcher:
             return None
         from mcpg.engine.candidate_source import Selection  # noqa: PLC0415 - as above
 
-        return Selection(self.guarded_source(request), self.index, self.disabled(request))
+        return Selection(self.guarded_source(request), self.index, self.excluded(request))
 
     def _browse(self, request: Request, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
-        index = self.index
-        numbers = [
-            number
-            for number in range(len(index))
-            if request.include_disabled or number not in self._disabled
-        ]
+        index, excluded = self.index, self.excluded(request)
+        numbers = [number for number in range(len(index)) if number not in excluded]
         numbers.sort(
             key=lambda number: (
                 index.tool_name(number).casefold(),
@@ -408,14 +459,17 @@ def _merges(rankings: Sequence[RankedList], *counts: int) -> Iterable[Diagnostic
     return dict.fromkeys(found for one in rankings for found in merges(one.semantic, *counts))
 
 
-def _doubts(best: float | None, matches: Sequence[Match]) -> tuple[Diagnostic, ...]:
+def _doubts(
+    request: Request, best: float | None, matches: Sequence[Match]
+) -> tuple[Diagnostic, ...]:
     """Return a warning where the *best* score is low or nothing matches."""
     if best is not None and best >= LOW_CONFIDENCE:
         return ()
     from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches have no diagnostics
 
     if best is None:
-        return (warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query"),)
+        which = "no tool that passes the filter" if request.is_filtered else "no tool"
+        return (warning(Code.LOW_CONFIDENCE, f"{which} matches any word of the query"),)
     advice = "add detail to the query" if matches else "it is not offered"
     message = f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}: {advice}"
     return (warning(Code.LOW_CONFIDENCE, message),)

@@ -254,6 +254,25 @@ class Stage:
 
 
 @value
+class FilterExplanation:
+    """The filter of a search.
+
+    Attributes:
+        sources: The sources that it names.
+        categories: The categories that it names.
+        read_only: Whether it leaves only tools that say that they only read.
+        tools: How many tools it leaves, without disabled ones unless these are included.
+        of: How many tools the catalogue has.
+    """
+
+    sources: tuple[str, ...]
+    categories: tuple[str, ...]
+    read_only: bool
+    tools: int
+    of: int
+
+
+@value
 class Explanation:
     """A search result and everything that led to it.
 
@@ -269,6 +288,7 @@ class Explanation:
         model: The fitted numbers that ranked, `None` when browsing.
         advice: What would make this query's answer surer; sentences for people.
         tool: Why the tool that was asked about is where it is; `None` when none was.
+        filter: The filter of the search, `None` where none is set.
     """
 
     result: SearchResult
@@ -282,6 +302,7 @@ class Explanation:
     model: ModelExplanation | None = None
     advice: tuple[str, ...] = ()
     tool: RankExplanation | None = None
+    filter: FilterExplanation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as `mcpg explain --format json` prints it.
@@ -297,6 +318,7 @@ class Explanation:
                 shown | reasons.get(match.tool_id, {})
                 for match, shown in zip(self.result.matches, result["matches"], strict=True)
             ],
+            "filter": to_json(self.filter) if self.filter else None,
             "language": self.language,
             "words": [word.to_dict() for word in self.words],
             "expansions": [one.to_dict() for one in self.expansions],
@@ -470,6 +492,8 @@ class RankExplanation:
         above: The first tool and the one directly above it; none when it is first.
         change: What would lift it; `None` when it is first already, or nothing found would.
         remark: Why there is no change, or why the change does not make it first; "" else.
+        unmet: Why the filter leaves it out, one reason for each condition that it does not meet.
+            All else is said as if it did.
     """
 
     tool_id: str
@@ -484,6 +508,7 @@ class RankExplanation:
     above: tuple[Rival, ...]
     change: HintSuggestion | None
     remark: str = ""
+    unmet: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a JSON object; gaps at full precision, as sums."""

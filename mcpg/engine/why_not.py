@@ -47,18 +47,21 @@ def reasons(
     retrieval: Retrieval,
     *,
     is_hidden: bool,
+    unmet: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Explain why a tool ("it") stands above the one that was asked about ("this tool").
 
-    *features* are the differences of the two, the largest first; *retrieval* and *is_hidden* are of
-    the one that was asked about.
+    *features* are the differences of the two, the largest first; *retrieval*, *is_hidden* and the
+    *unmet* conditions of the filter are of the one that was asked about.
     """
     ahead = [
         f"{_PHRASES.get(one.feature, one.feature)} ({one.feature} {one.difference:+.3f})"
         for one in features
         if one.difference >= _NEGLIGIBLE
     ]
-    found = [*_outside(retrieval, is_hidden=is_hidden), *ahead[:_SHOWN], *_words(words)]
+    filtered = [f"the filter leaves this tool out: {one}" for one in unmet]
+    outside = _outside(retrieval, is_hidden=is_hidden)
+    found = [*filtered, *outside, *ahead[:_SHOWN], *_words(words)]
     return tuple(found) or ("the two are level, and the smaller tool id goes first",)
 
 
@@ -94,22 +97,25 @@ MOST_RANKED = 10_000
 class Field:
     """All tools that one request retrieves, ranked, with one of them under the lens."""
 
-    def __init__(self, search: Search, tool: int) -> None:
-        """Rank them; *tool* is ranked whether or not it is retrieved, or disabled."""
+    def __init__(self, search: Search, tool: int, unmet: tuple[str, ...] = ()) -> None:
+        """Rank them; *tool* is ranked whether or not it is retrieved, or left out.
+
+        *unmet* are the conditions of the filter that it does not meet.
+        """
         index, model = search.index, search.model
         self.index = index
         self.model = model
         self.tool = tool
-        self.is_hidden = tool in search.disabled
+        self.unmet = unmet
+        self.is_hidden = not (search.request.include_disabled or index.is_enabled(tool))
         size = min(MOST_RANKED, max(MAX_LIMIT, len(index)))
-        enabled = replace(search, disabled=search.disabled - {tool})
-        self.analysis, self.pool = gather(enabled, size)
+        self.analysis, self.pool = gather(search.offering(tool), size)
         documents, ends = self.pool.documents, self.pool.ends
         everything = extract_features(dict.fromkeys((*documents, tool)), self.analysis, index)
         ranked = fuse(everything, model.weights, len(everything), ends)
         self.own = next(one for one in ranked if one.candidate.document == tool)
         self.is_found = tool in documents
-        self.is_ranked = self.is_found and not self.is_hidden
+        self.is_ranked = self.is_found and not (self.is_hidden or unmet)
         # What nothing retrieved comes after all that something did.
         self.place = ranked.index(self.own) if self.is_found else len(ranked) - 1
         if not self.is_found:
@@ -139,11 +145,13 @@ def by_graph(request: Request, result: SearchResult, tool_id: str) -> Diagnostic
 def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExplanation:
     """Explain the rank of a tool for *request*, which must not browse."""
     tool = searcher.number(tool_id)
-    search = Search(request, searcher.index, searcher.model, searcher.disabled(request))
-    field = Field(replace(search, selection=searcher.selection(request)), tool)
+    # Changed indexes have other terms: nothing that is known of this one counts for them.
+    search = replace(searcher.search(request), memo=None)
+    unmet = searcher.unmet(tool, request)
+    field = Field(replace(search, selection=searcher.selection(request)), tool, unmet)
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
-    change = None if is_first else best_change(hint_search)
+    change = None if is_first or unmet else best_change(hint_search)
     retrieval = _retrieval(field)
     lacking = [
         field.analysis.clauses[place] for place in lacked(field.own.candidate, field.analysis)
@@ -163,7 +171,8 @@ def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExpl
             for place in sorted({0, field.place - 1} if field.place else ())
         ),
         change=change,
-        remark="it is first already" if is_first else _remark(change, hint_search, field),
+        remark=_remark(change, hint_search, field),
+        unmet=unmet,
     )
 
 
@@ -197,7 +206,7 @@ def _rival(field: Field, place: int, retrieval: Retrieval) -> Rival:
         gap=round(other.score - own.score, DECIMALS),
         features=features,
         words=words,
-        because=reasons(features, words, retrieval, is_hidden=field.is_hidden),
+        because=reasons(features, words, retrieval, is_hidden=field.is_hidden, unmet=field.unmet),
     )
 
 
@@ -212,6 +221,15 @@ def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, .
 
 
 def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field) -> str:
+    """Return why there is no change, or why it does not make the tool first; "" else."""
+    if field.is_ranked and not field.place:
+        return "it is first already"
+    if field.unmet:
+        return "the filter leaves it out: search without that condition"
+    return _remark_on(change, hint_search, field)
+
+
+def _remark_on(change: HintSuggestion | None, hint_search: HintSearch, field: Field) -> str:
     first = field.others[0].candidate if field.others else None
     if first and first.exact and (change is None or change.rank_after > 1):
         name = field.index.tool_id(first.document)

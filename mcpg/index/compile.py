@@ -13,7 +13,10 @@ from mcpg.documents.model import ToolDocument, encode_record
 from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents, name_words
 from mcpg.index.layout import (
     NO_KEY,
+    READS,
     SUMMARY_LENGTH,
+    UNSAID,
+    WRITES,
     Header,
     Section,
     bytes_sections,
@@ -33,6 +36,8 @@ from mcpg.index.speller import spelling_sections
 from mcpg.relations.kinds import kinds_of
 from mcpg.text import joined, language_of, lexicon, operations, split_words
 
+_SAID = {None: UNSAID, True: READS, False: WRITES}
+
 
 def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     """Return the sections that hold one text or number for each tool."""
@@ -45,6 +50,7 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     yield from texts_sections("sources", sources)
     yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
+    yield Section("tools.read_only", "B", bytes(_SAID[tool.hints.read_only] for tool in tools))
     yield Section("tools.operation", "B", b"".join(map(_operation, tools)))
 
 
@@ -64,6 +70,13 @@ def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
     texts, holders = numbered(map(_keys, tools))
     yield from keys_sections("keys", texts)
     yield from rows_sections("keys.tools", holders)
+
+
+def category_sections(tools: Iterable[Tool]) -> Iterator[Section]:
+    """Return the sections of categories, as hints write them, and the tools of each."""
+    categories, holders = numbered(tool.hints.categories for tool in tools)
+    yield from texts_sections("categories", categories)
+    yield from rows_sections("categories.tools", holders)
 
 
 def argument_sections(tools: Sequence[Tool]) -> Iterator[Section]:
@@ -131,6 +144,7 @@ def compile_index(
         *tool_sections(tools),
         *key_sections(tools),
         *phrase_sections(tool.hints.aliases for tool in tools),
+        *category_sections(tools),
         *argument_sections(tools),
         *group_sections(ordered),
         *relation_sections(ordered),

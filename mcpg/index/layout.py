@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Stamp: TypeAlias = "tuple[int, int, int, int]"
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 """Goes up whenever sections, or the rules by which texts are cut into them, change, and with the
 table of operations."""
 
@@ -217,6 +217,7 @@ TABLES = {
     # texts with numbers of their own
     "sources": "B",
     "groups": "B",
+    "categories": "B",
     "reasons": "B",
     "arguments": "B",
     "fields": "B",
@@ -224,10 +225,11 @@ TABLES = {
     "phrases": "B",
     "terms": "B",
     "words": "B",
-    # for each key, phrase or group its tools; for each tool its groups, links, terms of its name,
-    # required arguments
+    # for each key, phrase, category or group its tools; for each tool its groups, links, terms of
+    # its name, required arguments
     "keys.tools": "I",
     "phrases.tools": "I",
+    "categories.tools": "I",
     "members": "I",
     "groups_of": "I",
     "links": "I",
@@ -262,6 +264,8 @@ SECTIONS = {
     # for each tool; the norm is that of its vector of impacts times idfs, without hints
     "source_of": "I",
     "enabled": "B",
+    # for each tool whether it says that it only reads: one of `UNSAID`, `READS`, `WRITES`
+    "tools.read_only": "B",
     "tools.norm": "d",
     # for each tool the probability of each kind of operation, in 255ths; all 0 where unknown
     "tools.operation": "B",
@@ -318,6 +322,9 @@ OPTIONAL_SECTIONS = {
 
 STEM, IDENTIFIER, HINTED = 1, 2, 4
 """What a term is, as bits: the stem of words, a whole identifier, or both; held by hints alone."""
+
+UNSAID, READS, WRITES = 0, 1, 2
+"""What a tool says of itself: nothing, that it only reads, or that it does not only read."""
 
 KINDS = ("related", "nextStep")
 """What links say of their targets."""

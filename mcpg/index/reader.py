@@ -493,6 +493,27 @@ class Index:
         return self._items("source_of", tools)
 
     @property
+    def source_ids(self) -> Texts:
+        """The ids of all sources, in order; a tool's is found by the number of its source."""
+        return self.texts("sources")
+
+    @property
+    def categories(self) -> Texts:
+        """The categories that hints name, in order."""
+        return self.texts("categories")
+
+    def in_category(self, category: int) -> memoryview:
+        """Return the tools of a category, by its number."""
+        return self.rows("categories.tools")[category]
+
+    def read_only_flags(self) -> bytes:
+        """Return `READS`, `WRITES` or `UNSAID` for each tool, in order."""
+        flags = bytes(self.section("tools.read_only"))
+        if len(flags) != len(self):
+            raise StaleIndexError("its flags are not as many as its tools")
+        return flags
+
+    @property
     def language(self) -> str | None:
         try:
             name = bytes(self.section("language")).decode("ascii")

@@ -169,6 +169,9 @@ def _parts(count: int, dimensions: int) -> Iterator[slice]:
 NO_VECTOR = -1.0
 """The cosine of a tool that has no vector."""
 
+# Picking rows out takes so many times as long as going through all of them.
+_WORTH_PICKING = 8
+
 
 class Neighbours(Protocol):
     """Finds vectors near to a query's without a look at all of them."""
@@ -290,13 +293,16 @@ class ToolVectors:
         self._check(query)
         eligible = self.present.copy()
         eligible[list(without)] = False
-        if self._neighbours is not None and count + len(without) < len(self):
+        # Where most are passed over, the nearest of the others are not among the nearest of all.
+        if self._neighbours is not None and count + 2 * len(without) < len(self):
             near = np.array(self._neighbours.near(query, count + len(without)), dtype=np.intp)
             numbers = np.sort(near[eligible[near]])
             if len(numbers) >= count:
                 return _best(numbers, self.cosines_of(query, numbers), count)
         numbers = np.flatnonzero(eligible)
-        return _best(numbers, self.cosines(query)[numbers], count)
+        is_few = _WORTH_PICKING * len(numbers) < len(self)
+        cosines = self.cosines_of(query, numbers) if is_few else self.cosines(query)[numbers]
+        return _best(numbers, cosines, count)
 
     def vector(self, tool: int) -> NDArray[np.float32] | None:
         """Return a copy of a tool's vector, as precisely as it is kept; `None` if it has none."""

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
-from mcpg.documents.model import Link, ToolDocument, decode_record, encode_record, said_read_only
+from mcpg.documents.model import Link, ToolDocument, decode_record, encode_record
 from mcpg.relations.model import EdgeKind, EdgeOrigin
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
 
 ANY_TEXT = st.text(st.characters(), max_size=8)
 LISTS = st.lists(ANY_TEXT, max_size=2).map(tuple)
@@ -59,15 +55,6 @@ LINKS = st.builds(
     ANY_TEXT,
     st.sampled_from(EdgeOrigin),
 )
-# What a stranger would write to be taken for something else.
-BAIT = st.sampled_from(
-    (
-        {"hints": {"read_only": True}, "source_kind": "Local"},
-        {"read_only": True},
-        {"hints": {}},
-        {"text": '"hints":{"read_only":true},"source_kind":'},
-    )
-)
 DOCUMENTS = st.builds(
     ToolDocument,
     TOOLS,
@@ -84,19 +71,6 @@ DOCUMENTS = st.builds(
 def test_documents_come_back(document: ToolDocument, text: str | None) -> None:
     """A record says all that the document said, and its text when it was given one."""
     assert decode_record(encode_record(document, text)) == (document, text)
-
-
-@given(DOCUMENTS, BAIT, st.sampled_from(("annotations", "meta", "input_schema", "further")))
-def test_what_a_tool_says_of_itself_is_read_without_the_rest(
-    document: ToolDocument, bait: JsonObject, place: str
-) -> None:
-    """It is the hint of the tool, whatever else of the document looks like it."""
-    if place == "further":
-        document = replace(document, further=bait)
-    else:
-        document = replace(document, tool=replace(document.tool, **{place: bait}))
-    said = said_read_only(encode_record(document, str(bait["text"]) if "text" in bait else None))
-    assert said is document.tool.hints.read_only
 
 
 def test_types_come_back() -> None:
@@ -125,5 +99,3 @@ def test_what_is_no_record_is_refused(data: bytes) -> None:
     """Foreign bytes raise one of the errors that the reader expects."""
     with pytest.raises((AttributeError, KeyError, TypeError, ValueError)):
         decode_record(data)
-    with pytest.raises((AttributeError, KeyError, TypeError, ValueError)):
-        said_read_only(data)

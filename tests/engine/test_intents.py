@@ -119,15 +119,15 @@ def test_the_pool_holds_the_tools_of_each_wish_whatever_its_size() -> None:
         make_tool("whistle", description="Count sheep."),
     ).index
     analysis = analyse(f"paint {' '.join(COLOURS)}. whistle", index)
-    pool = retrieve_for_each(analysis, index, disabled=(), size=POOL)
-    larger = retrieve_for_each(analysis, index, disabled=(), size=50)
+    pool = retrieve_for_each(analysis, index, excluded=(), size=POOL)
+    larger = retrieve_for_each(analysis, index, excluded=(), size=50)
     alone = index.find_tool("whistle")
 
     assert alone in pool
-    assert alone not in retrieve(analysis, index, disabled=(), size=POOL)
+    assert alone not in retrieve(analysis, index, excluded=(), size=POOL)
     assert len(pool) == len(set(pool)) == POOL
     assert larger[:POOL] == pool
-    assert alone not in retrieve_for_each(analysis, index, disabled=(alone,), size=POOL)
+    assert alone not in retrieve_for_each(analysis, index, excluded=(alone,), size=POOL)
 
 
 @given(

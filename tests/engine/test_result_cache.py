@@ -154,6 +154,9 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "normalize": ({"query": "замовлення"}, {"query": "замовлення", "normalize": True}),
     "lexicon": ({"query": "purchase"}, {"query": "purchase", "lexicon": False}),
     "context_tools": ({}, {"context_tools": (PLAIN.tools[0].id,)}),
+    "sources": ({}, {"sources": ("shop",)}),
+    "categories": ({}, {"categories": ("shop",)}),
+    "read_only": ({}, {"read_only": True}),
 }
 """For each field of a request, two requests that differ in nothing else."""
 

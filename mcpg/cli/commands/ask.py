@@ -16,6 +16,7 @@ from mcpg.cli.text import text
 from mcpg.code.graph import CodeScope
 from mcpg.engine.ask import IntentPattern
 from mcpg.engine.ask.budget import fitted
+from mcpg.engine.results import ASK_LIMIT
 from mcpg.errors import UsageError
 from mcpg.gateway.json import ask_json
 from mcpg.reports.blocks import (
@@ -88,7 +89,7 @@ def run(
         include_disabled=include_disabled,
         patterns=[_pattern(one) for one in patterns or ()],
         scope=_scope(scope),
-        **({} if limit is None else {"limit": limit}),
+        limit=ASK_LIMIT if limit is None else limit,
     )
     milliseconds = 1000 * (perf_counter() - started)
 

@@ -162,7 +162,7 @@ def choose(
     surroundings: Surroundings,
     model: PlanModel,
     *,
-    disabled: Collection[int],
+    excluded: Collection[int],
     limit: int,
 ) -> Chosen:
     """Return the tools that the goal of *ranking* needs: *limit*, and what prepares them.
@@ -185,7 +185,7 @@ def choose(
     for place, (source, chance) in enumerate(ordered):
         if place and (place >= MOST_SOURCES or chance < model.source):
             continue
-        tools = surroundings.near(source, found[source], disabled)
+        tools = surroundings.near(source, found[source], excluded)
         share = chance / ordered[0][1] if ordered[0][1] else 1.0
         considered += weighed(source, tools, scores, surroundings, model, share)
     considered = [one for one in considered if one.tool not in used]

@@ -53,8 +53,11 @@ if TYPE_CHECKING:
         def ranked(self, request: Request) -> tuple[RankedList, tuple[Diagnostic, ...]]:
             """Rank tools by the query of *request*; return the diagnostics as well."""
 
-        def disabled(self, request: Request) -> frozenset[int]:
+        def excluded(self, request: Request) -> frozenset[int]:
             """Return the numbers of the tools that are left out."""
+
+        def has_tools(self, request: Request) -> bool:
+            """Return whether there are others."""
 
         def tool(self, tool_id: str) -> Tool:
             """Return a tool by its id."""
@@ -114,8 +117,9 @@ class Planner:
         Tools that these are known to need are added to them. *diagnostics* lead those of the plan.
         """
         nothing = Plan(request.query, request.strategy, diagnostics=diagnostics)
-        if not len(self._searcher.index):
-            return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
+        if not self._searcher.has_tools(request):
+            doubts = () if request.is_filtered else (_nothing_found(),)
+            return replace(nothing, diagnostics=(*diagnostics, *doubts))
         ranking, found = self._searcher.ranked(replace(request, limit=_MATCHES))
         diagnostics = (*diagnostics, *found)
         if not ranking.primaries:
@@ -147,18 +151,18 @@ class Planner:
         )
 
     def _draft(self, request: Request, ranking: RankedList) -> _Draft:
-        disabled = self._searcher.disabled(request)
+        excluded = self._searcher.excluded(request)
         used = ranking.analysis.used.tools if ranking.analysis.used else ()
         chosen = choose(
             ranking,
             self._surroundings,
             self._model,
-            disabled=disabled,
+            excluded=excluded,
             limit=request.limit,
         )
         if used:
             chosen = self._without_needless(chosen, used)
-        closure = self._closure(ranking, chosen, disabled, used)
+        closure = self._closure(ranking, chosen, excluded, used)
         tools = [one.tool for one in chosen.steps]
         tools += [one.tool for one in closure.found]
         found = dependencies(tools, self._surroundings, used)
@@ -180,7 +184,7 @@ class Planner:
         self,
         ranking: RankedList,
         chosen: Chosen,
-        disabled: frozenset[int],
+        excluded: frozenset[int],
         used: Sequence[int],
     ) -> Closure:
         """Return what is known to run before what a search for the goal finds.
@@ -194,7 +198,7 @@ class Planner:
             [(one.tool, one.chance) for one in chosen.steps if one.score >= GOAL_SHARE * best],
             self._searcher.index,
             literals=ranking.analysis.literals,
-            without=disabled,
+            without=excluded,
             done=used,
             memo=self._needs,
         )

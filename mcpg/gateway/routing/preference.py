@@ -16,45 +16,17 @@ Maron, "Automatic indexing: an experimental inquiry", Journal of the ACM 8, 1961
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, log
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from mcpg.documents.model import said_read_only
 from mcpg.engine.query import analyse
 from mcpg.engine.query_terms import QueryTerm
-from mcpg.index.layout import StaleIndexError, crc
+from mcpg.index.layout import READS, WRITES
 from mcpg.index.reader import Index
 from mcpg.index.scoring import FIELDS
 from mcpg.values import DECIMALS, rounded, to_json
-
-UNSAID, READS, WRITES = 0, 1, 2
-_FLAGS = {None: UNSAID, True: READS, False: WRITES}
-
-
-def read_only_flags(index: Index) -> bytes:
-    """Return `READS`, `WRITES` or `UNSAID` for each tool of *index*, in order.
-
-    Raises:
-        StaleIndexError: A record is damaged.
-    """
-    rows, sums = index.rows("records"), index.section("records.crc")
-    if len(sums) != len(index):
-        raise StaleIndexError("its records are not as many as its tools")
-    return bytes(_flag(rows[tool], sums[tool]) for tool in range(len(index)))
-
-
-def _flag(record: memoryview, checksum: int) -> int:
-    if crc(record) != checksum:
-        raise StaleIndexError("a record is damaged")
-    try:
-        return _FLAGS[said_read_only(bytes(record))]
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as fault:
-        raise StaleIndexError("a record is broken") from fault
-
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
 """Kinds of preference."""
@@ -137,7 +109,7 @@ def derived_preference(
     Raises:
         StaleIndexError: The index is damaged.
     """
-    kinds = _known_flags(index)
+    kinds = index.read_only_flags()
     total = kinds.count(READS), kinds.count(WRITES)
     needed = log(odds)
     if not query or not all(total):
@@ -209,18 +181,3 @@ def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
         tools, _, fields = index.postings(term)
         found.update(tool for tool, mask in zip(tools, fields, strict=True) if mask & _ACTION_MASK)
     return frozenset(found)
-
-
-_known: WeakKeyDictionary[Index, bytes] = WeakKeyDictionary()
-_lock = allocate_lock()
-
-
-def _known_flags(index: Index) -> bytes:
-    """Return the flags of *index*, read once."""
-    with _lock:
-        known = _known.get(index)
-    if known is None:
-        known = read_only_flags(index)
-        with _lock:
-            _known[index] = known
-    return known

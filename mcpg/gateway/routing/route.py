@@ -359,6 +359,9 @@ def route(  # noqa: PLR0913 - each is an option of its own
     lexicon: bool = True,
     weights: RouteWeights | None = None,
     derives_preference: bool = True,
+    sources: Sequence[str] = (),
+    in_categories: Sequence[str] = (),
+    read_only: bool = False,
 ) -> RouteResult:
     """Return the categories that match *query*, and the best tools of each.
 
@@ -378,6 +381,9 @@ def route(  # noqa: PLR0913 - each is an option of its own
         weights: What hints are worth, `None` for what ships with mcpg.
         derives_preference: Whether a preference is inferred from the query and the catalogue where
             *prefer_read_only* is `None`.
+        sources: As for `Engine.search`.
+        in_categories: As *categories* of `Engine.search`.
+        read_only: As for `Engine.search`.
 
     Raises:
         UsageError: *categories* or *tools* is below 1, an argument has the wrong type, or as for
@@ -402,6 +408,9 @@ def route(  # noqa: PLR0913 - each is an option of its own
             fusion=fusion,
             normalize=normalize,
             lexicon=lexicon,
+            sources=sources,
+            categories=in_categories,
+            read_only=read_only,
         )
         preference = asked_preference(prefer_read_only)
         if prefer_read_only is None and derives_preference:

@@ -1,0 +1,164 @@
+"""Filters: which tools a search may offer, by their source, their category, and whether they read.
+
+A filter decides before tools are ranked: what it leaves out is no candidate, no related tool, no
+next step and no prerequisite. What a query means, such as how rare its words are and what a
+misspelt one stands for, is still decided by the whole catalogue.
+
+Names match in any case. Of several sources, or several categories, one is enough; a tool must pass
+every kind of condition that is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+
+from mcpg.engine.results import Request
+from mcpg.index import Index
+from mcpg.index.layout import READS, WRITES, StaleIndexError
+from mcpg.values import value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from mcpg.errors import Diagnostic
+
+_MOST_NOTED = 16
+_MOST_NAMED = 5
+_LONGEST_SHOWN = 80
+
+
+@value
+class Filtered:
+    """What the filter of a request leaves of an index, by numbers of tools.
+
+    Attributes:
+        passing: The tools that pass, disabled ones too.
+        allowed: Those that the search may offer.
+        excluded: All others.
+        diagnostics: Names of no source or category, and why nothing is left.
+    """
+
+    passing: frozenset[int]
+    allowed: frozenset[int]
+    excluded: frozenset[int]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def filtered(index: Index, request: Request, disabled: frozenset[int]) -> Filtered:
+    """Apply the filter of *request*; *disabled* tools are those that it leaves out in any case."""
+    passing = _passing(index, request)
+    allowed = passing - disabled if disabled else passing
+    excluded = frozenset(range(len(index))) - allowed
+    return Filtered(passing, allowed, excluded, tuple(_notes(index, request, passing, allowed)))
+
+
+def conditions_on(tool: int, index: Index, request: Request) -> Iterator[str]:
+    """Yield the conditions of the filter of *request* that a tool does not meet, in words."""
+    source = index.source_id(tool)
+    if request.sources and source.casefold() not in _folded(request.sources):
+        yield f"its source is {_shown(source)}, not {_either(request.sources)}"
+    if request.categories and tool not in _of_categories(index, request.categories):
+        yield f"it is not in the category {_either(request.categories)}"
+    if request.read_only and index.read_only_flags()[tool] != READS:
+        writes = index.read_only_flags()[tool] == WRITES
+        yield "it does not only read" if writes else "it has no hint that it only reads"
+
+
+def _passing(index: Index, request: Request) -> frozenset[int]:
+    conditions = []
+    if request.sources:
+        conditions.append(_of_sources(index, request.sources))
+    if request.categories:
+        conditions.append(_of_categories(index, request.categories))
+    if request.read_only:
+        flags = index.read_only_flags()
+        conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
+    return frozenset.intersection(*conditions)
+
+
+def _of_sources(index: Index, names: Iterable[str]) -> frozenset[int]:
+    wanted = frozenset(_numbers(names, index.source_ids))
+    sources = index.sources_of(range(len(index))) if wanted else ()
+    return frozenset([tool for tool, source in enumerate(sources) if source in wanted])
+
+
+def _of_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
+    members = map(index.in_category, _numbers(names, index.categories))
+    found = frozenset[int]().union(*members)
+    if found and max(found) >= len(index):
+        raise StaleIndexError("a category has a tool that is not there")
+    return found
+
+
+def _numbers(names: Iterable[str], known: Iterable[str]) -> list[int]:
+    """Return the numbers of the *known* texts that are *names* in any case."""
+    wanted = _folded(names)
+    return [number for number, text in enumerate(known) if text.casefold() in wanted]
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset([name.casefold() for name in names])
+
+
+def _notes(
+    index: Index, request: Request, passing: Collection[int], allowed: Collection[int]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each name that is unknown, or else one that says why nothing is left."""
+    unknown = [
+        *_unknown("source", request.sources, index.source_ids, index.categories),
+        *_unknown("category", request.categories, index.categories, index.source_ids),
+    ]
+    if not unknown and allowed:
+        return
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most filters leave something
+
+    for message in islice(unknown, _MOST_NOTED):
+        yield warning(Code.FILTER_UNKNOWN, message)
+    if unknown or allowed:
+        return
+    reason = "the tools that pass it are disabled by default" if passing else "no tool passes it"
+    if not passing and request.read_only and READS not in index.read_only_flags():
+        reason = "no tool of the catalogue has the hint that it only reads"
+    yield warning(Code.FILTER_EMPTY, f"the filter leaves no tool: {reason}")
+
+
+def _unknown(
+    kind: str, names: Sequence[str], known: Iterable[str], others: Iterable[str]
+) -> Iterator[str]:
+    """Yield a message for each of *names* that none of the *known* has; *others* are close kin."""
+    if not names:
+        return
+    texts = {text.casefold(): text for text in known}
+    missing = [name for name in names if name.casefold() not in texts]
+    if not missing:
+        return
+    from difflib import get_close_matches  # noqa: PLC0415 - most names are right
+
+    other_kind = "category" if kind == "source" else "source"
+    elsewhere = _folded(others)
+    for name in missing[:_MOST_NOTED]:
+        message = f"no {kind} is called {_shown(name)}"
+        close = get_close_matches(name.casefold()[:_LONGEST_SHOWN], texts, n=3)
+        if name.casefold() in elsewhere:
+            message += f"; a {other_kind} is"
+        elif close:
+            message += f"; did you mean {_either([texts[one] for one in close])}?"
+        elif texts:
+            message += f"; there is {_listed(list(texts.values()))}"
+        yield message
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    listed = ", ".join(map(_shown, names[:_MOST_NAMED]))
+    return f"{listed} and {more:,} more" if more > 0 else listed
+
+
+def _either(names: Sequence[str]) -> str:
+    *head, last = map(_shown, names[:_MOST_NAMED])
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+def _shown(name: str) -> str:
+    return repr(name[:_LONGEST_SHOWN])
