@@ -10,6 +10,7 @@ from mcpg.engine.results import (
     DEFAULT_LIMIT,
     Request,
     Strategy,
+    check_flag,
     check_limit,
     check_request,
     check_text,
@@ -249,6 +250,8 @@ class Engine:
         from mcpg.engine.ask import AskRequest  # noqa: PLC0415 - a search answers no questions
 
         asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope)
+        sources, categories = texts_of("sources", sources), texts_of("categories", categories)
+        check_flag("read_only", read_only)
 
         def search(text: str, most: int) -> SearchResult:
             return self.search(

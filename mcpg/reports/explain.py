@@ -84,6 +84,7 @@ def _facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inline], 
     return (
         ("query", Code(data["query"]) if data["query"] else "(none: every tool by name)"),
         ("rewritten", Code(data.get("normalizedQuery") or "")),
+        ("filter", _filter(data.get("filter"))),
         ("strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"),
         ("normalised", Code(folded) if folded != " ".join(data["query"].split()) else ""),
         ("identifiers", Code(", ".join(reading.get("identifiers", ())))),
@@ -92,6 +93,17 @@ def _facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inline], 
         ("rewriting", _rewriting(stages.get("normalise"))),
         ("graph", f"{graph['nodes']} nodes, {graph['edges']} edges"),
     )
+
+
+def _filter(conditions: Json | None) -> Inline:
+    """Return the conditions of the filter and how many tools it leaves, "" where none is set."""
+    if not conditions:
+        return ""
+    names = {"source": conditions["sources"], "category": conditions["categories"]}
+    told = [f"{kind} {' or '.join(found)}" for kind, found in names.items() if found]
+    told += ["only what reads"] if conditions["readOnly"] else []
+    left = f"{conditions['tools']:,} of {counted(conditions['of'], 'tool')}"
+    return (Code("; ".join(told)), f": leaves {left}")
 
 
 def _rewriting(details: Json | None) -> Inline:

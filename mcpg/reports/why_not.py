@@ -61,7 +61,10 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
 def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
     yield "tool", Code(tool["toolId"])
     fused: Inline = (", fused ", Figure(tool["fusedScore"]))
-    if tool["isHidden"]:
+    if tool["unmet"]:
+        yield "rank", ("none: the filter leaves it out", fused)
+        yield "filter", listed([Code(reason) for reason in tool["unmet"]])
+    elif tool["isHidden"]:
         yield "rank", ("none: it is disabled by default", fused)
     elif tool["rank"] is None:
         yield "rank", (f"none among {tool['ranked']:,}", fused)

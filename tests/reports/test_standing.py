@@ -51,6 +51,11 @@ def test_every_case_of_standing_is_told(stood: dict[str, Any]) -> None:
     assert "behind by 0.250" in told
     assert "Lacks" not in told
     tool |= {"isHidden": False, "rank": None, "change": None, "remark": "nothing lifts it"}
+    tool |= {"unmet": ["its source is 'a', not 'b'"]}
+    told = text_of(explain_page(data))
+    assert "none: the filter leaves it out" in told
+    assert "its source is &#x27;a&#x27;, not &#x27;b&#x27;" in told
+    tool |= {"unmet": []}
     tool["retrieval"]["isPooled"] = False
     told = text_of(explain_page(data))
     assert f"none among {tool['ranked']}" in told
