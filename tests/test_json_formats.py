@@ -57,6 +57,7 @@ COMMANDS = [
     ["explain", "copy ./parcels/list.csv of 2026-04-06"],
     [*EXPLAIN, *VECTORS],
     [*EXPLAIN, "--route"],
+    [*EXPLAIN, "--source", "commerce", "--category", "orders", "--read-only"],
     [*EXPLAIN, "--tool", "shipment_create"],
     ["explain", "pay it back", *SHOP, "--tool", "invoice_refund"],
     ["explain", "where is my parcel", *SHOP, "--tool", "shipment_create", "--judged", "shop.yaml"],

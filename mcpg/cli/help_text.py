@@ -20,7 +20,7 @@ WIDEST, NARROWEST = 100, 40
 HEADINGS = {
     "Sources": ("--from", "--source-id", "--header", "--server-timeout", "--allow-missing"),
     "Filters": (
-        *("--source", "--category", "--include-disabled", "--min-score"),
+        *("--source", "--category", "--read-only", "--include-disabled", "--min-score"),
         *("--abstain", "--language", "--branch", "--repository", "--path"),
     ),
     "Ranking": (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from types import GenericAlias
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +17,9 @@ from mcpg.cli.output import OutputFormat
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, Parameter, output_of
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -46,13 +49,33 @@ def complete_provider(incomplete: str) -> list[str]:
 
 def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return ids and titles of the tools whose id begins with *incomplete*."""
+    tools = _tools(ctx)
+    return [(t.id, one_line(t.display_name)) for t in tools if t.id.startswith(incomplete)]
+
+
+def complete_source(ctx: Any, incomplete: str) -> list[str]:
+    """Return the sources that begin with *incomplete*, in any case."""
+    return _beginning(incomplete, (tool.source_id for tool in _tools(ctx)))
+
+
+def complete_category(ctx: Any, incomplete: str) -> list[str]:
+    """Return the categories that begin with *incomplete*, in any case."""
+    return _beginning(incomplete, (name for tool in _tools(ctx) for name in tool.hints.categories))
+
+
+def _tools(ctx: Any) -> Sequence[Tool]:
+    """Return the tools of the bundle that a command line names, none where that fails."""
     from mcpg.cli.open_bundle import open_catalog, settings_of  # noqa: PLC0415 - help needs none
 
     try:
-        tools = open_catalog(settings_of(bundle=list(ctx.params.get("bundle") or ()))).tools
+        return open_catalog(settings_of(bundle=list(ctx.params.get("bundle") or ()))).tools
     except Exception:  # noqa: BLE001 - completion must not print errors into the command line
-        return []
-    return [(t.id, one_line(t.display_name)) for t in tools if t.id.startswith(incomplete)]
+        return ()
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    begun = incomplete.casefold()
+    return sorted({one_line(name) for name in names if name.casefold().startswith(begun)})
 
 
 COMPLETIONS = {
@@ -60,6 +83,8 @@ COMPLETIONS = {
     "fusion": complete_fusion,
     "provider": complete_provider,
     "tool": complete_tool,
+    "source": complete_source,
+    "category": complete_category,
 }
 """What a shell completes values from."""
 

@@ -160,6 +160,27 @@ CONTEXT_TOOLS = Parameter(
     repeats=True,
     completion="tool",
 )
+SOURCES = Parameter(
+    "sources",
+    ("--source",),
+    "Only tools of this source. Repeatable.",
+    "NAME",
+    repeats=True,
+    completion="source",
+)
+IN_CATEGORIES = Parameter(
+    "in_categories",
+    ("--category",),
+    "Only tools of this category. Repeatable.",
+    "NAME",
+    repeats=True,
+    completion="category",
+)
+READ_ONLY = switch(
+    "read_only",
+    "--read-only",
+    text="Only tools with a hint that they only read.",
+)
 INCLUDE_DISABLED = switch(
     "include_disabled",
     "--include-disabled",
@@ -238,7 +259,15 @@ PREFER = Parameter(
 SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE, LEXICON)
 """Options that are settings, too: the environment and configuration files may give them."""
 
-QUESTION = (QUERY, *SETTINGS, CONTEXT, CONTEXT_SUMMARY, INCLUDE_DISABLED, MIN_SCORE, ABSTAIN)
+FILTERS = (SOURCES, IN_CATEGORIES, READ_ONLY)
+"""Options that choose among the tools."""
+
+QUESTION = (
+    QUERY,
+    *SETTINGS,
+    *(CONTEXT, CONTEXT_SUMMARY),
+    *(*FILTERS, INCLUDE_DISABLED, MIN_SCORE, ABSTAIN),
+)
 """What `search`, `explain` and `route` take, in the order of help."""
 
 COMMON = (

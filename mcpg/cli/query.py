@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import FUSION, SETTINGS
+from mcpg.cli.parameters import FILTERS, FUSION, SETTINGS
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
@@ -40,6 +40,7 @@ class Question:
         min_score: The gate: the least score that counts, in [0, 1].
         abstain: Whether a doubtful answer is none.
         context_tools: Tools that are already in use.
+        filters: The arguments of `Engine.search` that choose among the tools, those that are set.
     """
 
     settings: Settings
@@ -49,6 +50,7 @@ class Question:
     min_score: float | None = None
     abstain: bool = False
     context_tools: tuple[str, ...] = ()
+    filters: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Question:
@@ -65,6 +67,7 @@ class Question:
             given["min_score"],
             given.get("abstain", False),
             tuple(given.get("context_tools") or ()),
+            filters_of(given),
         )
 
     @property
@@ -92,6 +95,12 @@ class Showing:
     form: str
     html: str | None = None
     shows_times: bool = False
+
+
+def filters_of(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return those of the values *given* of `FILTERS` that are set, as arguments of a search."""
+    names = {"sources": "sources", "in_categories": "categories", "read_only": "read_only"}
+    return tuple((names[one.name], given[one.name]) for one in FILTERS if given.get(one.name))
 
 
 def context_of(context: str | None, summary: str | None) -> Any:
@@ -133,6 +142,8 @@ def nothing_found(question: Question) -> str:
     if question.is_gated:
         gate = f" with a score of {question.min_score:g}" if question.min_score else ""
         return f"no tool matches{gate}: lower the gate, or say more of what is wanted"
+    if question.filters:
+        return "no tool matches: drop a condition of the filter, or try other words"
     return "no tool matches: try other words, or `mcpg list` for all tools"
 
 
@@ -231,6 +242,7 @@ def arguments_of(question: Question) -> dict[str, Any]:
         "normalize": ServiceFactory(settings).is_normalizing,
         "lexicon": uses_lexicon(settings),
         **({"context_tools": question.context_tools} if question.context_tools else {}),
+        **dict(question.filters),
     }
 
 

@@ -145,7 +145,8 @@ def _unknown(
         elif close:
             message += f"; did you mean {_either([texts[one] for one in close])}?"
         elif texts:
-            message += f"; there is {_listed(list(texts.values()))}"
+            plural = "categories" if kind == "category" else "sources"
+            message += f"; the {plural} are {_listed(list(texts.values()))}"
         yield message
 
 

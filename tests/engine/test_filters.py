@@ -218,7 +218,7 @@ def test_a_prerequisite_of_another_source_is_not_offered() -> None:
         ({"categories": ["order"]}, "did you mean 'Orders'?"),
         ({"sources": ["MONEY"]}, "no source is called 'MONEY'; a category is"),
         ({"categories": ["billing"]}, "no category is called 'billing'; a source is"),
-        ({"sources": ["zzz"]}, "there is 'Billing', 'Commerce', 'Logistics'"),
+        ({"sources": ["zzz"]}, "the sources are 'Billing', 'Commerce', 'Logistics'"),
         ({"sources": [""]}, "no source is called ''"),
         ({"sources": ["x" * 5_000]}, "no source is called 'xxx"),
     ],

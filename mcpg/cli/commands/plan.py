@@ -93,6 +93,7 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
     engine = open_engine(question.settings, output)
     chosen = {name: arguments[name] for name in _ARGUMENTS}
     chosen["context_tools"] = question.context_tools
+    chosen |= dict(question.filters)
     plan = engine.plan(arguments["query"], **chosen)
     data = result_json(plan, engine.diagnostics)
     if form == "json":

@@ -258,7 +258,11 @@ def refuse(given: Mapping[str, object]) -> None:
 def _routed(
     engine: Engine, arguments: Mapping[str, Any], prefer: str | None, **most: Any
 ) -> RouteResult:
-    asked = {name: one for name, one in arguments.items() if name not in {"limit", "abstain"}}
+    asked = {
+        "in_categories" if name == "categories" else name: one
+        for name, one in arguments.items()
+        if name not in {"limit", "abstain"}
+    }
     return route(
         engine,
         prefer_read_only=_READ_ONLY.get(prefer or ""),
