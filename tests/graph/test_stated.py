@@ -17,7 +17,7 @@ from mcpg.graph.exports import graph_of, json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.network import network_of
 from mcpg.graph.terms import Literal
-from mcpg.reports.graph import graph_page
+from mcpg.reports.map import graph_page
 
 PAGE = """---
 name: recover

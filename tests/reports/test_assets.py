@@ -39,7 +39,10 @@ def test_the_licence_travels_with_the_library() -> None:
     assert "Redistributions of source code" in head
 
 
-@pytest.mark.parametrize("name", ["page.js", "graph.js", "map.js", "table.js"])
+SCRIPTS = ("page.js", "graph.js", "map_layout.js", "map_labels.js", "map.js", "table.js")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts_make_no_markup_of_text(name: str) -> None:
     """Our scripts use none of the ways by which text becomes markup, code or a request."""
     script = asset(name)
@@ -51,7 +54,7 @@ def test_scripts_make_no_markup_of_text(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *(asset(name) for name in ("page.js", "graph.js", "map.js", "table.js")),
+        *map(asset, SCRIPTS),
         drawing_library(has_forces=True),
     ],
 )

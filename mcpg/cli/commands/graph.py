@@ -136,7 +136,7 @@ def written_graph(
 ) -> str:
     """Return *documents* in the format *form*; JSON-LD *is_framed* where asked for."""
     if form is GraphFormat.HTML:
-        from mcpg.reports.graph import graph_page  # noqa: PLC0415 - help needs no graph
+        from mcpg.reports.map import graph_page  # noqa: PLC0415 - help needs no graph
 
         return graph_page(documents)
     from mcpg.graph import exports  # noqa: PLC0415 - as above

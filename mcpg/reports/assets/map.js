@@ -1,20 +1,40 @@
-// The map of a catalogue: tools, pages, groups and things, placed by forces between them. D3 places, moves
-// and zooms; this file says what is drawn: all of it, or what lies around the node that is chosen.
-(() => {
-  const { nodes, edges } = reportData;
-  const canvas = document.getElementById("graph-canvas");
-  const details = document.getElementById("graph-details");
-  const search = document.getElementById("map-search");
-  const found = document.getElementById("map-found");
-  const reachOf = document.getElementById("map-reach");
-  const groups = document.getElementById("map-groups");
-  const count = document.getElementById("map-count");
+// The map of a catalogue: tools in the colour of their server, pages, groups and things, with the edges
+// between them. `mapLayout` places the nodes and `mapLabels` chooses labels; D3 moves and zooms.
+const toolMap = (() => {
+  const { servers, nodes, edges } = reportData;
+  const byId = (id) => document.getElementById(id);
+  const canvas = byId("graph-canvas");
+  const details = byId("graph-details");
+  const search = byId("map-search");
+  const found = byId("map-found");
+  const reachOf = byId("map-reach");
+  const groups = byId("map-groups");
   const KINDS = { tool: "tool", page: "page", group: "group", thing: "thing" };
-  const MOST = 600;
+  // As many nodes as a browser moves smoothly without a graphics card.
+  const MOST = 2000;
+  const BUNDLE = 100;
   const FEW = 80;
-  const SHOWN = 12;
-  const TICKS = 160;
-  const HEIGHT = 620;
+  const SHOWN = 10;
+  const LINKS = 100;
+  const MARGIN = 26;
+  const NEAR = { mouse: 14, touch: 26, pen: 18 };
+
+  // ---- Servers: a colour and, where colours run out, another shape --------------------------------
+
+  const COLORS = 7;
+  const SHAPES = [
+    "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
+    "M-.9,-.9H.9V.9H-.9Z",
+    "M0,-1.2L1.15,.85H-1.15Z",
+    "M0,-1.25L1.25,0L0,1.25L-1.25,0Z",
+  ];
+  const NAMED = servers.length > COLORS * SHAPES.length ? COLORS * SHAPES.length - 1 : servers.length;
+  const isOther = (server) => server >= NAMED;
+  const colorOf = (server) => (isOther(server) ? "others" : `s${server % COLORS}`);
+  const shapeOf = (server) => SHAPES[isOther(server) ? 0 : Math.floor(server / COLORS)];
+  const off = new Set();
+
+  // ---- What there is ------------------------------------------------------------------------------
 
   const beside = nodes.map(() => []);
   for (const edge of edges) {
@@ -24,14 +44,60 @@
   // What leads to tools first.
   for (const list of beside) list.sort((a, b) => (a.kind === "member") - (b.kind === "member"));
   const otherEnd = (edge, number) => (edge.from === number ? edge.to : edge.from);
-  const isWanted = (number) => groups.checked || nodes[number].kind !== "group";
-  const degree = (number) => beside[number].length;
-  const byDegree = nodes.map((_, number) => number).sort((a, b) => degree(b) - degree(a) || a - b);
+  const links = nodes.map((_, number) => beside[number].filter((edge) => edge.kind !== "member").length);
+  const hasGroups = () => Boolean(groups?.checked);
+  const isOff = ({ server }) => server !== null && off.has(Math.min(server, NAMED));
+  const isWanted = (number) => (hasGroups() || nodes[number].kind !== "group") && !isOff(nodes[number]);
+  const byDegree = nodes.map((_, number) => number).sort((a, b) => links[b] - links[a] || a - b);
   const hub = byDegree.find((number) => nodes[number].kind === "tool") ?? 0;
-  let chosen = null;
-  let drawn = [];
+  const texts = nodes.map(({ label }) => mapLabels.shortened(label));
+  const counted = (number, one, many = `${one}s`) =>
+    `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
-  // ---- What is drawn ------------------------------------------------------------------------
+  let chosen = null;
+  let shown = null;
+  let placed = [];
+  let drawn = [];
+  let lines = [];
+  let spotOf = new Map();
+  let tree = d3.quadtree();
+  let now = d3.zoomIdentity;
+  let home = d3.zoomIdentity;
+  let fitted = 1;
+  let size = { width: 900, height: 600 };
+  let marks = [];
+
+  // ---- The layers of the drawing ------------------------------------------------------------------
+
+  // Three drawings lie one over the other, so that a browser repaints the thousands of edges only when
+  // they move: the edges, the nodes, and what is lit with the labels.
+  const sheet = (name) => d3.select(canvas).append("svg").attr("class", name);
+  const below = sheet("below").attr("aria-hidden", "true");
+  const svg = sheet("nodes").attr("role", "group").attr("aria-label", "Map of the tools");
+  const above = sheet("above").attr("aria-hidden", "true");
+  above
+    .append("defs")
+    .selectAll("marker")
+    .data(["related", "nextStep", "member", "other"])
+    .join("marker")
+    .attr("id", (kind) => `arrow-${kind}`)
+    .attr("viewBox", "0 0 8 8")
+    .attr("refX", 7)
+    .attr("refY", 4)
+    .attr("markerWidth", 8)
+    .attr("markerHeight", 8)
+    .attr("markerUnits", "userSpaceOnUse")
+    .attr("orient", "auto")
+    .append("path")
+    .attr("d", "M0,1L8,4L0,7z");
+  const groundLayer = below.append("g").attr("class", "grounds");
+  const edgeLayer = below.append("g").attr("class", "edges");
+  const spotLayer = svg.append("g").attr("class", "spots");
+  const top = above.append("g");
+  const litLayer = top.append("g").attr("class", "lit");
+  const labelLayer = top.append("g").attr("class", "labels");
+
+  // ---- Placing ------------------------------------------------------------------------------------
 
   /** The nodes that some edges part from *start*, nearest first. */
   function around(start, steps) {
@@ -52,163 +118,401 @@
     return [...reached];
   }
 
+  /** What to place: servers that are switched off keep their places, so that nothing jumps. */
   function wanted() {
-    if (reachOf.value === "all") return byDegree.filter(isWanted).slice(0, MOST);
-    return around(chosen ?? hub, Number(reachOf.value));
+    if (reachOf.value !== "all") return around(chosen ?? hub, Number(reachOf.value));
+    return byDegree.filter((number) => hasGroups() || nodes[number].kind !== "group").slice(0, MOST);
   }
 
-  const svg = d3
-    .select(canvas)
-    .append("svg")
-    .attr("role", "group")
-    .attr("aria-label", "Map of the tools")
-    .attr("height", HEIGHT);
-  const stage = svg.append("g");
-  const edgeLayer = stage.append("g").attr("aria-hidden", "true");
-  const nodeLayer = stage.append("g");
-
-  function draw() {
-    const numbers = wanted();
-    const known = new Map(drawn.map((spot) => [spot.number, spot]));
-    drawn = numbers.map((number) => {
-      const old = known.get(number);
-      return old ? { number, x: old.x, y: old.y } : { number };
+  function layOut(after = () => {}) {
+    measure();
+    canvas.setAttribute("aria-busy", "true");
+    const spots = wanted().map((number) => ({ number }));
+    const places = new Map(spots.map((spot) => [spot.number, spot]));
+    const joins = edges
+      .filter((edge) => places.has(edge.from) && places.has(edge.to))
+      .map((edge) => ({ edge, source: places.get(edge.from), target: places.get(edge.to) }));
+    if (spots.length > 600) tellCount([`Placing ${counted(spots.length, "node")} …`]);
+    const { width, height } = inner();
+    const stretch = Math.sqrt(Math.min(1.8, Math.max(0.4, width / height)));
+    mapLayout.place({ spots, lines: joins, nodes, beside, sizeOf, stretch }, () => {
+      [placed, spotOf, shown] = [spots, places, null];
+      draw(joins);
+      fit();
+      canvas.setAttribute("aria-busy", "false");
+      after();
     });
-    const spots = new Map(drawn.map((spot) => [spot.number, spot]));
-    const lines = edges
-      .filter((edge) => spots.has(edge.from) && spots.has(edge.to))
-      .map((edge) => ({ edge, source: spots.get(edge.from), target: spots.get(edge.to) }));
-    d3.forceSimulation(drawn)
-      .force("link", d3.forceLink(lines).distance(100))
-      .force("charge", d3.forceManyBody().strength(-260))
-      .force("collide", d3.forceCollide(30))
-      .force("x", d3.forceX().strength(0.06))
-      .force("y", d3.forceY().strength(0.09))
-      .stop()
-      .tick(TICKS);
+  }
+
+  // ---- Drawing ------------------------------------------------------------------------------------
+
+  let joined = [];
+
+  function draw(joins = joined) {
+    joined = joins;
+    drawn = placed.filter((spot) => isWanted(spot.number));
+    const isDrawn = new Set(drawn);
+    lines = joined.filter(({ source, target }) => isDrawn.has(source) && isDrawn.has(target));
+    drawGrounds();
     edgeLayer
-      .selectAll("line")
-      .data(lines)
-      .join("line")
-      .attr("class", (line) => `link ${line.edge.kind}`)
-      .attr("x1", (line) => line.source.x)
-      .attr("y1", (line) => line.source.y)
-      .attr("x2", (line) => line.target.x)
-      .attr("y2", (line) => line.target.y);
-    nodeLayer
-      .selectAll("g")
+      .attr("opacity", Math.min(0.7, 0.13 + 190 / (lines.length + 1)))
+      .selectAll("path")
+      .data(bundles())
+      .join("path")
+      .attr("class", ([kind]) => `link ${kind}`)
+      .attr("d", ([, path]) => path);
+    spotLayer
+      .selectAll("path")
       .data(drawn, (spot) => spot.number)
-      .join((enter) => {
-        const made = enter
-          .append("g")
-          .attr("role", "button")
-          .on("click", (_, spot) => choose(spot.number))
-          .on("focus", (_, spot) => mark(spot.number))
-          .on("keydown", steer);
-        made.append("circle");
-        made.append("text").attr("y", 4);
-        made.append("title");
-        return made;
-      })
-      .attr("class", (spot) => `spot ${nodes[spot.number].kind}`)
+      .join((enter) => enter.append("path").attr("role", "button"))
+      .attr("class", (spot) => classOf(nodes[spot.number]))
+      .attr("d", (spot) => pathOf(nodes[spot.number]))
       .attr("data-node", (spot) => spot.number)
-      .attr("tabindex", (spot, place) => (spot.number === chosen || (chosen === null && !place) ? 0 : -1))
-      .attr("aria-label", (spot) => `${nodes[spot.number].label}, ${KINDS[nodes[spot.number].kind]}`)
-      .attr("transform", (spot) => `translate(${spot.x},${spot.y})`)
-      .each(drawNode);
-    const all = nodes.filter((_, number) => isWanted(number)).length;
-    count.textContent = `${drawn.length.toLocaleString("en")} of ${all.toLocaleString("en")} nodes drawn`;
-    fit();
-    mark(chosen);
+      .attr("aria-label", (spot) => nameOf(spot.number))
+      .attr("aria-pressed", (spot) => String(spot.number === chosen));
+    rove(chosen ?? drawn[0]?.number);
+    tree = d3.quadtree(drawn, (spot) => spot.x, (spot) => spot.y);
+    tellCount();
   }
 
-  function drawNode(spot) {
-    const node = nodes[spot.number];
-    const size = 5 + Math.min(9, Math.sqrt(degree(spot.number)));
-    const label = node.label.length > 40 ? `${node.label.slice(0, 39)}…` : node.label;
-    const group = d3.select(this);
-    group.select("circle").attr("r", size);
-    group.select("text").attr("x", size + 4).text(label);
-    group.select("title").text(node.title);
+  /** Paths of lines of the same kind. A path of thousands of lines takes a browser much longer to draw. */
+  function bundles() {
+    const open = new Map();
+    const made = [];
+    for (const { edge, source, target } of lines) {
+      let bundle = open.get(edge.kind);
+      if (!bundle || bundle.length === BUNDLE) {
+        bundle = [];
+        open.set(edge.kind, bundle);
+        made.push([edge.kind, bundle]);
+      }
+      bundle.push(`M${source.x.toFixed(1)},${source.y.toFixed(1)}L${target.x.toFixed(1)},${target.y.toFixed(1)}`);
+    }
+    return made.map(([kind, bundle]) => [kind, bundle.join("")]);
   }
 
-  // ---- Moving and zooming -------------------------------------------------------------------
+  /** Draw the ground on which the tools of a server stand. */
+  function drawGrounds() {
+    const members = new Map();
+    for (const { number, x, y } of drawn) {
+      const { server } = nodes[number];
+      if (server === null || servers.length < 2) continue;
+      if (!members.has(server)) members.set(server, []);
+      members.get(server).push([x, y]);
+    }
+    groundLayer
+      .selectAll("path")
+      .data([...members], ([server]) => server)
+      .join("path")
+      .attr("class", ([server]) => `ground g-${colorOf(server)}`)
+      .attr("d", ([, points]) => `M${mapLayout.hull(points).join("L") || points[0]}Z`);
+  }
+
+  const classOf = (node) => `spot ${node.kind} ${node.kind === "tool" ? colorOf(node.server) : ""}`;
+  const pathOf = (node) => (node.kind === "tool" ? shapeOf(node.server) : SHAPES[node.kind === "page" ? 1 : 0]);
+
+  function nameOf(number) {
+    const node = nodes[number];
+    const parts = [node.label, KINDS[node.kind]];
+    if (node.kind === "tool") parts[1] += ` of ${servers[node.server].name}`;
+    return [...parts, counted(links[number], "edge")].join(", ");
+  }
+
+  /** The radius of a node on the map: more edges, a larger node. */
+  const sizeOf = (number) => 5 + Math.min(7, 1.2 * Math.sqrt(links[number]));
+
+  /** The radius of a node in pixels, which grows less than the map as one zooms in. */
+  function radius(number) {
+    const base = Math.min(1.1, Math.max(0.32, fitted));
+    return sizeOf(number) * base * Math.min(2.4, Math.max(0.7, (now.k / fitted) ** 0.5));
+  }
+
+  // The zoom for which nodes and labels are drawn, and a timer that draws them for the present one.
+  let rendered = NaN;
+  let timer = 0;
+
+  /** Move everything to where the zoom has it. While it changes, nodes and labels grow with the map. */
+  function move(transform) {
+    now = transform;
+    const ratio = now.k / rendered;
+    if (!(ratio > 0.8 && ratio < 1.25)) {
+      render();
+      return;
+    }
+    shift();
+    clearTimeout(timer);
+    if (ratio === 1) writeLabels();
+    else timer = setTimeout(render, 90);
+  }
+
+  function shift() {
+    for (const layer of [groundLayer, edgeLayer]) layer.attr("transform", now);
+    const transform = `translate(${now.x},${now.y})scale(${now.k / rendered})`;
+    for (const layer of [spotLayer, top]) layer.attr("transform", transform);
+  }
+
+  /** Draw nodes and labels in the sizes that they have at this zoom. */
+  function render() {
+    clearTimeout(timer);
+    rendered = now.k;
+    shift();
+    for (const spot of drawn) spot.r = radius(spot.number);
+    spotLayer
+      .selectAll("path")
+      .attr("transform", (spot) => `translate(${(spot.x * now.k).toFixed(1)},${(spot.y * now.k).toFixed(1)})scale(${spot.r.toFixed(2)})`);
+    light();
+    marks = labels();
+    writeLabels();
+  }
+
+  // ---- Labels -------------------------------------------------------------------------------------
+
+  const family = getComputedStyle(document.body).fontFamily;
+  const plain = `12px ${family}`;
+  const strong = `650 12px ${family}`;
+
+  /** The labels of what is lit, or of the whole map, with the names of servers. */
+  function labels() {
+    const lit = shown === null ? null : litSpots();
+    const inOrder = lit ?? drawn;
+    const spots = inOrder.map((spot) => ({
+      number: spot.number,
+      x: spot.x * now.k,
+      y: spot.y * now.k,
+      r: spot.r,
+      text: texts[spot.number],
+      font: spot.number === shown ? strong : plain,
+    }));
+    const [x, y, k] = [home.x, home.y, now.k / home.k];
+    const must = 8 * Math.max(1, k) ** 1.5;
+    const bounds = [-x * k, -y * k, (size.width - x) * k, (size.height - y) * k];
+    return mapLabels.place(spots, lit ? lit.length : must, bounds, lit ? [] : titles());
+  }
+
+  /** The names of servers, above or below their tools, as long as the map is seen from afar. */
+  function titles() {
+    if (servers.length < 2 || now.k > fitted * 2.6) return [];
+    const parts = new Map();
+    for (const { number, x, y, r } of drawn) {
+      const { server } = nodes[number];
+      if (server === null) continue;
+      if (!parts.has(server)) parts.set(server, { server, n: 0, x: 0, y: 0, top: Infinity, bottom: -Infinity });
+      const part = parts.get(server);
+      part.n += 1;
+      part.x += x * now.k;
+      part.y += y * now.k;
+      part.top = Math.min(part.top, y * now.k - r);
+      part.bottom = Math.max(part.bottom, y * now.k + r);
+    }
+    const most = now.k > fitted * 1.4 ? Infinity : NAMED;
+    return [...parts.values()]
+      .filter(({ server }) => server < most)
+      .sort((a, b) => b.n - a.n || a.server - b.server)
+      .map(({ server, n, x, y, top, bottom }) => {
+        const height = Math.min(18, 12 + Math.sqrt(n) / 2);
+        return {
+          server,
+          text: mapLabels.shortened(servers[server].name),
+          x: x / n,
+          ys: [top - height * 0.75, bottom + height * 0.75, y / n],
+          height,
+          font: `700 ${height}px ${family}`,
+        };
+      });
+  }
+
+  /** Write the labels that are in view. */
+  function writeLabels() {
+    const [left, top] = [-now.x - 300, -now.y - 20];
+    const [right, bottom] = [left + size.width + 600, top + size.height + 40];
+    labelLayer
+      .selectAll("text")
+      .data(
+        marks.filter(({ x, y }) => x > left && x < right && y > top && y < bottom),
+        (mark) => (mark.number === undefined ? `server ${mark.server}` : mark.number),
+      )
+      .join("text")
+      .attr("class", (mark) => (mark.height ? "title" : mark.number === shown ? "chosen" : null))
+      .attr("font-size", (mark) => mark.height ?? null)
+      .attr("data-of", (mark) => mark.number ?? null)
+      .attr("x", (mark) => mark.x.toFixed(1))
+      .attr("y", (mark) => mark.y.toFixed(1))
+      .text((mark) => mark.text);
+  }
+
+  // ---- Moving and zooming -------------------------------------------------------------------------
 
   const zoom = d3
     .zoom()
-    .scaleExtent([0.05, 6])
     // A wheel without Ctrl and one finger scroll the page, as a reader expects.
     .filter((event) => {
       if (event.type === "wheel") return event.ctrlKey || event.metaKey;
       if (event.type.startsWith("touch")) return event.touches.length > 1;
       return !event.button;
     })
-    .on("zoom", (event) => {
-      stage.attr("transform", event.transform).classed("far", event.transform.k < 0.45);
-    });
+    .on("zoom", ({ transform }) => move(transform));
   svg.call(zoom).on("dblclick.zoom", null);
 
-  function fit() {
-    const width = canvas.clientWidth || 900;
-    const left = Math.min(...drawn.map((spot) => spot.x)) - 30;
-    const right = Math.max(...drawn.map((spot) => spot.x)) + 190;
-    const top = Math.min(...drawn.map((spot) => spot.y)) - 30;
-    const bottom = Math.max(...drawn.map((spot) => spot.y)) + 30;
-    const scale = Math.min(1.3, width / (right - left), HEIGHT / (bottom - top));
-    const x = (width - (left + right) * scale) / 2;
-    const y = (HEIGHT - (top + bottom) * scale) / 2;
-    svg.call(zoom.transform, d3.zoomIdentity.translate(x, y).scale(scale));
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const moved = () => (still.matches ? svg : svg.transition().duration(350));
+
+  function measure() {
+    size = { width: canvas.clientWidth || 900, height: canvas.clientHeight || 600 };
+    zoom.extent([[0, 0], [size.width, size.height]]);
   }
 
-  const scaled = (factor) => svg.call(zoom.scaleBy, factor);
-  document.getElementById("graph-in").addEventListener("click", () => scaled(1.3));
-  document.getElementById("graph-out").addEventListener("click", () => scaled(1 / 1.3));
-  document.getElementById("graph-fit").addEventListener("click", fit);
+  /** The part of the view that nodes fill, so that labels have room around them. */
+  const inner = () => ({ width: size.width - Math.min(120, size.width / 4), height: size.height - 2 * MARGIN });
 
-  // ---- Choosing -----------------------------------------------------------------------------
+  /** The view that shows everything that is placed. */
+  function viewOfAll() {
+    const [xs, ys] = [placed.map((spot) => spot.x), placed.map((spot) => spot.y)];
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const { width, height } = inner();
+    const scale = Math.min(1.8, width / (right - left || 1), height / (bottom - top || 1));
+    return d3.zoomIdentity
+      .translate(size.width / 2 - ((left + right) / 2) * scale, size.height / 2 - ((top + bottom) / 2) * scale)
+      .scale(scale);
+  }
 
-  function choose(number) {
-    chosen = number;
-    const isDrawn = drawn.some((spot) => spot.number === number);
-    if (reachOf.value === "all" && isDrawn) mark(number);
-    else {
-      if (!isDrawn && reachOf.value === "all") reachOf.value = "1";
-      draw();
+  function fit() {
+    measure();
+    home = viewOfAll();
+    fitted = home.k;
+    zoom.scaleExtent([fitted * 0.6, Math.max(4, fitted * 14)]);
+    rendered = NaN;
+    svg.call(zoom.transform, home);
+  }
+
+  const scaled = (factor) => moved().call(zoom.scaleBy, factor);
+  byId("graph-in").addEventListener("click", () => scaled(1.5));
+  byId("graph-out").addEventListener("click", () => scaled(1 / 1.5));
+  byId("graph-fit").addEventListener("click", () => moved().call(zoom.transform, home));
+
+  /** Move a node to the middle, near enough to read its neighbours. */
+  function moveTo(number) {
+    const spot = spotOf.get(number);
+    const k = Math.max(now.k, Math.min(1.3, fitted * 6));
+    const view = d3.zoomIdentity.translate(size.width / 2 - spot.x * k, size.height / 2 - spot.y * k).scale(k);
+    moved().call(zoom.transform, view);
+  }
+
+  /** Move the map if a node that took the focus is out of view. */
+  function bringIn(spot) {
+    const [x, y] = now.apply([spot.x, spot.y]);
+    if (x < 20 || y < 20 || x > size.width - 20 || y > size.height - 20) {
+      svg.call(zoom.translateTo, spot.x, spot.y);
     }
   }
 
-  function mark(number) {
-    const near = new Set(number === null ? [] : beside[number].flatMap((edge) => [edge.from, edge.to]));
-    near.add(number);
-    nodeLayer
-      .selectAll("g.spot")
-      .classed("chosen", (spot) => spot.number === number)
-      .classed("faded", (spot) => number !== null && !near.has(spot.number))
-      .attr("aria-pressed", (spot) => String(spot.number === chosen));
-    edgeLayer
-      .selectAll("line")
-      .classed("faded", (line) => number !== null && line.edge.from !== number && line.edge.to !== number);
+  // ---- Selecting ----------------------------------------------------------------------------------
+
+  function choose(number) {
+    chosen = number;
+    const isDrawn = spotOf.has(number) && isWanted(number);
+    if (number === null || (isDrawn && reachOf.value === "all")) {
+      select();
+      return;
+    }
+    if (isOff(nodes[number])) {
+      off.delete(Math.min(nodes[number].server, NAMED));
+      tickServers();
+    }
+    if (reachOf.value === "all" && spotOf.has(number)) {
+      redraw();
+      select();
+      return;
+    }
+    if (reachOf.value === "all") reachOf.value = "1";
+    layOut(select);
+  }
+
+  function select() {
+    spotLayer.selectAll("path").attr("aria-pressed", (spot) => String(spot.number === chosen));
+    if (chosen !== null) rove(chosen);
+    show(chosen);
+  }
+
+  /** Let the Tab key reach one node: the last that had the focus. */
+  function rove(number) {
+    spotLayer.selectAll("path").attr("tabindex", (spot) => (spot.number === number ? 0 : -1));
+  }
+
+  /** Light a node and its neighbours, and describe it. */
+  function show(number) {
+    const visible = number !== null && drawn.includes(spotOf.get(number)) ? number : null;
     tell(number);
+    if (visible === shown) return;
+    shown = visible;
+    light();
+    marks = labels();
+    writeLabels();
+  }
+
+  const litLines = () => lines.filter(({ edge }) => edge.from === shown || edge.to === shown);
+
+  function litSpots() {
+    const own = spotOf.get(shown);
+    const near = new Set(litLines().flatMap(({ source, target }) => [source, target]));
+    near.delete(own);
+    return [own, ...[...near].sort((a, b) => links[b.number] - links[a.number])];
+  }
+
+  /** Draw the lit node, its edges and its neighbours over the faded rest. */
+  function light() {
+    for (const layer of [below, svg]) layer.classed("faded", shown !== null);
+    const near = shown === null ? [] : litLines();
+    litLayer
+      .selectAll("line")
+      .data(near)
+      .join("line")
+      .attr("class", ({ edge }) => `link ${edge.kind}`)
+      .attr("marker-end", ({ edge }) => `url(#arrow-${edge.kind})`)
+      .each(function ({ source, target }) {
+        // The arrow ends at the rim of the node.
+        const [x1, y1, x2, y2] = [source.x, source.y, target.x, target.y].map((one) => one * now.k);
+        const long = Math.hypot(x2 - x1, y2 - y1) || 1;
+        const share = Math.max(0, long - target.r - 2) / long;
+        d3.select(this)
+          .attr("x1", x1)
+          .attr("y1", y1)
+          .attr("x2", x1 + (x2 - x1) * share)
+          .attr("y2", y1 + (y2 - y1) * share);
+      });
+    litLayer
+      .selectAll("path")
+      .data(shown === null ? [] : litSpots().reverse(), (spot) => spot.number)
+      .join("path")
+      .attr("class", ({ number }) => `${classOf(nodes[number])} ${number === shown ? "chosen" : ""}`)
+      .attr("d", ({ number }) => pathOf(nodes[number]))
+      .attr("transform", ({ x, y, r }) => `translate(${x * now.k},${y * now.k})scale(${r * 1.15})`)
+      .raise();
   }
 
   function tell(number) {
     if (number === null) {
-      details.replaceChildren(make("p", "dim", "Choose a node for what it is and what it leads to."));
+      details.replaceChildren(
+        make("p", "dim", "Point at a tool, or select one, to see what it is and where its edges lead."),
+      );
       return;
     }
     const node = nodes[number];
     const name = make("h3", "", "");
     name.append(make("bdi", "", node.label));
     const parts = [make("p", "kicker", KINDS[node.kind]), name];
-    const told = [node.title === node.label ? "" : node.title, node.source].filter(Boolean).join(" · ");
-    if (told) parts.push(make("p", "dim", told));
+    const server = node.server === null ? "" : servers[node.server].name;
+    const told = [node.title === node.label ? "" : node.title, server].filter(Boolean);
+    if (told.length) parts.push(make("p", "dim", told.join(" · ")));
     if (node.text) {
       const text = make("p", "text", node.text);
       text.dir = "auto";
       parts.push(text);
     }
+    const own = beside[number].filter((edge) => hasGroups() || edge.kind !== "member");
+    if (own.length) parts.push(make("h4", "", counted(own.length, "edge")));
     const list = make("ul", "links");
-    for (const edge of beside[number].slice(0, 100)) list.append(edgeItem(edge, number));
+    for (const edge of own.slice(0, LINKS)) list.append(edgeItem(edge, number));
+    if (own.length > LINKS) list.append(make("li", "dim", `and ${own.length - LINKS} more`));
     details.replaceChildren(...parts, list);
   }
 
@@ -218,39 +522,208 @@
     const button = make("button", "term", "");
     button.type = "button";
     button.append(make("bdi", "", nodes[other].label));
-    button.addEventListener("click", () => choose(other));
+    button.addEventListener("click", () => visit(other));
     item.append(make("span", "dim", `${edge.name} ${edge.from === number ? "→" : "←"} `), button);
     if (edge.reason) item.append(make("div", "", edge.reason));
     return item;
   }
 
-  // ---- Finding ------------------------------------------------------------------------------
+  /** Select a node and move to it. */
+  function visit(number) {
+    choose(number);
+    const go = () => (spotOf.has(number) ? moveTo(number) : undefined);
+    if (canvas.getAttribute("aria-busy") === "false") go();
+  }
+
+  // ---- How much is drawn --------------------------------------------------------------------------
+
+  const isEdge = ({ kind }) => kind !== "member";
+  const allTools = nodes.filter(({ kind }) => kind === "tool").length;
+  const allEdges = edges.filter(isEdge).length;
+
+  function tellCount(stated) {
+    const tools = drawn.filter(({ number }) => nodes[number].kind === "tool").length;
+    const joins = lines.filter(({ edge }) => isEdge(edge)).length;
+    const all = (some, every, name) => `${some.toLocaleString("en")} of ${counted(every, name)}`;
+    const parts = stated ?? [`${all(tools, allTools, "tool")} and ${all(joins, allEdges, "edge")} drawn.`];
+    if (!stated) parts.push(...reasons(tools));
+    byId("map-count").textContent = parts.join(" ");
+  }
+
+  /** Why less is drawn than there is. */
+  function reasons(tools) {
+    const told = [];
+    if (reachOf.value !== "all") {
+      told.push(`Only what is around ${nodes[chosen ?? hub].label}; Show: everything for the rest.`);
+    } else if (placed.length >= MOST && nodes.length > MOST && tools < allTools) {
+      const most = MOST.toLocaleString("en");
+      told.push(`A map of more than ${most} nodes would be slow: these are the most connected. Find reaches all.`);
+    }
+    if (off.size) told.push(`${counted(off.size, "server")} switched off.`);
+    return told;
+  }
+
+  // ---- Servers ------------------------------------------------------------------------------------
+
+  function redraw() {
+    draw();
+    render();
+    if (shown !== null && !isWanted(shown)) {
+      chosen = null;
+      select();
+    }
+  }
+
+  function tickServers() {
+    for (const box of document.querySelectorAll("#map-servers input")) {
+      box.checked = !off.has(Number(box.value));
+    }
+  }
+
+  function serverItem(place, name, tools) {
+    const item = make("li", "");
+    const label = make("label", "");
+    const box = make("input", "");
+    box.type = "checkbox";
+    box.checked = true;
+    box.value = String(place);
+    box.autocomplete = "off";
+    box.addEventListener("change", () => {
+      if (box.checked) off.delete(place);
+      else off.add(place);
+      redraw();
+    });
+    label.append(box);
+    d3.select(label)
+      .append("svg")
+      .attr("viewBox", "-1.4 -1.4 2.8 2.8")
+      .attr("class", "swatch")
+      .attr("aria-hidden", "true")
+      .append("path")
+      .attr("class", colorOf(place))
+      .attr("d", shapeOf(place));
+    label.append(make("bdi", "", name), make("span", "dim", tools.toLocaleString("en")));
+    item.append(label);
+    return item;
+  }
+
+  function listServers() {
+    const list = make("ul", "");
+    servers.slice(0, NAMED).forEach(({ name, tools }, place) => list.append(serverItem(place, name, tools)));
+    const others = servers.slice(NAMED);
+    if (others.length) {
+      const tools = others.reduce((sum, one) => sum + one.tools, 0);
+      list.append(serverItem(NAMED, `others: ${counted(others.length, "server")}`, tools));
+    }
+    byId("map-servers").replaceChildren(list);
+    if (servers.length < 2) return;
+    const buttons = make("div", "switches");
+    for (const [name, isOn] of [["All", true], ["None", false]]) {
+      const button = make("button", "", name);
+      button.type = "button";
+      button.addEventListener("click", () => {
+        off.clear();
+        if (!isOn) for (let place = 0; place <= Math.min(NAMED, servers.length - 1); place += 1) off.add(place);
+        tickServers();
+        redraw();
+      });
+      buttons.append(button);
+    }
+    byId("map-servers").append(buttons);
+  }
+
+  // ---- Finding ------------------------------------------------------------------------------------
+
+  /** The nodes that have every word, those with the words in their names first. */
+  function matching(words) {
+    const rank = ({ label, title, text }) => {
+      const [name, all] = [label.toLowerCase(), `${label} ${title} ${text}`.toLowerCase()];
+      if (!words.every((word) => all.includes(word))) return 0;
+      if (!words.every((word) => name.includes(word))) return 1;
+      if (name === words.join(" ")) return 4;
+      return name.startsWith(words[0]) ? 3 : 2;
+    };
+    return byDegree
+      .map((number) => [number, rank(nodes[number])])
+      .filter(([, fits]) => fits)
+      .sort((a, b) => b[1] - a[1])
+      .map(([number]) => number);
+  }
 
   function find() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = ({ label, title, text }) => {
-      const all = `${label} ${title} ${text}`.toLowerCase();
-      return words.every((word) => all.includes(word));
-    };
-    const hits = words.length ? byDegree.filter((number) => fits(nodes[number])) : [];
+    const hits = words.length ? matching(words) : [];
     found.replaceChildren(
       ...hits.slice(0, SHOWN).map((number) => {
         const item = make("li", "");
-        const button = make("button", "term", "");
+        const button = make("button", "", "");
         button.type = "button";
-        button.append(make("bdi", "", nodes[number].label));
-        button.addEventListener("click", () => choose(number));
+        button.append(make("bdi", "term", nodes[number].label));
+        const { server, kind } = nodes[number];
+        button.append(make("span", "dim", server === null ? KINDS[kind] : servers[server].name));
+        button.addEventListener("click", () => take(number));
         item.append(button);
         return item;
       }),
     );
-    if (words.length) {
-      const more = Math.max(0, hits.length - SHOWN);
-      found.append(make("li", "dim", hits.length ? (more ? `and ${more} more` : "") : "nothing found"));
+    if (words.length && hits.length !== Math.min(hits.length, SHOWN)) {
+      found.append(make("li", "dim", `and ${(hits.length - SHOWN).toLocaleString("en")} more`));
     }
+    if (words.length && !hits.length) found.append(make("li", "dim", "nothing found"));
+    found.hidden = !words.length;
+    return hits;
   }
 
-  // ---- The keyboard -------------------------------------------------------------------------
+  function take(number) {
+    found.hidden = true;
+    search.focus();
+    visit(number);
+  }
+
+  search.addEventListener("input", find);
+  search.addEventListener("focus", () => (found.hidden = !search.value.trim() || !found.childElementCount));
+  search.parentElement.addEventListener("keydown", (event) => {
+    const buttons = [...found.querySelectorAll("button")];
+    const at = buttons.indexOf(document.activeElement);
+    if (event.key === "Enter" && at < 0) {
+      const [first] = find();
+      if (first !== undefined) take(first);
+    } else if (event.key === "Escape") {
+      found.hidden = true;
+      search.focus();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const next = at + (event.key === "ArrowDown" ? 1 : -1);
+      (next < 0 ? search : buttons[Math.min(next, buttons.length - 1)])?.focus();
+    } else return;
+    event.preventDefault();
+  });
+  search.parentElement.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!search.parentElement.contains(relatedTarget)) found.hidden = true;
+  });
+
+  // ---- The pointer --------------------------------------------------------------------------------
+
+  function under(event) {
+    const [x, y] = d3.pointer(event, svg.node());
+    const spot = tree.find(...now.invert([x, y]), (NEAR[event.pointerType] ?? NEAR.mouse) / now.k);
+    return spot ? spot.number : null;
+  }
+
+  svg
+    .on("pointermove", (event) => {
+      if (event.buttons || event.pointerType === "touch") return;
+      const number = under(event);
+      svg.classed("pointing", number !== null);
+      if (number !== null) show(number);
+      else if (shown !== chosen) show(chosen);
+    })
+    .on("pointerleave", () => show(chosen))
+    .on("click", (event) => {
+      const number = under(event);
+      choose(number === chosen ? null : number);
+    });
+
+  // ---- The keyboard -------------------------------------------------------------------------------
 
   const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
@@ -275,27 +748,63 @@
     const act = way
       ? () => {
           const next = towards(spot, way);
-          if (next) nodeLayer.select(`[data-node="${next.number}"]`).node().focus();
+          if (next) spotLayer.select(`[data-node="${next.number}"]`).node().focus();
         }
       : {
           Enter: () => choose(spot.number),
           " ": () => choose(spot.number),
-          "+": () => scaled(1.3),
-          "-": () => scaled(1 / 1.3),
-          0: fit,
+          Escape: () => choose(null),
+          "+": () => scaled(1.5),
+          "=": () => scaled(1.5),
+          "-": () => scaled(1 / 1.5),
+          0: () => moved().call(zoom.transform, home),
         }[event.key];
     if (!act) return;
     event.preventDefault();
     act();
   }
 
-  search.addEventListener("input", find);
-  reachOf.addEventListener("change", draw);
-  groups.addEventListener("change", draw);
-  new ResizeObserver(() => fit()).observe(canvas);
+  const spotAt = (event) => d3.select(event.target).datum();
+  spotLayer
+    .on("keydown", (event) => steer(event, spotAt(event)))
+    .on("focusin", (event) => {
+      const spot = spotAt(event);
+      rove(spot.number);
+      bringIn(spot);
+      show(spot.number);
+    })
+    .on("focusout", () => show(chosen));
 
-  groups.checked = nodes.length <= FEW;
-  reachOf.value = nodes.filter((_, number) => isWanted(number)).length <= MOST / 2 ? "all" : "1";
-  if (reachOf.value === "1") chosen = hub;
-  draw();
+  // ---- Other widths, and paper --------------------------------------------------------------------
+
+  reachOf.addEventListener("change", () => layOut(select));
+  groups?.addEventListener("change", () => layOut(select));
+  let before = null;
+  new ResizeObserver(() => {
+    if (!before && canvas.clientWidth !== size.width && placed.length) fit();
+  }).observe(canvas);
+  const PAPER = { width: 1000, height: 720 };
+  addEventListener("beforeprint", () => {
+    before = { now, size, home, fitted, shown };
+    show(null);
+    size = PAPER;
+    home = viewOfAll();
+    fitted = home.k;
+    now = home;
+    for (const one of [below, svg, above]) one.attr("viewBox", [0, 0, PAPER.width, PAPER.height]);
+    render();
+  });
+  addEventListener("afterprint", () => {
+    ({ now, size, home, fitted } = before);
+    for (const one of [below, svg, above]) one.attr("viewBox", null);
+    render();
+    show(before.shown);
+    before = null;
+  });
+
+  listServers();
+  if (groups) groups.checked = nodes.length <= FEW;
+  reachOf.value = "all";
+  layOut(select);
+  return { choose, visit };
 })();

@@ -1,0 +1,230 @@
+"""The map of a catalogue: its tools as a graph to search and to walk through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcpg.documents.model import ToolDocument
+from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, network_of
+from mcpg.graph.triples import triples_of
+from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
+from mcpg.reports.graph import zoom_buttons
+from mcpg.reports.page import asset, cut, drawing_library, facts, page
+from mcpg.text.markup import Markup, element, joined
+from mcpg.values import counted
+
+_TEXT = 320
+_ROWS = 500
+_KINDS = {"related": "related", "nextSteps": "nextStep", "groups": "member"}
+_NAMES = {"related": "related", "nextSteps": "next step", "groups": "group"}
+_SCRIPTS = ("map_layout.js", "map_labels.js", "map.js")
+_HINT = (
+    "Labels appear as you zoom in, the most connected tools first. Drag to move; Ctrl and the "
+    "wheel, or two fingers, to zoom. With the keyboard: Tab into the map, arrow keys from node to "
+    "node, Enter to select one, Escape to release it, + − 0 to zoom."
+)
+
+
+def graph_page(documents: Sequence[ToolDocument]) -> str:
+    """Return the map of *documents* as HTML text.
+
+    Args:
+        documents: No two with the same node, see `mcpg.graph.distinct_documents`.
+    """
+    network = network_of(triples_of(documents))
+    sections = [
+        Section("map", "Map", (Chart("joined", (map_markup(network),)),), _lead(documents)),
+        *_edges_section(network),
+    ]
+    return page(
+        "graph",
+        "The tools as a graph · mcpg graph",
+        _head(network, documents),
+        sections,
+        data=map_data(network),
+        scripts=map_scripts(),
+    )
+
+
+def map_scripts() -> list[str]:
+    """Return the scripts that draw what `map_data` returns in what `map_markup` returns."""
+    return [drawing_library(has_forces=True), *map(asset, _SCRIPTS)]
+
+
+def _head(network: Network, documents: Sequence[ToolDocument]) -> Markup:
+    kinds = Counter(node.kind for node in network.nodes)
+    numbers = {
+        "Tools": kinds[TOOL],
+        "Servers": len(_servers(network)),
+        "Edges": sum(len(document.links) for document in documents),
+        "Pages": kinds[PAGE],
+        "Groups": kinds[GROUP],
+        "Things": kinds[THING],
+    }
+    return element(
+        "div",
+        element("p", "The graph", class_="kicker"),
+        element("h1", "Tools and what connects them"),
+        facts([(name, f"{number:,}") for name, number in numbers.items() if number]),
+        class_="head",
+    )
+
+
+def _lead(documents: Sequence[ToolDocument]) -> str:
+    """Return what the number of edges counts, where a reader of `graph stats` might doubt it."""
+    ends = {document.uri for document in documents}
+    links = [(one, link) for one in documents for link in one.links]
+    from_pages = sum(one.is_page for one, _ in links)
+    loops = sum(link.target == one.uri for one, link in links)
+    outward = sum(link.target not in ends for _, link in links)
+    notes = [
+        (from_pages, "from a page, which `mcpg graph stats` leaves out"),
+        (outward, "to a document that is not here"),
+        (loops, "from a tool to itself, which is not drawn"),
+    ]
+    told = "; ".join(f"{counted(number, 'edge')} {what}" for number, what in notes if number)
+    lead = "Tools, and the related tools and next steps that edges lead to."
+    return f"{lead} Among the edges: {told}." if told else lead
+
+
+def _servers(network: Network) -> list[tuple[str, int]]:
+    """Return the sources of tools and how many each has, the largest first."""
+    counts = Counter(node.source for node in network.nodes if node.kind == TOOL)
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def map_data(network: Network) -> dict[str, Any]:
+    """Return *network* as the scripts read it: servers, nodes and edges.
+
+    Nodes name their server, and edges their ends, by number.
+    """
+    servers = _servers(network)
+    places = {name: place for place, (name, _) in enumerate(servers)}
+    nodes = [
+        {
+            "kind": node.kind,
+            "label": node.label,
+            "title": cut(node.title, _TEXT),
+            "text": cut(node.description, _TEXT),
+            "server": places.get(node.source) if node.kind == TOOL else None,
+        }
+        for node in network.nodes
+    ]
+    edges = [
+        {
+            "from": edge.source,
+            "to": edge.target,
+            "kind": _KINDS.get(edge.name, "other"),
+            "name": _name(edge),
+            "reason": edge.reason,
+        }
+        for edge in network.edges
+    ]
+    named = [{"name": name, "tools": tools} for name, tools in servers]
+    return {"servers": named, "nodes": nodes, "edges": edges}
+
+
+def _name(edge: Edge) -> str:
+    return _NAMES.get(edge.name, edge.name)
+
+
+def map_markup(network: Network) -> Markup:
+    """Return the frame that the scripts fill: search, map, servers, and what is selected."""
+    kinds = Counter(node.kind for node in network.nodes)
+    drawing = element(
+        "div",
+        element("div", _choices(kinds), zoom_buttons("#graph-details"), class_="tools"),
+        element("div", id="graph-canvas", class_="canvas", aria_busy="true"),
+        element("p", element("span", id="map-count", role="status"), class_="hint"),
+        element("p", _HINT, class_="hint no-print"),
+        class_="drawing",
+    )
+    aside = element(
+        "div",
+        element(
+            "section",
+            id="graph-details",
+            aria_live="polite",
+            aria_label="Selected in the map",
+        ),
+        element(
+            "section",
+            element("h3", "Servers", id="map-servers-title"),
+            element("div", id="map-servers"),
+            _key(network, kinds),
+            class_="servers",
+            aria_labelledby="map-servers-title",
+        ),
+        class_="beside",
+    )
+    noscript = element("noscript", element("p", "The map needs JavaScript."))
+    return joined(element("div", drawing, aside, class_="graph map"), noscript)
+
+
+def _choices(kinds: Mapping[str, int]) -> Markup:
+    reaches = [("all", "everything"), ("1", "one edge around"), ("2", "two edges around")]
+    options = [element("option", name, value=value) for value, name in reaches]
+    search = element(
+        "div",
+        element("label", "Find ", for_="map-search"),
+        element(
+            "input",
+            type="search",
+            id="map-search",
+            autocomplete="off",
+            spellcheck="false",
+            placeholder="name or description",
+        ),
+        element("ul", id="map-found", class_="found", aria_label="Found", hidden=True),
+        class_="finder",
+    )
+    groups = element("label", element("input", type="checkbox", id="map-groups"), " groups")
+    return element(
+        "div",
+        search,
+        element("label", "Show ", element("select", options, id="map-reach", autocomplete="off")),
+        groups if kinds[GROUP] else None,
+        class_="choices",
+    )
+
+
+def _key(network: Network, kinds: Mapping[str, int]) -> Markup:
+    """Return what lines and hollow marks stand for, as far as the map has them."""
+    drawn = {_KINDS.get(edge.name, "other") for edge in network.edges}
+    lines = {"related": "related", "nextStep": "next step", "other": "other"}
+    items = [
+        element("li", element("i", class_=f"stroke {kind}"), name)
+        for kind, name in lines.items()
+        if kind in drawn
+    ]
+    items += [
+        element("li", element("i", class_=f"dot {kind}"), kind)
+        for kind in (PAGE, GROUP, THING)
+        if kinds[kind]
+    ]
+    key = element("ul", items, class_="legend", aria_label="Lines and marks")
+    return key if items else joined()
+
+
+def _edges_section(network: Network) -> list[Section]:
+    """Return the edges as a table, where they are not too many to read."""
+    if not network.edges or len(network.edges) > _ROWS:
+        return []
+    rows = tuple(
+        (
+            Code(network.nodes[edge.source].label),
+            _name(edge),
+            Code(network.nodes[edge.target].label),
+            Figure(edge.weight, ".3f"),
+            Code(edge.reason),
+        )
+        for edge in network.edges
+    )
+    columns = (
+        *(Column(head) for head in ("from", "edge", "to")),
+        Column("weight", is_number=True),
+        Column("reason"),
+    )
+    return [Section("edges", "Edges", (Table("Edges of the graph", columns, rows),))]
