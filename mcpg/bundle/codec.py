@@ -23,6 +23,7 @@ from mcpg.documents.model import (
 from mcpg.documents.reader import parse_document
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
+from mcpg.library_errors import json_reason
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -68,7 +69,7 @@ def too_big(place: str) -> BundleError:
 
 def _parse(text: str, place: str) -> object:
     def refuse_constant(name: str) -> NoReturn:
-        raise ValueError(f"{name} is not a JSON number")
+        raise ValueError(name)
 
     try:
         return json.loads(text, parse_constant=refuse_constant)
@@ -77,7 +78,7 @@ def _parse(text: str, place: str) -> object:
     except RecursionError as fault:
         raise _refuse(place, "is nested too deeply") from fault
     except ValueError as fault:
-        raise _refuse(place, f"is not JSON: {fault}") from fault
+        raise _refuse(place, "invalid JSON: a number is not finite, or too long") from fault
 
 
 def _encoding_error(fault: UnicodeDecodeError, place: str) -> BundleError:
@@ -91,7 +92,7 @@ def _syntax_error(fault: json.JSONDecodeError, place: str) -> BundleError:
     where = f"{place}:{fault.lineno}:{fault.colno}"
     if _stops_early(fault.doc.rstrip(), fault):
         return _cut_short(where)
-    return _refuse(where, f"is not JSON: {fault.msg}", _NOT_A_BUNDLE)
+    return _refuse(where, f"invalid JSON: {json_reason(fault)[0]}", _NOT_A_BUNDLE)
 
 
 def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:

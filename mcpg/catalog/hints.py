@@ -208,7 +208,10 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
         return (), (warning(Code.HINT_INVALID, "this hints file is empty", place),)
     tools = value.get("tools") if isinstance(value, dict) else None
     if not isinstance(value, dict) or "tools" not in value or not isinstance(tools, dict | None):
-        raise SourceError("this hints file has no mapping `tools`", place=place, remedy=_LAYOUT)
+        keys = list(value) if isinstance(value, dict) else []
+        near = difflib.get_close_matches("tools", keys, n=1)
+        remedy = f"rename {near[0][:80]!r} to 'tools'" if near and "tools" not in keys else _LAYOUT
+        raise SourceError("this hints file has no mapping `tools`", place=place, remedy=remedy)
     diagnostics = list(_unknown(value, ("tools",), place))
     rules: list[HintRule] = []
     for pattern, entry in (tools or {}).items():

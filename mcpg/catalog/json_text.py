@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from mcpg.errors import SourceError
+from mcpg.library_errors import json_reason
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -58,10 +59,9 @@ def parse_json_documents(
     try:
         values = _decode_all(content, repeated)
     except json.JSONDecodeError as fault:
-        remedy = "look for a missing quote, comma or bracket there"
+        problem, remedy = json_reason(fault)
         at = f"{place}:{fault.lineno}:{fault.colno}"
-        message = f"this is not JSON: {fault.msg[0].lower()}{fault.msg[1:]}"
-        raise SourceError(message, place=at, remedy=remedy) from None
+        raise SourceError(f"invalid JSON: {problem}", place=at, remedy=remedy) from None
     except _NotANumberError:
         at = f"{place}:{_place_of_bad_number(content)}"
         message = "numbers in JSON must be finite (no NaN, Infinity or overflow)"

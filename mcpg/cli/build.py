@@ -157,7 +157,7 @@ def _refuse_when_all_failed(assembly: Assembly) -> None:
     if failed:
         raise SourceError(
             "no tool could be read from the sources: nothing was written",
-            remedy="mend what is reported above",
+            remedy="fix the issues above",
         )
 
 
@@ -167,7 +167,7 @@ def refused(assembly: Assembly, output: Output) -> bool:
     if findings:
         output.error(
             f"{counted(findings, 'finding')} under --strict: nothing was written",
-            remedy="mend what is reported above, or leave out --strict",
+            remedy="fix the issues above, or leave out --strict",
         )
     return bool(findings)
 

@@ -25,12 +25,16 @@ class Key:
         variable: Environment variable, or empty.
         option: Command-line option, or empty.
         plain: Type of which every value is valid; `None` where only the models can tell.
+        most: Of numbers from 1 on, the largest that is valid; 0 where all are.
+        choices: Texts that alone are valid; empty where all are.
     """
 
     name: str
     variable: str = ""
     option: str = ""
     plain: type | None = None
+    most: int = 0
+    choices: tuple[str, ...] = ()
 
     @property
     def parameter(self) -> str:
@@ -39,28 +43,32 @@ class Key:
 
     def is_plain(self, held: Any) -> bool:
         """Return whether the value *held* is valid without a look at the models."""
-        return type(held) is self.plain
+        is_within = not self.most or (type(held) is int and 1 <= held <= self.most)
+        return type(held) is self.plain and is_within and (not self.choices or held in self.choices)
 
+
+_ANY = 1 << 62
+_STRATEGIES = ("graph", "markdown-ld", "embeddings", "auto")
 
 KEYS = {
     key.name: key
     for key in (
         Key("bundle", "MCPG_BUNDLE", "--bundle", str),
-        Key("limit", "MCPG_LIMIT", "--limit", int),
-        Key("strategy", "MCPG_STRATEGY", "--strategy", str),
-        Key("fusion", "MCPG_FUSION", "--fusion", str),
+        Key("limit", "MCPG_LIMIT", "--limit", int, most=50),
+        Key("strategy", "MCPG_STRATEGY", "--strategy", str, choices=_STRATEGIES),
+        Key("fusion", "MCPG_FUSION", "--fusion", str, choices=("learned", "rrf")),
         Key("candidates", "MCPG_CANDIDATES", "--candidates"),
         Key("lexicon", "MCPG_LEXICON", "--lexicon", bool),
         Key("embeddings.with", "MCPG_EMBED_WITH", "--embed-with", str),
         Key("embeddings.url", "MCPG_EMBED_URL", plain=str),
-        Key("embeddings.dimensions", "MCPG_EMBED_DIMENSIONS", plain=int),
+        Key("embeddings.dimensions", "MCPG_EMBED_DIMENSIONS", plain=int, most=_ANY),
         Key("embeddings.timeout", "MCPG_EMBED_TIMEOUT"),
         Key("normalization.enabled", "MCPG_NORMALIZE", "--normalize", bool),
         Key("normalization.url", "MCPG_LLM_URL", plain=str),
         Key("normalization.model", "MCPG_LLM_MODEL", plain=str),
         Key("normalization.timeout", "MCPG_LLM_TIMEOUT"),
         Key("cache.kind", "MCPG_SEARCH_CACHE"),
-        Key("cache.entries", plain=int),
+        Key("cache.entries", plain=int, most=_ANY),
         Key("cache.absolute"),
         Key("cache.sliding"),
         Key("store.kind", "MCPG_STORE"),
@@ -68,7 +76,7 @@ KEYS = {
         Key("telemetry.enabled", "MCPG_TELEMETRY", plain=bool),
         Key("telemetry.queries", "MCPG_TELEMETRY_QUERIES", plain=bool),
         Key("postgres.schema", "MCPG_POSTGRES_SCHEMA", plain=str),
-        Key("postgres.pool", plain=int),
+        Key("postgres.pool", plain=int, most=_ANY),
         Key("postgres.sslmode", plain=str),
         Key("postgres.sslrootcert", plain=str),
         Key("learn.output", plain=str),

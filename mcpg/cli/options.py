@@ -177,7 +177,18 @@ Force = Annotated[
 
 
 class _ShowsHelp:
-    """Shows help as any other output, so that a reader who goes away is no error."""
+    """Shows help as any other output, and has usage errors name the command.
+
+    So a reader who goes away is no error.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except Exception as fault:
+            if getattr(fault, "ctx", ctx) is None:  # the parser does not know the command
+                fault.ctx = ctx  # type: ignore[attr-defined]
+            raise
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]

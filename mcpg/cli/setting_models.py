@@ -24,10 +24,12 @@ from mcpg.cli.environment import (
     holds_password,
 )
 from mcpg.errors import McpgError
+from mcpg.library_errors import pydantic_expected
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+_SHOWN = 80
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -56,7 +58,7 @@ class Embeddings(Table):
     `sentence-transformers:NAME`, `openai:MODEL`, `none`"""
     url: str = unset("`OPENAI_BASE_URL`; with a key and no address, that of OpenAI")
     """for `openai:`: the address above `/embeddings`"""
-    dimensions: int = unset("the model's own")
+    dimensions: Annotated[int, Field(ge=1)] = unset("the model's own")
     """for `openai:`: the requested number of dimensions"""
     timeout: Seconds = 60
     """for `openai:`: the timeout of one request in seconds, retries included"""
@@ -90,7 +92,7 @@ class Cache(Table):
 
     kind: Literal["none", "memory", "postgres"] = "none"
     """the search cache"""
-    entries: int = unset("2,048 in memory, more in PostgreSQL")
+    entries: Annotated[int, Field(ge=1)] = unset("2,048 in memory, more in PostgreSQL")
     """the maximum number of entries"""
     absolute: Seconds = 86_400
     """the maximum age of an entry in seconds"""
@@ -145,7 +147,7 @@ class Postgres(Table):
 
     schema_: str = "mcpg"
     """the schema of all tables of mcpg"""
-    pool: int = 4
+    pool: Annotated[int, Field(ge=1)] = 4
     """the maximum number of connections per process"""
     sslmode: str = unset("libpq's default")
     """the TLS mode of libpq; the address takes precedence"""
@@ -167,11 +169,11 @@ class Configuration(Table):
 
     bundle: str = unset("`graph.mdld` here or in the nearest parent folder")
     """the bundle, folder or manifest to work on"""
-    limit: int = 5
-    """the maximum number of matches, 1 to 50"""
-    strategy: str = "graph"
+    limit: Annotated[int, Field(ge=1, le=50)] = 5
+    """the maximum number of matches, at most 50"""
+    strategy: Literal["graph", "markdown-ld", "embeddings", "auto"] = "graph"
     """the strategy: `graph`, `embeddings` or `auto`"""
-    fusion: str = unset("the order of the vectors")
+    fusion: Literal["learned", "rrf"] = unset("the order of the vectors")
     """how `auto` merges its two lists: `learned` or `rrf`"""
     candidates: Literal["local", "postgres"] = "local"
     """the candidate source"""
@@ -207,11 +209,14 @@ def check_settings(
         fault = faults.errors(include_url=False)[0]
     path, value, name = fault["loc"], fault["input"], shown_path(fault["loc"])
     if fault["type"] == "extra_forbidden":
-        raise fail(f"unknown key {name!r}", _advice_on_key(name), *path)
+        raise fail(f"unknown key {_cut(repr(name))}", _advice_on_key(name), *path)
     if fault["type"] == "model_type":
         raise fail(f"{name!r} is a section", f"write [{name}], and its keys below", *path)
+    is_plain = isinstance(value, str | bool | int | float | list | dict)
     is_secret = isinstance(value, str) and holds_password(value)
-    shown = "a string with a password" if is_secret else repr(value)
+    shown = (
+        "a string with a password" if is_secret else _cut(repr(value) if is_plain else str(value))
+    )
     # A variable is named by its place already.
     subject = "the value" if are_texts else repr(name)
     raise fail(f"{subject} is {shown}", remedy_for(fault), *path)
@@ -220,9 +225,8 @@ def check_settings(
 def remedy_for(fault: ErrorDetails) -> str:
     """Return what to do about an error of pydantic's own."""
     if fault["type"] == "literal_error":
-        return suggested(str(fault["input"]), re.findall(r"'(\w+)'", fault["ctx"]["expected"]))
-    wanted = re.sub(r"dictionary( or instance of \w+)?", "table", fault["msg"])
-    return wanted.replace("Input should be", "it should be").partition(", ")[0]
+        return suggested(str(fault["input"]), re.findall(r"'([\w-]+)'", fault["ctx"]["expected"]))
+    return f"use {pydantic_expected(fault) or 'another value'}"
 
 
 # What people take for settings, and which variable sets it instead.
@@ -240,7 +244,8 @@ def _advice_on_key(name: str) -> str:
     if variable and (section == "postgres" or variable != POSTGRES_VARIABLE):
         return f"set the variable {variable} instead: secrets are not read from files"
     siblings = [key for key in KEYS if section and key.startswith(f"{section}.")]
-    return suggested(name, siblings or [*KEYS, *SECTIONS, SOURCES])
+    top = (key for key in KEYS if "." not in key)
+    return suggested(name, siblings or [*top, *SECTIONS, SOURCES])
 
 
 def suggested(word: str, known: Iterable[str]) -> str:
@@ -252,8 +257,12 @@ def suggested(word: str, known: Iterable[str]) -> str:
 
 def shown_path(path: Iterable[str | int]) -> str:
     """Return keys and indices as messages show them, such as `sources[1].url`."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    parts = (f"[{part}]" if isinstance(part, int) else f".{_cut(part)}" for part in path)
     return "".join(parts).removeprefix(".")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def type_name(value: Any) -> str:

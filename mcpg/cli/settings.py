@@ -252,17 +252,17 @@ def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
     """
     import tomllib  # noqa: PLC0415 - most runs have no configuration
 
+    from mcpg.library_errors import toml_reason  # noqa: PLC0415 - as above
+
+    text = _text_of(path)
+    if above and above[-1] not in text:
+        return None  # a project file of others may even be broken
     try:
-        text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
-        if above and above[-1] not in text:
-            return None  # a project file of others may even be broken
         table: Any = tomllib.loads(text)
-    except UnicodeDecodeError as fault:
-        place = f"{path}: byte {fault.start}"
-        raise InputError("is not UTF-8", place=place, remedy="save it as UTF-8") from fault
     except (ValueError, RecursionError) as fault:
-        message = f"is not TOML: {fault}"
-        raise InputError(message, place=str(path), remedy="correct the file") from fault
+        problem, remedy, at = toml_reason(fault, text)
+        message = f"invalid TOML: {problem}"
+        raise InputError(message, place=f"{path}:{at}", remedy=remedy) from fault
     for key in above:
         table = table.get(key) if isinstance(table, dict) else None
     file = ConfigFile(path, text, above, {})
@@ -275,6 +275,14 @@ def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
     values = _checked(table, file)
     values |= {name: str(path.parent / values[name]) for name in _PATHS if name in values}
     return ConfigFile(path, text, above, values, sources)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        place = f"{path}: byte {fault.start}"
+        raise InputError("is not UTF-8", place=place, remedy="save it as UTF-8") from fault
 
 
 def _checked(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from mcpg.values import counted, rounded, score_text, to_json, value
 
@@ -408,7 +408,7 @@ def check_strategy(name: str) -> StrategyName:
     for strategy in STRATEGIES:
         if strategy == STRATEGY_ALIASES.get(name, name):
             return strategy
-    raise _usage_error(f"no strategy is called {name!r}", f"use {', '.join(STRATEGIES)}")
+    raise _usage_error(f"no strategy is called {name!r}", _one_of(name, STRATEGIES))
 
 
 def check_fusion(name: str, strategy: str) -> FusionName:
@@ -421,11 +421,19 @@ def check_fusion(name: str, strategy: str) -> FusionName:
         raise wrong_type("fusion", name, " or ".join(FUSIONS))
     known = [fusion for fusion in FUSIONS if fusion == name]
     if not known:
-        raise _usage_error(f"no fusion is called {name!r}", f"use {' or '.join(FUSIONS)}")
+        raise _usage_error(f"no fusion is called {name!r}", _one_of(name, FUSIONS))
     if strategy != Strategy.AUTO:
         message = f"the strategy {strategy!r} has one list alone: there is nothing to fuse"
         raise _usage_error(message, "ask for the strategy 'auto', or for no fusion")
     return known[0]
+
+
+def _one_of(name: str, known: Sequence[str]) -> str:
+    """Return a remedy that names the *known* word most like *name*, or all of them."""
+    from difflib import get_close_matches  # noqa: PLC0415 - most searches need no error
+
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
 
 
 def _usage_error(message: str, remedy: str) -> Exception:

@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from mcpg.catalog.catalog import Catalog
@@ -23,6 +24,7 @@ from mcpg.text.safeyaml import load_yaml_with_lines
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
 """A judged query as it stands on a line, for messages."""
 
+_SEE_LAYOUT = f": {LAYOUT}"
 _YAML_SUFFIXES = (".yaml", ".yml")
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 _CONTAINERS = {list: "list", dict: "mapping"}
@@ -165,7 +167,9 @@ class _Reading:
         if not broken:
             return InputError("holds no judged query", place=self.place, remedy=remedy)
         more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
-        message = f"no judged query can be used: {broken[0].message}{more}"
+        message = (
+            f"no judged query can be used: {broken[0].message.removesuffix(_SEE_LAYOUT)}{more}"
+        )
         return InputError(message, place=broken[0].place, remedy=remedy)
 
 
@@ -190,10 +194,9 @@ def _lines(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
             values = parse_json_documents(line, reading.place, repeated)
         except InputError as fault:
             column = (fault.place or "").rpartition(":")[2]
-            reading.invalid(
-                f"{fault.message}, at column {column}" if column.isdecimal() else fault.message,
-                number,
-            )
+            advice = f"; {fault.remedy}" if fault.remedy else ""
+            at = f" at column {column}" if column.isdecimal() else ""
+            reading.invalid(f"{fault.message}{at}{advice}", number)
             continue
         if repeated:
             keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated))
@@ -232,7 +235,7 @@ def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
         _UnusableError: It is no judged query.
     """
     if not isinstance(entry, dict):
-        raise _UnusableError(f"is {_kind(entry)} where a judged query is needed: {LAYOUT}")
+        raise _UnusableError(f"is {_kind(entry)} where a judged query is needed{_SEE_LAYOUT}")
     query = _text_of(entry, "query")
     name, in_use = entry.get("id"), _in_use(entry)
     if name is None:
@@ -251,7 +254,7 @@ def _is_name(value: JsonValue) -> bool:
 
 def _text_of(entry: JsonObject, key: str) -> str:
     if key not in entry:
-        raise _UnusableError(f"has no {key!r}: {LAYOUT}")
+        raise _UnusableError(_missing(entry, key) or f"has no {key!r}{_SEE_LAYOUT}")
     value = entry[key]
     if not isinstance(value, str):
         raise _UnusableError(f"its {key!r} is {_kind(value)} where a text is needed")
@@ -262,11 +265,18 @@ def _text_of(entry: JsonObject, key: str) -> str:
 
 def _relevant(entry: JsonObject) -> tuple[str, ...]:
     if "relevant" not in entry:
-        raise _UnusableError("has no 'relevant'; write [] when no tool answers the query")
+        advice = "write [] when no tool answers the query"
+        raise _UnusableError(_missing(entry, "relevant") or f"has no 'relevant'; {advice}")
     if entry["relevant"] is None:
         advice = "write [] when no tool answers the query"
         raise _UnusableError(f"its 'relevant' is null where tools are needed; {advice}")
     return _tools(entry, "relevant")
+
+
+def _missing(entry: JsonObject, key: str) -> str:
+    """Return that *key* is misspelt in *entry*, "" where it is not."""
+    near = get_close_matches(key, entry, n=1)
+    return f"has no {key!r}; rename {near[0][:_SHOWN]!r}" if near else ""
 
 
 def _in_use(entry: JsonObject) -> tuple[str, ...]:

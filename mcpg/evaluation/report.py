@@ -361,7 +361,7 @@ def _metric(kind: str, name: str) -> str:
         return name.casefold()
     near = difflib.get_close_matches(name.casefold(), known, n=1)
     advice = f"did you mean {near[0]}? " if near else ""
-    raise _fault(kind, f"no figure is called {name!r}", f"{advice}known: {', '.join(known)}")
+    raise _fault(kind, f"no metric is called {name!r}", f"{advice}known: {', '.join(known)}")
 
 
 def _number(kind: str, metric: str, text: str) -> float:
@@ -370,7 +370,7 @@ def _number(kind: str, metric: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if math.isnan(value) or math.isinf(value):
-        raise _fault(kind, f"{text!r} is no number", "give it a number such as 0.8")
+        raise _fault(kind, f"{text!r} is not a number", "give it a number such as 0.8")
     if value < 0 or (value > 1 and metric not in LATENCY):
         raise _fault(kind, f"{metric} never is {text}", "give it a number from 0 to 1")
     return value

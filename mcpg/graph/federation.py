@@ -156,7 +156,7 @@ def check_endpoint(address: str) -> str:
     is_local = parts.scheme == "http" and is_loopback(host)
     if not (host and (parts.scheme == "https" or is_local)):
         raise EndpointInvalidError(
-            f"{address!r} is not an allowed kind of endpoint address",
+            f"{address!r} is not the address of an endpoint: write https://HOST/PATH",
             remedy="use an absolute https address, or http on this machine",
         )
     if parts.username is not None or parts.password is not None:

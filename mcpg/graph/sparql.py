@@ -25,6 +25,7 @@ from mcpg.graph.suggestions import unknown_names
 from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import triples_of
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
+from mcpg.library_errors import sparql_reason
 
 __all__ = ["Answer", "Limits", "SparqlEndpoint"]
 
@@ -276,7 +277,7 @@ class SparqlEndpoint:
         if "error" in found:
             raise InputError(
                 "a query that contains the word SERVICE must parse before it runs, and this one"
-                f" does not: {found['error'][:200]}",
+                f" does not: {sparql_reason(found['error'], query)[0]}",
                 remedy="correct it, or remove that word",
             )
         endpoints: list[str] = found["endpoints"]
@@ -334,18 +335,19 @@ def _answer_of(found: dict[str, Any], failures: list[str], query: str) -> Answer
             remedy="change the documents, and bundle them again",
         )
     if found["kind"] == "syntax":
-        raise InputError(f"invalid SPARQL query: {error}", remedy=_correction(query))
+        problem, remedy = _unknown_prefix(query) or sparql_reason(error, query)
+        raise InputError(f"invalid SPARQL query: {problem}", remedy=remedy)
     if failures:
         raise InputError(failures[0], remedy="write SERVICE SILENT to continue without it")
     raise InputError(f"the query failed: {error}", remedy="rewrite the query")
 
 
-def _correction(query: str) -> str:
-    """Return what to do about a query that is none: most often a prefix is not known."""
+def _unknown_prefix(query: str) -> tuple[str, str] | None:
+    """Return which prefix of *query* is not known, and the remedy; `None` where all are."""
     for name, likely in unknown_names_in(query).items():
         prefix = name.partition(":")[0]
         if prefix not in PREFIXES:
             meant = f"did you mean {' or '.join(likely)}? " if likely else ""
-            known = ", ".join(PREFIXES)
-            return f"{meant}the prefix {prefix!r} is not known: declare it, or use one of {known}"
-    return "correct it there"
+            advice = f"{meant}declare it, or use one of {', '.join(PREFIXES)}"
+            return f"the prefix {prefix!r} is not known", advice
+    return None

@@ -28,6 +28,7 @@ from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
 from mcpg.installation import install_command
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.library_errors import turtle_reason
 
 _THINGS = {
     v.SCHEMA_ABOUT: ("about",),
@@ -321,9 +322,12 @@ def _predicates(text: str, place: str) -> set[str]:
     except (SyntaxError, UnicodeEncodeError) as fault:
         line = getattr(fault, "lineno", None)
         where = f"{place}:{line}" if line else place
-        reason = str(getattr(fault, "msg", fault)).partition(" at line ")[0]
-        remedy = "correct the Turtle"
-        raise InputError(f"invalid Turtle: {reason}", place=where, remedy=remedy) from fault
+        problem, remedy = (
+            turtle_reason(fault)
+            if isinstance(fault, SyntaxError)
+            else ("half a character", "save it as UTF-8")
+        )
+        raise InputError(f"invalid Turtle: {problem}", place=where, remedy=remedy) from fault
 
 
 DEFAULT_TIMEOUT = 300.0

@@ -25,6 +25,7 @@ from urllib.parse import quote, urljoin
 from mcpg.errors import McpgError, UsageError
 from mcpg.installation import install_command
 from mcpg.json_types import JsonObject
+from mcpg.library_errors import connection_reason
 from mcpg.net.addresses import Address, address_of
 from mcpg.net.connections import Call, ConnectionPool, within
 from mcpg.text.safeyaml import UNSAFE, visible_form
@@ -436,7 +437,7 @@ class Endpoint:
             return self.quotable(text)
 
     def _unreached(self, fault: Exception, address: Address, *, is_late: bool) -> EndpointError:
-        reason = self.quotable(str(fault)) or type(fault).__name__
+        reason = self.quotable(connection_reason(fault))
         message = f"the server took too long ({reason})" if is_late else f"no answer: {reason}"
         remedy = "check the address, and that the server runs"
         return self._error(message, "timeout" if is_late else "failed", address, remedy)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.errors import InputError
+from mcpg.library_errors import yaml_reason
 
 if TYPE_CHECKING:
     from yaml import Event, NodeEvent
@@ -173,8 +174,11 @@ def _read(text: str, builder: _Builder) -> JsonValue:
             _take(event, builder)
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
-        reason = fault.problem or fault.context
-        raise builder.fail(f"this is not YAML: {reason}", mark.line if mark else 0) from None
+        problem, remedy = yaml_reason(fault.problem or fault.context or "")
+        if problem.endswith("not closed") and fault.context_mark:
+            mark = fault.context_mark
+        line = mark.line if mark else 0
+        raise builder.fail(f"invalid YAML: {problem}", line, remedy) from None
     return builder.root
 
 
@@ -202,7 +206,8 @@ def _refuse_unsafe(event: NodeEvent, builder: _Builder, line: int) -> None:
     remedy = "write the value out"
     tag = getattr(event, "tag", None)
     if tag is not None:
-        raise builder.fail(f"the tag {tag[:80]!r} is not allowed", line, remedy)
+        shown = tag[:80].replace("tag:yaml.org,2002:", "!!")
+        raise builder.fail(f"the tag {shown!r} is not allowed", line, remedy)
     if event.anchor is not None:
         # An alias event names its anchor in the same attribute.
         message = f"anchors and aliases are not allowed ({event.anchor[:80]!r})"

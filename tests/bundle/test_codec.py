@@ -239,7 +239,7 @@ class TestDecode:
             (bundle_text(documents={}), "has 'documents' that are not an array"),
             (bundle_text(mcpg=[]), "has an 'mcpg' member that is not an object"),
             ("[" * 100_000, "is nested too deeply"),
-            ('{"version":NaN}', "is not JSON: NaN is not a JSON number"),
+            ('{"version":NaN}', "invalid JSON: a number is not finite, or too long"),
         ],
     )
     def test_each_failure_has_its_message(self, text: str, message: str) -> None:
@@ -310,8 +310,8 @@ class TestDecode:
         """A file that is no JSON is refused with line and column."""
         fault = refusal('{\n  "version": 1,\n  documents: []\n}')
         assert fault.place == "graph.mdld:3:3"
-        assert fault.message.startswith("is not JSON: ")
-        assert refusal("tools:\n  - x").message.startswith("is not JSON: ")
+        assert fault.message.startswith("invalid JSON: ")
+        assert refusal("tools:\n  - x").message.startswith("invalid JSON: ")
 
     @pytest.mark.parametrize("cut", [1, 20, -1, -20, -60])
     def test_truncated_file_is_called_so(self, cut: int) -> None:
@@ -331,7 +331,7 @@ class TestDecode:
 
     def test_giant_number_is_no_json(self) -> None:
         """A number of thousands of digits is refused without a traceback."""
-        assert refusal('{"version":1' + "0" * 5_000 + "}").message.startswith("is not JSON: ")
+        assert refusal('{"version":1' + "0" * 5_000 + "}").message.startswith("invalid JSON: ")
 
     def test_size_is_bounded(self) -> None:
         """A file beyond the limit is refused unread."""

@@ -35,8 +35,8 @@ def test_documents(text: str, values: list[Any]) -> None:
     [
         ("", "f.json", "empty"),
         (" \n", "f.json", "empty"),
-        ('{"a":\n tru}', "f.json:2:2", "not JSON"),
-        ('{"a": 1} x', "f.json:1:10", "not JSON"),
+        ('{"a":\n tru}', "f.json:2:2", "invalid JSON"),
+        ('{"a": 1} x', "f.json:1:10", "invalid JSON"),
         ('["NaN",\n NaN]', "f.json:2:2", "number"),
         ("[1, -Infinity]", "f.json:1:5", "number"),
         ("1-2 NaN", "f.json:1:5", "number"),

@@ -103,7 +103,7 @@ class TestBundle:
         [
             (None, "there is no such file"),
             (b"", "is empty"),
-            (b"my diary", "is not JSON"),
+            (b"my diary", "invalid JSON"),
         ],
     )
     def test_a_missing_or_damaged_bundle_is_stale(

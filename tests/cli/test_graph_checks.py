@@ -100,4 +100,4 @@ def test_a_time_limit_makes_sense(run: Callable[..., Run], seconds: str) -> None
     """A number of seconds that no clock counts is refused with the name of the option."""
     done = run("graph", "validate", "--timeout", seconds)
     assert done.code == 2
-    assert "'--timeout'" in done.err
+    assert "--timeout needs a number" in done.err

@@ -244,7 +244,7 @@ def test_settings_servers_and_modules(folder: Path, start: Callable[..., Program
     module.write_text(module.read_text("utf-8") + more, "utf-8")
     program.wait_for("changed: wtmodule.py", "wrote graph.mdld: 5 tools")
     (folder / "mcpg.toml").write_text("[[sources]\n", "utf-8")
-    program.wait_for("changed: mcpg.toml", "is not TOML")
+    program.wait_for("changed: mcpg.toml", "invalid TOML")
     (folder / "mcpg.toml").write_text(settings.replace('"mine"', '"other"'), "utf-8")
     program.wait_for("wrote graph.mdld: 5 tools", times=2)
     assert program.interrupt() == 0

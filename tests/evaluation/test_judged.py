@@ -172,7 +172,7 @@ class TestWithoutSuffix:
 
 
 BROKEN = {
-    "not JSON": ("my diary", "this is not JSON"),
+    "not JSON": ("my diary", "invalid JSON"),
     "cut": ('{"query": "a", "relevant": ["x"', "at column"),
     "NaN": ('{"query": NaN, "relevant": []}', "must be finite"),
     "deep": ("[" * 500 + "]" * 500, "deeper"),
@@ -215,7 +215,7 @@ class TestBroken:
 
     def test_only_broken_lines_is_an_error(self) -> None:
         """The first cause is told, and how many there are."""
-        with pytest.raises(InputError, match=r"not JSON.*and 1 more") as fault:
+        with pytest.raises(InputError, match=r"invalid JSON.*and 1 more") as fault:
             parse("my\ndiary\n")
         assert fault.value.place == "q.jsonl:1"
 

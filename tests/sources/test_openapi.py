@@ -524,7 +524,7 @@ def test_things_that_are_no_operations() -> None:
         ('{"openapi": "4.0", "paths": {}}', "version '4.0'"),
         ('{"openapi": "3.1.0"}', "no mapping `paths`"),
         ('{"swagger": "2.0", "paths": []}', "no mapping `paths`"),
-        ("openapi: [", "not YAML"),
+        ("openapi: [", "invalid YAML"),
         ("- openapi", "version ''"),
         ('{"openapi": ', "not JSON"),
         ('{"openapi":' + "[" * 200 + "]" * 200 + "}", "nested deeper"),

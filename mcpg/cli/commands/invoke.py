@@ -22,6 +22,7 @@ from mcpg.files import read_bytes
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
 from mcpg.installation import install_command
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.library_errors import json_reason
 
 if TYPE_CHECKING:
     from mcpg.gateway import Gateway
@@ -324,10 +325,16 @@ def _arguments(call: Call) -> JsonObject:
         data = text.encode("utf-8", "surrogatepass")
     try:
         found = json.loads(data)
-    except (ValueError, RecursionError) as fault:
-        raise UsageError(f"this is no JSON: {fault}", place=_PLACE, remedy=_REMEDY) from None
+    except json.JSONDecodeError as fault:
+        problem = f"invalid JSON at {fault.lineno}:{fault.colno}: {json_reason(fault)[0]}"
+        raise UsageError(problem, place=_PLACE, remedy=_REMEDY) from None
+    except UnicodeDecodeError:
+        raise UsageError("is not UTF-8", place=_PLACE, remedy="save it as UTF-8") from None
+    except (ValueError, RecursionError):
+        problem = "a number is too long, or the JSON is nested too deeply"
+        raise UsageError(problem, place=_PLACE, remedy="shorten it") from None
     if not isinstance(found, dict):
-        raise UsageError("this is no JSON object", place=_PLACE, remedy=_REMEDY)
+        raise UsageError("expected a JSON object", place=_PLACE, remedy=_REMEDY)
     return found
 
 

@@ -362,7 +362,7 @@ def http_of(address: Address) -> Http:
     found = _ADDRESS.fullmatch(address.text)
     if found is None or int(found[2]) > _PORTS:
         raise UsageError(
-            f"{address.text!r} is no address",
+            f"{address.text!r} is not an address",
             place=address.place,
             remedy="give a port, or HOST:PORT such as 127.0.0.1:8080 or [::1]:8080",
         )

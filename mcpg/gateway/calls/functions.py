@@ -22,6 +22,7 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.gateway.calls import CallError, Fault, FaultCode
 from mcpg.gateway.sources import FileSource, FunctionSource
 from mcpg.json_types import JsonObject
+from mcpg.library_errors import pydantic_expected
 from mcpg.sources.live.requests import CallResult
 from mcpg.sources.python import functions_of, tool_name
 
@@ -178,7 +179,9 @@ def _bound(function: Function, arguments: JsonObject) -> tuple[tuple[Any, ...], 
 def _fault(error: Any) -> Fault:
     field = "".join(f"/{part}" for part in error["loc"])
     name = json.dumps("/".join(map(str, error["loc"])))
-    message = f"the argument {name} is invalid: {error['msg']}"
+    expected = pydantic_expected(error)
+    wanted = f": expected {expected}" if expected else ""
+    message = f"the argument {name} is invalid{wanted}"
     return Fault(FaultCode.ARGUMENTS_INVALID, message, field=field)
 
 

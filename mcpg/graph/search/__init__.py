@@ -166,7 +166,7 @@ def admitted(
             diagnostics.append(error(Code.GRAPH_ENDPOINT_INVALID, fault.message))
             continue
         if not is_iri(endpoint):
-            message = f"{endpoint!r} is not an allowed kind of endpoint address"
+            message = f"{endpoint!r} is not the address of an endpoint: write https://HOST/PATH"
             diagnostics.append(error(Code.GRAPH_ENDPOINT_INVALID, message))
         elif endpoint in allowed:
             kept.append(endpoint)

@@ -126,7 +126,7 @@ def test_every_form_of_update_is_refused(triple: SparqlEndpoint, update: str) ->
 
 def test_what_is_no_sparql_is_refused_with_its_place(endpoint: SparqlEndpoint) -> None:
     """A mistake is told with the line and column where it is."""
-    with pytest.raises(InputError, match="invalid SPARQL query: error at 1:"):
+    with pytest.raises(InputError, match=r"invalid SPARQL query: .* at 1:"):
         endpoint.query("SELECT * { ?s ")
     with pytest.raises(InputError, match="invalid SPARQL"):
         endpoint.query("")
@@ -260,9 +260,9 @@ def test_answers_are_the_same_in_every_process(shop: dict[str, ToolDocument]) ->
 
 
 def test_an_unknown_prefix_is_told_with_what_was_meant(endpoint: SparqlEndpoint) -> None:
-    """The remedy names the prefix, the likely name, and the prefixes that are known."""
-    with pytest.raises(InputError, match="invalid SPARQL") as caught:
+    """The message names the prefix, the remedy the likely name and the prefixes that are known."""
+    with pytest.raises(InputError, match="SPARQL query: the prefix 'tool' is not known") as caught:
         endpoint.query("SELECT ?t { ?t tool:nextStep ?u }")
     remedy = caught.value.remedy or ""
-    assert remedy.startswith("did you mean kb:nextStep? the prefix 'tool' is not known")
+    assert remedy.startswith("did you mean kb:nextStep? declare it, or use one of")
     assert "mcpg" in remedy
