@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.matches import score_text
 from mcpg.cli.terminal import diagnostic_text
 from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
 from mcpg.reports.blocks import (
@@ -14,12 +15,14 @@ from mcpg.reports.blocks import (
     Facts,
     Figure,
     Paragraph,
+    Score,
     Section,
     Styled,
     Table,
     listed,
 )
 from mcpg.reports.explain import became, related
+from mcpg.reports.explain_summary import gains
 from mcpg.values import counted
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 _SHOWN = 6
 _NAMED = 8
 _NEGLIGIBLE = 5e-7
+_WITH_SUMS = ("fused now", "fused then", "change")
 _NOT_RANKED = {
     UNRANKED: "not found",
     DISABLED: "disabled",
@@ -37,14 +41,17 @@ _NOT_RANKED = {
 }
 
 
-def compare_blocks(data: Json) -> list[Block]:
-    """Return the sections on *data*, which has what `explain --compare` prints as JSON."""
+def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
+    """Return the sections on *data*, which has what `explain --compare` prints as JSON.
+
+    Where not everything is wanted, there are the ranks, the scores and the greatest reasons.
+    """
     tools = data["tools"]
     blocks = [
         Facts(tuple(_facts(data))),
         _list("words", map(_word, data["words"])),
-        _ranks(tools) if tools else Paragraph("No tool matches in either."),
-        _list("what moved them", _reasons(tools)),
+        _ranks(tools, is_whole=is_whole) if tools else Paragraph("No tool matches in either."),
+        _list("what moved them", _reasons(tools) if is_whole else _main_reasons(tools)),
         _list("diagnostics", _diagnostics(data)),
     ]
     return [one for one in blocks if one is not None]
@@ -91,29 +98,37 @@ def _state(word: Json | None) -> Inline:
     return (became(word), found, share, near)
 
 
-def _ranks(tools: Iterable[Json]) -> Table:
+def _ranks(tools: Iterable[Json], *, is_whole: bool) -> Table:
     rows = tuple(
         (
             _rank(change["now"]),
             _rank(change["then"]),
             Styled(Code(change["toolId"]), "cyan"),
-            *(
-                _figure(change[side][key])
-                for key in ("score", "fusedScore")
-                for side in ("now", "then")
-            ),
-            _figure(change["fusedDelta"], "+.6f"),
+            *(_numbers(change) if is_whole else _scores(change)),
         )
         for change in tools
     )
-    heads = ("score now", "score then", "fused now", "fused then", "change")
+    heads = ("score now", "score then", *(_WITH_SUMS if is_whole else ()))
     columns = (
         Column("now", is_number=True),
         Column("then", is_number=True),
-        Column("tool", most=40),
-        *(Column(head, is_number=True) for head in heads),
+        Column("tool", is_whole=True),
+        *(Column(head, is_number=is_whole) for head in heads),
     )
     return Table("Ranks", columns, rows, has_heads=True)
+
+
+def _numbers(change: Json) -> Iterator[Inline]:
+    for key in ("score", "fusedScore"):
+        for side in ("now", "then"):
+            yield _figure(change[side][key])
+    yield _figure(change["fusedDelta"], "+.6f")
+
+
+def _scores(change: Json) -> Iterator[Inline]:
+    for side in ("now", "then"):
+        score = change[side]["score"]
+        yield "" if score is None else Score(score)
 
 
 def _figure(value: float | None, form: str = ".6f") -> Inline:
@@ -131,6 +146,19 @@ def _reasons(tools: Iterable[Json]) -> Iterator[Inline]:
             yield (Code(change["toolId"]), f": {_arrival(change['then'], change['now'])}")
         elif abs(delta) >= _NEGLIGIBLE:
             yield (Code(change["toolId"]), ": ", Figure(delta, "+.6f"), " = ", _sum(change))
+
+
+def _main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
+    """Return in words what lifted or lowered the tools whose rank or score is another."""
+    for change in tools:
+        then, now = change["then"], change["now"]
+        if change["fusedDelta"] is None:
+            yield (Code(change["toolId"]), f": {_arrival(then, now)}")
+        elif (then["rank"], score_text(then["score"])) != (now["rank"], score_text(now["score"])):
+            sign = 1 if change["fusedDelta"] > 0 else -1
+            moved = gains({one["feature"]: sign * one["delta"] for one in change["features"]})
+            how = f"{'gains' if sign > 0 else 'loses'} by {moved}" if moved else "others moved"
+            yield (Code(change["toolId"]), f": {how}")
 
 
 def _arrival(then: Json, now: Json) -> str:

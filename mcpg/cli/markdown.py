@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
+from mcpg.cli.matches import score_text
 from mcpg.cli.terminal import diagnostic_text, one_line
 from mcpg.documents.page import fence_for
 from mcpg.reports import blocks as model
@@ -138,15 +139,22 @@ def inline(content: model.Inline) -> str:
             return _STRUCTURE.sub(r"\\\g<0>", content)
         case model.Code():
             return code(content.text[:_LONGEST])
-        case model.Figure():
-            return format(content.value, content.form)
-        case model.Bar():
-            return ""
+        case model.Figure() | model.Score():
+            return _number(content)
         case model.Styled():
             text = inline(content.content)
             return f"**{text}**" if content.style == "bold" and text else text
-        case _:
+        case tuple():
             return "".join(map(inline, content))
+        case _:  # a bar
+            return ""
+
+
+def _number(content: model.Figure | model.Score) -> str:
+    """Return *content* with the decimals that text and Markdown have."""
+    if isinstance(content, model.Score):
+        return score_text(content.value)
+    return format(content.value, content.form)
 
 
 def _summary(content: model.Inline) -> str:

@@ -242,6 +242,16 @@ REPORT = Parameter(
     choices=("text", "json", "markdown"),
     synonyms=_FORMAT_SYNONYMS,
 )
+EXPLANATION_FORMAT = Parameter(
+    "form",
+    ("--format",),
+    "What to write to standard output: text; json, the whole explanation; markdown, which suits a "
+    "comment on an issue; or the matches alone as jsonl (one object a line), csv or ids.",
+    LIST_FORMAT.metavar,
+    default="text",
+    choices=LIST_FORMAT.choices,
+    synonyms=_FORMAT_SYNONYMS,
+)
 HTML = Parameter(
     "html",
     ("--html",),
@@ -346,7 +356,7 @@ EXPLAIN = (
     PREFER,
     HTML,
     switch("shows_times", "--timings", text="Show how long each stage took."),
-    REPORT,
+    EXPLANATION_FORMAT,
 )
 
 ASK = (

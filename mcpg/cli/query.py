@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
 
+LIST_FORMS = ("jsonl", "csv", "ids")
+"""Forms in which a list is written alone."""
+
 
 @value
 class Question:
@@ -87,7 +90,7 @@ class Showing:
     """How an explanation is shown.
 
     Attributes:
-        form: What standard output carries: `text`, `json` or `markdown`.
+        form: What standard output carries: `text`, `json`, `markdown`, or a form of `LIST_FORMS`.
         html: The file for a report to look at, `None` for none.
         shows_times: Whether texts say how long each stage took.
     """
@@ -95,6 +98,23 @@ class Showing:
     form: str
     html: str | None = None
     shows_times: bool = False
+
+    def is_whole(self, output: Output) -> bool:
+        """Return whether everything is shown: Markdown folds it, text takes `--verbose`."""
+        return self.form == "markdown" or (output.verbose and self.form == "text")
+
+    def check_report(self) -> None:
+        """Check that a form is given that an explanation of no plain list has.
+
+        Raises:
+            UsageError: The form is one of a list.
+        """
+        if self.form in LIST_FORMS:
+            raise UsageError(
+                f"{self.form} is for the matches of a search alone",
+                place="--format",
+                remedy="use text, json or markdown",
+            )
 
 
 def filters_of(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -184,13 +204,40 @@ def answer_explain(question: Question, shown: Showing, output: Output) -> int:
         report_explain(shown.html, result_json(explanation, engine.diagnostics), shown, output)
     if shown.form == "json":
         output.json(result_json(explanation, engine.diagnostics))
-    else:
-        from mcpg.reports.explain import explain_blocks  # noqa: PLC0415 - JSON does without
+        return exit_code(explanation.result)
+    output.opened(engine.diagnostics)
+    if not shown.is_whole(output):  # which tells them in its place
+        output.diagnostics(explanation.result.diagnostics)
+    data = explanation.to_dict()
+    if shown.form in LIST_FORMS:
+        from mcpg.cli.listing import write_listing  # noqa: PLC0415 - as above
 
-        output.opened(engine.diagnostics)
-        blocks = explain_blocks(explanation.to_dict(), shows_times=shown.shows_times)
+        write_listing(_explanations_listing(data["matches"]), shown.form, output)
+    else:
+        blocks = explanation_blocks(data, shown, output)
         write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
+    if not explanation.result.matches:
+        output.note(nothing_found(question))
     return exit_code(explanation.result)
+
+
+def _explanations_listing(matches: Sequence[JsonObject]) -> Listing:
+    from mcpg.cli.listing import Listing  # noqa: PLC0415 - text and JSON do without
+    from mcpg.reports.blocks import Table  # noqa: PLC0415 - as above
+
+    members = ("rank", "toolId", "sourceId", "score", "fusedScore", "description")
+    return Listing(matches, members, "toolId", Table("Matches", (), ()))
+
+
+def explanation_blocks(data: JsonObject, shown: Showing, output: Output) -> list[Block]:
+    """Return what is shown of *data*, the JSON of an explanation: one screen, or all of it."""
+    if shown.is_whole(output):
+        from mcpg.reports.explain import explain_blocks  # noqa: PLC0415 - few runs show all
+
+        return [*explain_blocks(data, shows_times=shown.shows_times)]
+    from mcpg.reports.explain_summary import summary_blocks  # noqa: PLC0415 - JSON does without
+
+    return summary_blocks(data, shows_times=shown.shows_times)
 
 
 def write_blocks(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatchmethod
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from mcpg.cli.matches import score_text
 from mcpg.cli.output import glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, width
 from mcpg.reports import blocks as model
@@ -124,20 +125,22 @@ class Layout:
         if not columns:
             return
         below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
+        widest = max((len(head) for _, head in below), default=0)
         heads: list[list[model.Inline]] = []
         if table.has_heads:
             heads.append([model.Styled(one.head, "bold") for one in columns])
         drawn = [[self.spans(cell) for cell in row] for row in (*heads, *rows)]
         sizes = self.sizes(columns, drawn, len(indent))
         for titles in heads:
-            yield from self._row(titles, columns, sizes, indent, wraps=False)
+            yield from islice(self._row(titles, columns, sizes, indent, wraps=False), 1)
         for row, cells in zip(rows, table.rows, strict=True):
             yield from self._row(row, columns, sizes, indent, wraps=table.wraps)
             for place, head in below:
                 if not self.spans(cells[place]):
                     continue
-                line = f"{indent}{INDENT}{head:<6} {self._plain(cells[place])}"
-                yield self._glyphs.cut(line, self._view.row_columns)
+                lead = f"{indent}{INDENT}{head:<{widest}} "
+                others = " " * len(lead)
+                yield from hanging(self._plain(cells[place]), self._view.row_columns, lead, others)
 
     def shown(self, table: model.Table) -> tuple[list[model.Column], list[list[model.Inline]]]:
         """Return the columns of *table* that stand side by side, and its rows."""
@@ -167,7 +170,7 @@ class Layout:
         cut = [0 if one.is_whole else size for one, size in zip(columns[:-1], sizes, strict=True)]
         if excess > 0 and any(cut):
             largest = cut.index(max(cut))
-            sizes[largest] = max(_NARROWEST, sizes[largest] - excess)
+            sizes[largest] = max(min(_NARROWEST, sizes[largest]), sizes[largest] - excess)
         room = self._view.row_columns - indent - sum(sizes) - len(_GAP) * len(sizes)
         return [*sizes, min(widest[-1], max(_NARROWEST, room))]
 
@@ -186,15 +189,17 @@ class Layout:
             gap, painted = " " * (size - _width(shown)), self._painted(shown)
             cells.append(f"{gap}{painted}" if column.is_number else f"{painted}{gap}")
         lead = indent + "".join(f"{cell}{_GAP}" for cell in cells[:-1])
-        if not wraps:
-            yield f"{lead}{cells[-1]}".rstrip()
-            return
         start = len(indent) + sum(sizes[:-1]) + len(_GAP) * (len(sizes) - 1)
-        whole = "".join(text for text, _ in self.spans(row[-1]))
-        if self._view.columns - start < min(_WRAPPABLE, width(whole)):
+        spans = self.spans(row[-1])
+        whole = "".join(text for text, _ in spans)
+        most = self._view.columns if wraps else self._view.row_columns
+        if len(row) > 1 and most - start < min(_WRAPPABLE, width(whole)):
             yield lead.rstrip()
             start, lead = len(indent + INDENT), indent + INDENT
-        if whole:
+            cells[-1] = self._painted(self._cut(spans, most - start))
+        if not wraps:
+            yield f"{lead}{cells[-1]}".rstrip()
+        elif whole:
             yield from hanging(whole, self._view.columns, lead, " " * start)
         else:
             yield lead.rstrip()
@@ -214,6 +219,8 @@ class Layout:
                 shown = one_line(repr(inline.text) if inline.is_quoted else inline.text)
             case model.Figure():
                 shown = format(inline.value, inline.form)
+            case model.Score():
+                shown = score_text(inline.value)
             case model.Bar():
                 shown = self._glyphs.bar(inline.share, inline.columns)
                 style = inline.style or style

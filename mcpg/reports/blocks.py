@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    Inline: TypeAlias = "str | Code | Figure | Styled | Bar | tuple[Inline, ...]"
+    Inline: TypeAlias = "str | Code | Figure | Score | Styled | Bar | tuple[Inline, ...]"
     Block: TypeAlias = (
         "Paragraph | Facts | Table | Bullets | Source | Notices | Chart | Details | Entries | "
         "Section"
@@ -50,6 +50,16 @@ class Figure:
 
     value: float
     form: str = ".6f"
+
+
+@value
+class Score:
+    """A score or the strength of a link, in [0, 1].
+
+    It has two significant digits; HTML has three decimals.
+    """
+
+    value: float
 
 
 @value
@@ -101,7 +111,7 @@ class Column:
         is_number: Whether it is aligned to the right.
         most: Most columns of a terminal that it takes.
         is_wide: Whether text, which has little room, leaves it out.
-        is_below: Whether text puts its cells on lines of their own.
+        is_below: Whether text puts its cells on lines of their own, wrapped on a terminal.
         is_whole: Whether text never cuts it, as ids that are to be copied.
         least_room: Columns of a terminal below which text leaves it out.
     """

@@ -60,7 +60,7 @@ def explain_blocks(data: Json, *, shows_times: bool = False) -> list[Section]:
         _lists(stages.get("retrieve")),
         _channels(stages.get("fuse")),
         Section("model", "Model", (Paragraph(_model(model)),) if model else ()),
-        _timings(data["stages"]) if shows_times else None,
+        timings(data["stages"]) if shows_times else None,
         Section("advice", "Advice", _bullets(map(Code, data["advice"]))),
         Section("diagnostics", "Diagnostics", _notices(data["diagnostics"])),
     ]
@@ -232,7 +232,7 @@ def _match(
     largest: float,
     span: tuple[float, float],
 ) -> Entry:
-    about = Code(_about(match))
+    about = Code(about_match(match))
     if "contributions" not in match:
         return Entry(rank, match["toolId"], about=about, origin=match["sourceId"])
     fused, score = match["fusedScore"], match["score"]
@@ -255,7 +255,7 @@ def _match(
     return Entry(rank, match["toolId"], figures, about, blocks, score, match["sourceId"])
 
 
-def _about(match: Json) -> str:
+def about_match(match: Json) -> str:
     """Return one line on what the tool is: its title where that adds something, its description."""
     title, description = match["displayName"], match["description"]
     names = {match["toolName"], match["toolId"], ""}
@@ -465,7 +465,8 @@ def _channels(details: Json | None) -> Section | None:
     return Section("channels", "Channels", (Table("Features", columns, rows),))
 
 
-def _timings(stages: Sequence[Json]) -> Section:
+def timings(stages: Sequence[Json]) -> Section:
+    """Return the section on how long each of *stages* took."""
     rows = tuple((one["name"], f"{one['durationMs']:.3f} ms") for one in stages)
     columns = (Column("stage"), Column("time", is_number=True))
     return Section("timings", "Timings", (Table("Timings", columns, rows),))

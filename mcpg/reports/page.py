@@ -231,8 +231,8 @@ def inline(content: model.Inline) -> Markup:
             return joined(content)
         case model.Code():
             return bdi(content.text, "term") if content.text else Markup()
-        case model.Figure():
-            form = content.form.replace(".6f", ".3f")
+        case model.Figure() | model.Score():
+            form = getattr(content, "form", ".3f").replace(".6f", ".3f")
             return Markup(format(content.value, form).replace("-", "−"))
         case model.Bar():
             return meter(content.share, f"{content.share:.0%}")

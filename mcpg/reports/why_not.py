@@ -15,6 +15,7 @@ from mcpg.reports.blocks import (
     Facts,
     Figure,
     Paragraph,
+    Score,
     Section,
     Source,
     Styled,
@@ -22,6 +23,7 @@ from mcpg.reports.blocks import (
     listed,
 )
 from mcpg.reports.evaluation import changes_of
+from mcpg.reports.explain_summary import advantages
 from mcpg.values import counted
 
 if TYPE_CHECKING:
@@ -40,22 +42,96 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
         tool: The member of the explanation.
         snippet: Lines of a hints file that make the change.
     """
-    effect = tool.get("effect")
-    blocks: list[Block] = [
+    return [
         Facts((("query", Code(query)), *_facts(tool))),
         Entries("rival", tuple(map(_rival, tool["above"]))),
         *_change(tool),
+        *_consequences(tool, snippet),
     ]
-    if effect:
+
+
+def _consequences(tool: Json, snippet: str) -> Iterator[Block]:
+    """Return what the change does to judged queries, and the change as it is pasted."""
+    if tool.get("effect"):
         title = "What that would do to other judged queries"
-        blocks.append(Section("effect", title, (*_effect(effect),), heading="judged queries"))
+        yield Section("effect", title, (*_effect(tool["effect"]),), heading="judged queries")
     if tool.get("missed"):
         title = "Judged queries that it misses, and their aliases"
-        blocks.append(Section("missed", title, (_missed(tool["missed"]),), heading="missed"))
+        yield Section("missed", title, (_missed(tool["missed"]),), heading="missed")
     if snippet:
         # The comment belongs to what is pasted.
-        blocks.append(Source(snippet, "yaml"))
-    return blocks
+        yield Source(snippet, "yaml")
+
+
+def rank_summary_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
+    """Return what to know of *tool*: its rank, what sets others above it, and what would lift it.
+
+    Args:
+        query: The query.
+        tool: The member of the explanation.
+        snippet: Lines of a hints file that make the change.
+    """
+    above = _above(tool["above"])
+    return [
+        Facts((("query", Code(query)), *_answer(tool))),
+        *([above] if above.rows else []),
+        Facts((*_lift(tool), ("more", "-v for all numbers"))),
+        *_consequences(tool, snippet),
+    ]
+
+
+def _answer(tool: Json) -> Iterator[tuple[str, Inline]]:
+    yield "tool", Code(tool["toolId"])
+    retrieval = tool["retrieval"]
+    if tool["isHidden"]:
+        yield "rank", "none: it is disabled by default"
+    elif tool["rank"] is None:
+        yield "rank", f"none among {tool['ranked']:,}"
+    else:
+        yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}, score ", Score(tool["score"]))
+    if not retrieval["isPooled"]:
+        yield "by its words", _place(retrieval)
+    yield "lacks", listed([Code(word) for word in tool["missing"]])
+
+
+def _above(rivals: Sequence[Json]) -> Table:
+    """Return the tools above, each with what it has that the tool lacks."""
+    rows = tuple(
+        (
+            str(rival["rank"]),
+            Score(rival["score"]),
+            Styled(Code(rival["toolId"]), "cyan"),
+            listed([*map(str, advantages(_gaps(rival), most=3)), *_only_there(rival)])
+            or "the smaller id alone",
+        )
+        for rival in rivals
+    )
+    columns = (
+        Column("#", is_number=True),
+        Column("score"),
+        Column("above it", is_whole=True),
+        Column("because"),
+    )
+    return Table("Above it", columns, rows, has_heads=True, wraps=True)
+
+
+def _gaps(rival: Json) -> dict[str, float]:
+    return {one["feature"]: one["difference"] for one in rival["features"]}
+
+
+def _only_there(rival: Json) -> list[Inline]:
+    """Return the words that only the tool above has."""
+    words = [Code(one["query"]) for one in rival["words"] if one["other"] and not one["own"]]
+    return [("only it has ", listed([*words]))] if words else []
+
+
+def _lift(tool: Json) -> Iterator[tuple[str, Inline]]:
+    change = tool["change"]
+    if change is not None:
+        after = (f"; then rank {change['rankAfter']}, score ", Score(change["scoreAfter"]))
+        yield "change", (listed(_additions(change)), *after, f" ({_proof(change)})")
+    if tool["remark"]:
+        yield ("but" if change else "change"), Code(tool["remark"])
 
 
 def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
@@ -152,15 +228,23 @@ def _change(tool: Json) -> Iterator[Block]:
         if remark:
             yield Paragraph((heading, ": none: ", Code(remark)))
         return
+    score = Figure(change["scoreAfter"])
+    after = (f"rank {change['rankAfter']}, score ", score, f" ({_proof(change)})")
+    yield Paragraph((heading, ": ", listed(_additions(change)), "; then: ", *after))
+    if remark:
+        yield Paragraph(Code(remark))
+
+
+def _additions(change: Json) -> list[Inline]:
     hints = change["hints"]
     what: list[Inline] = ["enable it"] if hints.get("enabledByDefault") else []
     what += [("add the keyword ", Code(word, is_quoted=True)) for word in hints["keywords"]]
     what += [("add the alias ", Code(alias, is_quoted=True)) for alias in hints["aliases"]]
-    proof = "bundled and searched again" if change["verified"] else "not tried on a new bundle"
-    after = (f"rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]), f" ({proof})")
-    yield Paragraph((heading, ": ", listed(what), "; then: ", *after))
-    if remark:
-        yield Paragraph(Code(remark))
+    return what
+
+
+def _proof(change: Json) -> str:
+    return "bundled and searched again" if change["verified"] else "not tried on a new bundle"
 
 
 def _missed(missed: Sequence[Json]) -> Table:

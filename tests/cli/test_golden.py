@@ -32,6 +32,7 @@ AUTO = ["--strategy", "auto"]
 LEARNED = [*AUTO, "--fusion", "learned"]
 LOST = "the courier has my sticker, shipmnt of an order"
 ROUTED = ["explain", "where is my parcel", "-n1", "--route", "--prefer", "read-only"]
+WHY_NOT = ["explain", "zorb the label", "--tool", "invoice_search"]
 COMPARE = ["explain", "refund teh invoice", "--compare", "tools/shop.json", "tools", "-n2"]
 CASES = {
     "ask-relations.txt": ["ask", "which tools take an order_id"],
@@ -49,14 +50,18 @@ CASES = {
     "explain-auto.txt": ["explain", LOST, "-n1", *AUTO],
     "explain-auto.json": ["explain", LOST, "-n2", *AUTO, "--format", "json"],
     "explain-auto.md": ["explain", LOST, "-n2", *AUTO, "--format", "markdown"],
-    "explain-learned.txt": ["explain", LOST, "-n2", *LEARNED],
+    "explain-learned.txt": ["explain", LOST, "-n2", *LEARNED, "-v"],
     "explain-learned.json": ["explain", LOST, "-n2", *LEARNED, "--format", "json"],
     "explain-learned.md": ["explain", LOST, "-n2", *LEARNED, "--format", "markdown"],
     "explain-rrf.md": ["explain", LOST, "-n2", *AUTO, "--fusion", "rrf", "--format", "markdown"],
     "explain-embeddings.txt": ["explain", LOST, "-n2", *VECTORS],
+    "explain-embeddings-all.txt": ["explain", LOST, "-n2", *VECTORS, "-v"],
     "explain-embeddings.json": ["explain", LOST, "-n2", *VECTORS, "--format", "json"],
     "explain-embeddings.md": ["explain", LOST, "-n2", *VECTORS, "--format", "markdown"],
     "explain.txt": ["explain", "refund teh invoice for zzqx 4711", "--include-disabled"],
+    "explain-all.txt": ["explain", "refund teh invoice for zzqx 4711", "--include-disabled", "-v"],
+    "explain-tool.txt": [*WHY_NOT],
+    "explain-tool-all.txt": [*WHY_NOT, "-v"],
     "explain.json": ["explain", "refund teh invoice for zzqx 4711", "--format", "json"],
     "explain.md": [
         "explain",
@@ -67,6 +72,7 @@ CASES = {
     ],
     "explain-timings.txt": ["explain", "ship the orderId. track parcels", "-n1", "--timings"],
     "explain-compare.txt": [*COMPARE],
+    "explain-compare-all.txt": [*COMPARE, "-v"],
     "explain-compare.json": [*COMPARE, "--format", "json"],
     "explain-compare.md": [*COMPARE, "--format", "markdown"],
     "explain-browse.txt": ["explain"],
@@ -78,6 +84,7 @@ CASES = {
     "route.json": ["route", "refund teh invoice", "--categories", "1", "--format", "json"],
     "route-browse.txt": ["route", "--tools", "1"],
     "explain-route.txt": [*ROUTED],
+    "explain-route-all.txt": [*ROUTED, "-v"],
     "explain-route.json": [*ROUTED, "--format", "json"],
     "explain-route.md": [*ROUTED, "--format", "markdown"],
     "list.txt": ["list"],

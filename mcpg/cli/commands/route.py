@@ -15,6 +15,7 @@ from mcpg.cli.query import (
     Showing,
     arguments_of,
     exit_code,
+    explanation_blocks,
     nothing_found,
     write_blocks,
 )
@@ -24,8 +25,7 @@ from mcpg.errors import UsageError
 from mcpg.gateway.json import result_json
 from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
-from mcpg.reports.blocks import Code, Column, Facts, Figure, Section, Styled, Table, listed
-from mcpg.reports.explain import explain_blocks
+from mcpg.reports.blocks import Code, Column, Facts, Figure, Score, Section, Styled, Table, listed
 from mcpg.values import counted, score_text
 
 if TYPE_CHECKING:
@@ -162,6 +162,24 @@ def routing_blocks(result: RouteResult) -> list[Block]:
     return [Section("routing", "Routing", (Facts(tuple(_facts(result))), *tables))]
 
 
+def routing_summary(result: RouteResult) -> list[Block]:
+    """Return the preference with its reason, and the categories with their tools."""
+    rows = tuple(
+        (
+            Styled(Code(category.name), "bold"),
+            Score(category.score),
+            listed([(Code(one.match.tool_id), " ", Score(one.score)) for one in category.matches]),
+        )
+        for category in result.categories
+    )
+    columns = (Column("category", most=_NAME_LIMIT), Column("score"), Column("tools"))
+    facts = Facts(
+        (("preference", Code(f"{result.preference.name}: {_because(result.preference)}")),)
+    )
+    tables = [Table("Categories", columns, rows, has_heads=True, wraps=True)] if rows else []
+    return [Section("routing", "Routing", (facts, *tables))]
+
+
 def _sum(one: RoutedMatch) -> Inline:
     """Return what the score of a tool is the sum of."""
     parts: list[Inline] = [("= ", Figure(one.match.score), " calibrated")]
@@ -237,8 +255,8 @@ def answer_explain(question: Question, prefer: str | None, shown: Showing, outpu
         return exit_code(explanation.result)
     output.opened(engine.diagnostics)
     blocks = [
-        *explain_blocks(explanation.to_dict(), shows_times=shown.shows_times),
-        *routing_blocks(result),
+        *explanation_blocks(explanation.to_dict(), shown, output),
+        *(routing_blocks(result) if shown.is_whole(output) else routing_summary(result)),
     ]
     write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
     return exit_code(explanation.result)

@@ -1,0 +1,299 @@
+"""An object of the schema `mcpg/explain/1` on one screen: the query, and why each match is there.
+
+Everything is said in words; `mcpg.reports.explain` has the numbers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.reports.blocks import (
+    Code,
+    Column,
+    Facts,
+    Paragraph,
+    Score,
+    Section,
+    Styled,
+    Table,
+    listed,
+)
+from mcpg.reports.explain import about_match, timings
+from mcpg.values import counted
+
+if TYPE_CHECKING:
+    from mcpg.reports.blocks import Block, Inline
+
+    Json = Mapping[str, Any]
+
+MORE = "-v for all numbers; --tool ID for why a tool is not first"
+
+_NEGLIGIBLE = 5e-7
+_WORDS_NAMED = 5
+_FIELDS_NAMED = 4
+_TOOLS_NAMED = 3
+_TELLING = 0.2
+"""The least share of the greatest advantage that is worth naming."""
+
+_FIELD_NAMES = {
+    "parameters": "arguments",
+    "parameter_texts": "arguments",
+    "body": "document",
+    "headings": "document",
+    "topics": "document",
+    "source": "server's name",
+}
+_GROUPS = (
+    ("its words", "match better", ("bm25f", "cosine", "coverage", "sentence", "graphRank")),
+    ("its name", "matches better", ("nameCoverage", "openingName")),
+    ("its spelling", "is closer", ("grams",)),
+    ("its server", "fits better", ("source",)),
+    ("its related words", "match better", ("related", "relatedName")),
+    ("its kind of operation", "fits better", ("operation", "question")),
+    ("its links to tools in use", "are stronger", ("contextEdge", "contextWalk", "contextSource")),
+    ("its exact name", "is in the query", ("exactName",)),
+    ("its part of the query", "is still open", ("intent",)),
+    ("its meaning", "is closer", ("vectorCosine", "closeness", "vectorRank")),
+)
+_GROUP_OF = {feature: group for group in _GROUPS for feature in group[2]}
+_LINKED = "linked tools (strength of the link)"
+_INEXACT = ("typo", "prefix", "compound", "alias")
+
+
+def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
+    """Return what to know of *data*, which has what `explain` prints as JSON."""
+    matches = data["matches"]
+    blocks: list[Block] = [
+        Facts(tuple(_query(data))),
+        _matches(matches, data["words"]) if matches else Paragraph("No tool matches."),
+        Section("linked", "Linked tools", (_linked(data),), heading=_LINKED),
+        *([timings(data["stages"])] if shows_times else []),
+        Facts(tuple(_verdict(data))),
+    ]
+    return [one for one in blocks if not isinstance(one, Facts) or one.rows]
+
+
+# The query
+
+
+def _query(data: Json) -> Iterator[tuple[str, Inline]]:
+    yield "query", Code(data["query"]) if data["query"] else "(none: every tool by name)"
+    yield "rewritten", Code(data.get("normalizedQuery") or "")
+    if data["rankingMode"] != data["strategy"]:
+        yield "strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"
+    words = [word for word in data["words"] if word["origin"] != "context"]
+    yield "repaired", _became(words, _INEXACT)
+    yield "translated", _became(words, ("translation",))
+    related = [word["text"] for word in words if not word["repairs"] and word["related"]]
+    yield "related", _named(related, ": no tool has it; related words count instead")
+    unknown = [word["text"] for word in words if word["role"] == "unknown" and not word["related"]]
+    yield "unknown", _named(unknown, ": no tool has it, nor a word like it")
+    yield "literals", _named([word["text"] for word in words if word["role"] == "literal"])
+    dropped = [word["text"] for word in words if word["role"] == "function word"]
+    yield "dropped", _named(dropped, " (stop words)" if len(dropped) > 1 else " (a stop word)")
+
+
+def _became(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
+    """Return what each of *words* became whose best repair is of one of *kinds*."""
+    return listed(
+        [
+            (Code(word["text"]), " → ", Code(word["repairs"][0]["word"]))
+            for word in words
+            if word["repairs"] and word["repairs"][0]["kind"] in kinds
+        ]
+    )
+
+
+def _named(names: Iterable[str], remark: str = "") -> Inline:
+    found: list[Inline] = [Code(name) for name in dict.fromkeys(names)]
+    return (listed(found), remark) if found else ""
+
+
+# Matches
+
+
+def _matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
+    is_ranked = "contributions" in matches[0]
+    asked = {word["text"] for word in words if word["role"] != "identifier"}
+    rows = tuple(
+        (
+            str(rank),
+            Score(match["score"]) if is_ranked else "",
+            Styled(Code(match["toolId"]), "cyan"),
+            Code(about_match(match)),
+            _held(match, asked) if is_ranked else "",
+            _ahead(match, following) if is_ranked else "",
+        )
+        for rank, (match, following) in enumerate(zip_longest(matches, matches[1:]), start=1)
+    )
+    columns = (
+        Column("#", is_number=True),
+        Column("score"),
+        Column("tool", is_whole=True),
+        Column("description"),
+        *(Column(head, is_below=True) for head in ("has", "ahead")),
+    )
+    return Table("Matches", columns, rows, has_heads=True)
+
+
+def _held(match: Json, asked: set[str]) -> Inline:
+    """Return which words stand in which fields of *match*, the weightiest first.
+
+    The more words there are, the fewer fields are named.
+    """
+    is_exact = any(
+        one["feature"] == "exactName" and one["contribution"] > 0 for one in match["contributions"]
+    )
+    found: dict[str, list[Json]] = defaultdict(list)
+    for term in match["terms"]:
+        if term["query"] in asked or not is_exact:  # else a name written as one word
+            found[_word(term)].append(term)
+    groups: dict[tuple[str, ...], list[Inline]] = defaultdict(list)
+    shown = [*found.items()][:_WORDS_NAMED]
+    for word, terms in shown:
+        names = _field_names(terms)[: max(1, _FIELDS_NAMED // len(shown))]
+        groups[names].append(_with_origin(word, terms))
+    parts: list[Inline] = ["its name or an alias, which the query spells"] if is_exact else []
+    parts += [(listed(words), " in ", _joined(names)) for names, words in groups.items()]
+    rest = len(found) - _WORDS_NAMED
+    parts += [counted(rest, "other word")] if rest > 0 else []
+    missing = _named(match["evidence"]["missing"])
+    lacks: list[Inline] = [("lacks ", missing)] if missing else []
+    return listed([*(parts or [_without_words(match)]), *lacks], "; ")
+
+
+def _field_names(terms: Iterable[Json]) -> tuple[str, ...]:
+    fields: Iterator[str] = (one["field"] for one in terms)
+    return tuple(dict.fromkeys(_FIELD_NAMES.get(field, field) for field in fields))
+
+
+def _word(term: Json) -> str:
+    """Return the word that a tool has, as the query spells it where it has that one."""
+    word: str = term["query" if term["kind"] in ("exact", "alias", "stem") else "matched"]
+    return word
+
+
+def _with_origin(word: str, terms: Iterable[Json]) -> Inline:
+    """Return *word*, and which words of the query it is only related to."""
+    if any(term["kind"] != "related" for term in terms):
+        return Code(word)
+    origins = dict.fromkeys(term["query"] for term in terms)
+    return (Code(word), " (related to ", listed([Code(one) for one in origins]), ")")
+
+
+def _joined(names: Sequence[str]) -> str:
+    *head, last = names
+    return f"its {', '.join(head)} and {last}" if head else f"its {last}"
+
+
+def _without_words(match: Json) -> str:
+    """Return why a match is there that has no word of the query."""
+    sums = {one["feature"]: one["contribution"] for one in match["contributions"]}
+    reasons = advantages(sums, most=1)
+    return f"no word of the query{f', but {reasons[0]}' if reasons else ''}"
+
+
+def _ahead(match: Json, following: Json | None) -> Inline:
+    """Return why *match* stands before the next."""
+    if following is None or match.get("foundBy"):
+        return ""
+    other = Code(following["toolId"])
+    if match["fusedScore"] - following["fusedScore"] < _NEGLIGIBLE:
+        return ("of ", other, " by its smaller id alone")
+    gaps: dict[str, float] = defaultdict(float)
+    for one, sign in ((match, 1), (following, -1)):
+        for part in one["contributions"]:
+            gaps[part["feature"]] += sign * part["contribution"]
+    return ("of ", other, ": ", ", ".join(advantages(gaps)))
+
+
+def advantages(gaps: Mapping[str, float], most: int = 2) -> list[str]:
+    """Return in clauses what sets a tool ahead, the greatest first.
+
+    Args:
+        gaps: How far it is ahead by each feature of the fused score.
+        most: How many to return.
+    """
+    return [" ".join(group[:2]) for group in _leading(gaps)[:most]]
+
+
+def gains(gaps: Mapping[str, float], most: int = 2) -> str:
+    """Return in nouns what sets a tool ahead, the greatest first; arguments as `advantages`."""
+    return " and ".join(group[0] for group in _leading(gaps)[:most])
+
+
+def _leading(gaps: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """Return the noun and the verb of each group of features that tells, the greatest first."""
+    sums: dict[tuple[str, ...], float] = defaultdict(float)
+    for feature, gap in gaps.items():
+        noun, verb, _ = _GROUP_OF.get(feature, (feature, "is greater", ()))
+        sums[noun, verb] += gap
+    ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    least = max(_NEGLIGIBLE, _TELLING * max(sums.values(), default=0.0))
+    return [group for group, gap in ordered if gap >= least]
+
+
+# What the edges brought, and what to make of it all
+
+
+def _linked(data: Json) -> Facts:
+    rows = (
+        ("prerequisites", data["prerequisites"]),
+        ("related", data["relatedMatches"]),
+        ("next steps", data["nextStepMatches"]),
+    )
+    return Facts(tuple((name, _strengths(found)) for name, found in rows if found))
+
+
+def _strengths(matches: Sequence[Json]) -> Inline:
+    shown: list[Inline] = [
+        (Code(match["toolId"]), " ", Score(match["via"]["weight"]))
+        for match in matches[:_TOOLS_NAMED]
+    ]
+    rest = len(matches) - _TOOLS_NAMED
+    return (listed(shown), f" and {rest} more" if rest > 0 else "")
+
+
+def _verdict(data: Json) -> Iterator[tuple[str, Inline]]:
+    matches = data["matches"]
+    if matches and "contributions" in matches[0]:
+        yield "confidence", _confidence(matches, data["words"])
+    for advice in data["advice"]:
+        yield "try", Code(advice)
+    if matches:
+        yield "more", MORE
+
+
+def _confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
+    """Return why the best score is as high as it is, and no higher."""
+    best = matches[0]
+    low = f", low (below {LOW_CONFIDENCE:g})" if best["score"] < LOW_CONFIDENCE else ""
+    asked = [
+        word for word in words if word["origin"] == "query" and word["role"] in ("term", "unknown")
+    ]
+    evidence = best["evidence"]
+    held = [word for word in asked if word["text"] in evidence["terms"]]
+    repaired = [word for word in held if _is_repaired(word)]
+    near = len(asked) - len(held) - sum(word["text"] in evidence["missing"] for word in asked)
+    reasons: list[Inline] = [_share(len(held), len(asked))]
+    if repaired:
+        reasons.append(f"{len(repaired)} of them repaired" if len(held) > 1 else "repaired")
+    reasons += [f"and words related to {near} more"] if near else []
+    has: Inline = ("the best match has ", listed(reasons))
+    if matches[1:]:
+        has = (has, "; the second scores ", Score(matches[1]["score"]))
+    return (Score(best["score"]), low, ": ", has)
+
+
+def _share(held: int, asked: int) -> str:
+    if held == asked:
+        return f"all {held:,} words of the query" if held > 1 else "the one word of the query"
+    return f"{held:,} of {counted(asked, 'word')} of the query"
+
+
+def _is_repaired(word: Json) -> bool:
+    return bool(word["repairs"]) and word["repairs"][0]["kind"] in _INEXACT
