@@ -157,8 +157,8 @@ def _main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
         elif (then["rank"], score_text(then["score"])) != (now["rank"], score_text(now["score"])):
             sign = 1 if change["fusedDelta"] > 0 else -1
             moved = gains({one["feature"]: sign * one["delta"] for one in change["features"]})
-            how = f"{'gains' if sign > 0 else 'loses'} by {moved}" if moved else "others moved"
-            yield (Code(change["toolId"]), f": {how}")
+            if moved:
+                yield (Code(change["toolId"]), f": {'gains' if sign > 0 else 'loses'} by {moved}")
 
 
 def _arrival(then: Json, now: Json) -> str:

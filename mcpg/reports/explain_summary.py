@@ -36,6 +36,7 @@ _NEGLIGIBLE = 5e-7
 _WORDS_NAMED = 5
 _FIELDS_NAMED = 4
 _TOOLS_NAMED = 3
+_REPAIRS_NAMED = 3
 _TELLING = 0.2
 """The least share of the greatest advantage that is worth naming."""
 
@@ -101,11 +102,15 @@ def _became(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
     """Return what each of *words* became whose best repair is of one of *kinds*."""
     return listed(
         [
-            (Code(word["text"]), " → ", Code(word["repairs"][0]["word"]))
+            (Code(word["text"]), " → ", _alternatives(word["repairs"]))
             for word in words
             if word["repairs"] and word["repairs"][0]["kind"] in kinds
         ]
     )
+
+
+def _alternatives(repairs: Sequence[Json]) -> Inline:
+    return listed([Code(one["word"]) for one in repairs[:_REPAIRS_NAMED]], " or ")
 
 
 def _named(names: Iterable[str], remark: str = "") -> Inline:
