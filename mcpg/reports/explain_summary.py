@@ -131,6 +131,9 @@ def _matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
             Styled(Code(match["toolId"]), "cyan"),
             Code(about_match(match)),
             _held(match, asked) if is_ranked else "",
+            ", ".join(
+                f"number {one['rank']} by the {one['text']}" for one in match.get("foundBy", ())
+            ),
             _ahead(match, following) if is_ranked else "",
         )
         for rank, (match, following) in enumerate(zip_longest(matches, matches[1:]), start=1)
@@ -140,7 +143,7 @@ def _matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
         Column("score"),
         Column("tool", is_whole=True),
         Column("description"),
-        *(Column(head, is_below=True) for head in ("has", "ahead")),
+        *(Column(head, is_below=True) for head in ("has", "found", "ahead")),
     )
     return Table("Matches", columns, rows, has_heads=True)
 

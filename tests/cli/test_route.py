@@ -118,7 +118,7 @@ def test_names_of_categories_cannot_steer_a_terminal(office: Path, run: Callable
 
 def test_an_explanation_shows_the_sums(office: Path, run: Callable[..., Run]) -> None:
     """Preference, evidence of each word, and every adjustment by name and value."""
-    out = run("explain", "void the invoice", "--route", "-b", str(office)).out
+    out = run("explain", "void the invoice", "--route", "-b", str(office), "-v").out
     out = " ".join(out.split())
     assert "preference write: void is in 0 of 6 read-only tools" in out
     assert "(evidence -" in out
