@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.matches import score_text
 from mcpg.cli.terminal import diagnostic_text
 from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
 from mcpg.reports.blocks import (
@@ -23,7 +22,7 @@ from mcpg.reports.blocks import (
 )
 from mcpg.reports.explain import became, related
 from mcpg.reports.explain_summary import gains
-from mcpg.values import counted
+from mcpg.values import counted, score_text
 
 if TYPE_CHECKING:
     from mcpg.reports.blocks import Block, Inline

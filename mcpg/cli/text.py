@@ -11,10 +11,10 @@ from functools import singledispatchmethod
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from mcpg.cli.matches import score_text
 from mcpg.cli.output import glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, width
 from mcpg.reports import blocks as model
+from mcpg.values import score_text
 
 if TYPE_CHECKING:
     from mcpg.cli.matches import View
