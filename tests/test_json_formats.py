@@ -21,7 +21,7 @@ from typer.main import get_command
 from mcpg.cli import main
 from mcpg.cli.app import app
 from mcpg.cli.environment import KEYS, SECRET_VARIABLES
-from mcpg.cli.json_schemas import common_definitions, json_schema, schema_names
+from mcpg.cli.json_schemas import common_definitions, format_names, json_schema
 from mcpg.cli.reference import MARKER, commands_below
 from mcpg.cli.schema_page import refreshed_formats
 from mcpg.documents.markdown import MAX_PARSED
@@ -211,7 +211,7 @@ def test_all_that_is_printed_is_described(objects: dict[str, dict[str, Any]]) ->
 def test_all_that_is_described_is_printed(objects: dict[str, dict[str, Any]]) -> None:
     """Every member of a schema has a value somewhere in what the commands print."""
     used = set().union(*map(used_members, objects.values()))
-    described = set().union(*map(described_members, schema_names()))
+    described = set().union(*map(described_members, format_names()))
     unused = {one for one in described - used if not one.startswith(tuple(SEEN_ELSEWHERE))}
     assert unused == set()
 
@@ -225,12 +225,12 @@ def test_every_format_has_a_schema() -> None:
         for name in re.findall(rf'"({FORMAT.pattern})"', file.read_text("utf-8"))
     }
     of_files = set(re.findall(rf"^### ({FORMAT.pattern})$", PAGE, re.MULTILINE))
-    titles = {str(json_schema(name)["title"]) for name in schema_names()}
+    titles = {str(json_schema(name)["title"]) for name in format_names()}
     assert written == of_files | titles
     assert not of_files & titles
 
 
-@pytest.mark.parametrize("name", schema_names())
+@pytest.mark.parametrize("name", format_names())
 def test_schemas_are_sound(name: str) -> None:
     """Each is valid, names itself alike everywhere, and says what every member means."""
     schema = json_schema(name)
@@ -266,7 +266,7 @@ def commands_with_lines() -> set[str]:
 
 def test_lines_have_schemas_where_there_are_lines() -> None:
     """A schema describes a line where its command writes lines; those of SPARQL are of W3C."""
-    described = {name for name in schema_names() if "line" in json_schema(name).get("$defs", {})}  # type: ignore[operator]
+    described = {name for name in format_names() if "line" in json_schema(name).get("$defs", {})}  # type: ignore[operator]
     assert described == commands_with_lines()
 
 
@@ -320,7 +320,7 @@ def values_of(schema: Any, member: str) -> list[Any]:
 
 def test_shared_definitions_are_used() -> None:
     """What stands in the common file is a part of some schema."""
-    used = {name for schema in schema_names() for name in json_schema(schema).get("$defs", {})}  # type: ignore[union-attr]
+    used = {name for schema in format_names() for name in json_schema(schema).get("$defs", {})}  # type: ignore[union-attr]
     assert common_definitions().keys() <= used
 
 

@@ -212,7 +212,7 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
         near = difflib.get_close_matches("tools", keys, n=1)
         remedy = f"rename {near[0][:80]!r} to 'tools'" if near and "tools" not in keys else _LAYOUT
         raise SourceError("this hints file has no mapping `tools`", place=place, remedy=remedy)
-    diagnostics = list(_unknown(value, ("tools",), place))
+    diagnostics = list(_unknown(value, ("tools", "$schema"), place))
     rules: list[HintRule] = []
     for pattern, entry in (tools or {}).items():
         at = line_of(pattern)

@@ -41,7 +41,7 @@ COMMANDS = {
     "logout": "Remove a login that `mcpg login` stored.",
     "doctor": "Check every configured part, and suggest fixes.",
     "cache": "Show the caches of this machine with their sizes, or clear them.",
-    "schema": "Print the JSON Schema of the output of a command.",
+    "schema": "Print the JSON Schema of the output of a command, or of a file.",
     "graph": "Export, search, query and validate the tools as linked data.",
 }
 """The commands with the first line of their help; each stands in a module of `mcpg.cli.commands`

@@ -1,9 +1,9 @@
-"""The JSON Schemas of what mcpg writes: one file for each format, in the folder `schemas`.
+"""The JSON Schemas of what mcpg prints, and of files that people write, in the folder `schemas`.
 
-The files are hand-written, because a format is a contract and not the shape of some class; tests
+The schemas are hand-written, because a format is a contract and not the shape of some class; tests
 compare them with real output in both directions. Definitions that several formats share stand in
 `common.json`, and are copied into each schema that refers to them, so that a schema needs no other
-file.
+file. The schema of `mcpg.toml` alone is made of the models that check that file.
 """
 
 from __future__ import annotations
@@ -19,17 +19,26 @@ from mcpg.json_types import JsonObject
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 LINE = "line"
-"""Name of the definition of one line of `--format jsonl`."""
+"""Name of the definition of one line of JSON Lines."""
+
+SETTINGS = "settings"
+FILES = ("hints-file", "judged-queries", SETTINGS)
+"""Names of the schemas of files that people write."""
 
 _COMMON = "common"
 _FOLDER = files("mcpg.cli") / "schemas"
 _REFERENCE = "#/$defs/"
 
 
-def schema_names() -> list[str]:
-    """Return the names of the schemas in alphabetical order."""
+def format_names() -> list[str]:
+    """Return the names of the schemas of what commands print, in alphabetical order."""
     stems = (file.name.removesuffix(".json") for file in _FOLDER.iterdir())
-    return sorted(name for name in stems if name != _COMMON)
+    return sorted(name for name in stems if name not in (*FILES, _COMMON))
+
+
+def schema_names() -> list[str]:
+    """Return the names of all schemas, those of files last."""
+    return [*format_names(), *FILES]
 
 
 def json_schema(name: str, *, line: bool = False) -> JsonObject:
@@ -37,7 +46,7 @@ def json_schema(name: str, *, line: bool = False) -> JsonObject:
 
     Args:
         name: One of `schema_names()`, or the name of its format, such as `mcpg/search/1`.
-        line: Whether to return the schema of one line of `--format jsonl` instead.
+        line: Whether to return the schema of one line of JSON Lines instead.
 
     Raises:
         NotFoundError: No schema has that name.
@@ -65,16 +74,20 @@ def common_definitions() -> JsonObject:
 
 
 def _stem(name: str) -> str:
-    known = {schema: schema for schema in schema_names()}
-    known |= {str(_read(schema)["title"]): schema for schema in known}
-    if name in known:
-        return known[name]
+    known = schema_names()
+    titled = {f"mcpg/{schema}/1": schema for schema in format_names()}
+    if name in (*known, *titled):
+        return titled.get(name, name)
     near = difflib.get_close_matches(name, known, n=1)
     remedy = f"did you mean {near[0]!r}?" if near else "list them with `mcpg schema`"
     raise NotFoundError(f"no schema is called {name!r}", remedy=remedy)
 
 
 def _read(stem: str) -> Any:
+    if stem == SETTINGS:
+        from mcpg.cli.settings_schema import settings_schema  # noqa: PLC0415 - imports pydantic
+
+        return settings_schema()
     return json.loads((_FOLDER / f"{stem}.json").read_text("utf-8"))
 
 

@@ -24,7 +24,7 @@ from mcpg.cli.environment import KEYS, SECTIONS
 from mcpg.cli.help_text import command_help, group_help
 from mcpg.cli.schema_page import MARKER as FORMATS_MARKER
 from mcpg.cli.schema_page import refreshed_formats
-from mcpg.cli.setting_models import Configuration
+from mcpg.cli.setting_models import UNSET, Configuration
 from mcpg.cli.source_settings import KINDS
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _meaning(one: FieldInfo) -> str:
 
 def _default(one: FieldInfo) -> str:
     if isinstance(one.json_schema_extra, dict):
-        return str(one.json_schema_extra["default"])
+        return str(one.json_schema_extra[UNSET])
     is_number = isinstance(one.default, int | float) and not isinstance(one.default, bool)
     shown = json.dumps(one.default).strip('"')
     return f"{one.default:,}" if is_number else f"`{shown}`"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mcpg.cli.json_schemas import LINE, common_definitions, json_schema, schema_names
+from mcpg.cli.json_schemas import LINE, common_definitions, format_names, json_schema
 
 MARKER = (
     "<!-- Generated from the schemas by `python -m mcpg.cli.reference`: "
@@ -23,7 +23,7 @@ def refreshed_formats(page: str) -> str:
 
 
 def _sections() -> Iterator[str]:
-    for name in schema_names():
+    for name in format_names():
         schema = json_schema(name)
         yield f"## {schema['title']}"
         yield str(schema["description"])

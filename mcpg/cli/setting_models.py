@@ -33,9 +33,13 @@ _SHOWN = 80
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+UNSET = "unset"
+"""Name of the member of a field's schema that describes what applies where it is not set."""
+
+
 def unset(default: str) -> Any:
     """Return a field without a default value; *default* describes what applies instead."""
-    return Field(None, json_schema_extra={"default": default})
+    return Field(None, json_schema_extra={UNSET: default})
 
 
 class Table(BaseModel):

@@ -14,7 +14,14 @@ from pathlib import Path, PurePath
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mcpg.cli.environment import SOURCES
@@ -158,7 +165,11 @@ class OAuthTable(Table):
         Literal["authorization_code", "client_credentials"],
         BeforeValidator(lambda text: text.replace("-", "_") if isinstance(text, str) else text),
     ] = "authorization_code"
-    scope: Annotated[Text, BeforeValidator(_joined)] = ""
+    scope: Annotated[
+        Text,
+        BeforeValidator(_joined),
+        WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
+    ] = ""
     issuer: Text = ""
     auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
     redirect_uri: Text = ""

@@ -20,6 +20,7 @@ EXAMPLES = """\
 mcpg schema
 mcpg schema search > search.schema.json
 mcpg schema list --line
+mcpg schema hints-file > hints.schema.json
 mcpg schema --format ids"""
 
 
@@ -38,9 +39,7 @@ Name = Annotated[
         show_default=False,
     ),
 ]
-Line = Annotated[
-    bool, typer.Option("--line", help="Print the schema of one line of --format jsonl.")
-]
+Line = Annotated[bool, typer.Option("--line", help="Print the schema of one line of JSON Lines.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -55,10 +54,10 @@ def run(
     line: Line = False,
     form: options.ListFormat = "text",
 ) -> int:
-    """Print the JSON Schema of the output of a command.
+    """Print the JSON Schema of the output of a command, or of a file.
 
-    A schema needs no other file, and describes every member. Within a version of a format, members
-    may be added: readers must ignore those that they do not know.
+    Within a version of a format, members may be added: ignore those that you do not know. The
+    schemas settings (mcpg.toml), hints-file and judged-queries are for editors.
     """
     if name is not None:
         if form not in ("text", "json"):
