@@ -44,7 +44,7 @@ Line = Annotated[bool, typer.Option("--line", help="Print the schema of one line
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "schema", examples=EXAMPLES)(run)
+    options.command(app, "schema", examples=EXAMPLES, more="docs/reference/json-formats.md")(run)
 
 
 def run(
