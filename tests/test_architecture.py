@@ -29,6 +29,7 @@ FLOORS = [
     {"evaluation", "gateway"},
     {"tuning"},
     {"reports"},
+    {"explore"},
     {"cli"},
 ]
 HEIGHTS = {folder: height for height, floor in enumerate(FLOORS, 1) for folder in floor}

@@ -26,6 +26,7 @@ COMMANDS = {
     "bundle": "Build a bundle from files, folders, servers and code.",
     "search": "Find the tools for a request.",
     "explain": "Search, and explain the ranking.",
+    "explore": "Try queries and hints on a page in the browser.",
     "ask": "Answer a question about tools, fields or source code.",
     "route": "Find categories of tools for a request, and the best tools.",
     "plan": "Plan which tools serve a goal, and in which order.",

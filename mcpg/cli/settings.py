@@ -112,6 +112,11 @@ class Settings:
             )
         return tuple(Setting(path, named.origin) for path in paths)
 
+    @property
+    def project(self) -> Path:
+        """The folder of the nearest configuration file, or the working folder."""
+        return next((file.path.parent for file in self._files()), self.folder)
+
     def watched(self) -> tuple[str, ...]:
         """Return what is looked at for changes: configuration files, and what is worked on.
 

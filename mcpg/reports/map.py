@@ -48,6 +48,20 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
     )
 
 
+def framed_map(documents: Sequence[ToolDocument]) -> str:
+    """Return the map of *documents* alone as HTML text, to be shown within another page."""
+    network = network_of(triples_of(documents))
+    return page(
+        "graph",
+        "Map of the tools",
+        map_markup(network),
+        (),
+        data=map_data(network),
+        scripts=map_scripts(),
+        is_framed=True,
+    )
+
+
 def map_scripts() -> list[str]:
     """Return the scripts that draw what `map_data` returns in what `map_markup` returns."""
     return [drawing_library(has_forces=True), *map(asset, _SCRIPTS)]

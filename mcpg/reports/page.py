@@ -60,6 +60,7 @@ def drawing_library(*, has_forces: bool = False) -> str:
 
 
 GENERATOR = f"mcpg {__version__}"
+_FOOTER = f"Made by {GENERATOR}. This file needs no network."
 _DATA = "report-data"
 
 
@@ -71,6 +72,7 @@ def page(
     *,
     data: Any,
     scripts: Sequence[str],
+    is_framed: bool = False,
 ) -> str:
     """Return a report as the text of an HTML file.
 
@@ -81,13 +83,13 @@ def page(
         sections: The parts, in order.
         data: What the scripts draw, a JSON value.
         scripts: Trusted JavaScript, run in order after the page's own.
+        is_framed: Whether it is shown within another page, without a banner and a footer.
     """
     style, script = asset("report.css"), "\n".join([asset("page.js"), *scripts])
     body = joined(
-        element("a", "Skip to the report", class_="skip", href="#main"),
-        _banner(kind, sections),
+        None if is_framed else _opening(kind, sections),
         element("main", head, map(_section, sections), id="main", tabindex="-1"),
-        element("footer", element("p", f"Made by {GENERATOR}. This file needs no network.")),
+        None if is_framed else element("footer", element("p", _FOOTER)),
         embedded(data, _DATA),
         verbatim("script", script),
     )
@@ -124,6 +126,11 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _opening(kind: str, sections: Sequence[model.Section]) -> Markup:
+    skip = element("a", "Skip to the report", class_="skip", href="#main")
+    return joined(skip, _banner(kind, sections))
 
 
 def _banner(kind: str, sections: Sequence[model.Section]) -> Markup:

@@ -3,7 +3,7 @@
 // What all reports share: the theme, and paper, which shows what a screen folds away.
 (() => {
   const theme = document.getElementById("theme");
-  theme.addEventListener("change", () => {
+  theme?.addEventListener("change", () => {
     if (theme.value === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme.value;
   });

@@ -1,0 +1,146 @@
+"""`mcpg explore`."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.output import Output
+from mcpg.cli.parameters import (
+    ABSTAIN,
+    CONTEXT_TOOLS,
+    MIN_SCORE,
+    QUERY,
+    QUESTION,
+    Parameter,
+    switch,
+)
+from mcpg.cli.query import Question, arguments_of
+from mcpg.explore.explorer import Explorer, PageSettings, shown_path
+from mcpg.explore.hints_file import DEFAULT_HINTS, HintsFile
+from mcpg.explore.judged_file import DEFAULT_JUDGED, JudgedFile
+from mcpg.explore.live import LiveEngine
+from mcpg.explore.server import ExploreServer
+from mcpg.values import counted, replace
+
+if TYPE_CHECKING:
+    import typer
+
+    from mcpg.engine import Engine
+
+EXAMPLES = """\
+mcpg explore
+mcpg explore where is my parcel -b graph.mdld
+mcpg explore --hints hints/shop.hints.yaml --judged queries.jsonl
+mcpg explore --port 8765 --no-browser"""
+
+BEGINNING = replace(
+    QUERY,
+    help="The query to begin with; - reads it from standard input.",
+)
+PARAMETERS = (
+    *(BEGINNING if one == QUERY else one for one in QUESTION if one not in {MIN_SCORE, ABSTAIN}),
+    CONTEXT_TOOLS,
+    Parameter(
+        "hints",
+        ("--hints",),
+        f"Hints file to save to. [default: {DEFAULT_HINTS}]",
+        "FILE",
+    ),
+    Parameter(
+        "judged",
+        ("--judged",),
+        f"File to collect judged queries in, for `mcpg eval`. [default: {DEFAULT_JUDGED}]",
+        "FILE",
+    ),
+    Parameter(
+        "port",
+        ("--port",),
+        "Port of 127.0.0.1 to listen on. [default: any that is free]",
+        "N",
+        kind=int,
+        least=0,
+        most=65_535,
+    ),
+    switch("stays", "--no-browser", text="Print the address, and open no browser."),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+
+    options.command(app, "explore", examples=EXAMPLES, table=PARAMETERS)(run)
+
+
+def run(
+    output: Output,
+    *,
+    hints: str | None,
+    judged: str | None,
+    port: int | None,
+    stays: bool,
+    **asked: Any,
+) -> int:
+    """Try queries and hints on a page in the browser.
+
+    The page shows matches as you type, why each has its rank, why a tool is not first, and what
+    tried hints change. It writes hints and judged queries when told to, is served on this machine
+    alone, and follows the bundle. Ctrl-C ends it.
+    """
+    question = Question.of({"min_score": None, **asked})
+    arguments = arguments_of(question)
+    query = arguments.pop("query")
+    settings = question.settings
+    folder = settings.project
+    hints_file = HintsFile(Path(hints) if hints else folder / DEFAULT_HINTS)
+    judged_file = JudgedFile(Path(judged) if judged else folder / DEFAULT_JUDGED)
+
+    def opening() -> Engine:
+        return open_engine(settings, output, is_cached=False)
+
+    live = LiveEngine(opening, settings.watched)
+    names = tuple(shown_path(one.value) for one in settings.bundles())
+    begun = PageSettings(query or "", arguments, names)
+    answering = Explorer(live, begun, hints_file, judged_file)
+    with ExploreServer(answering, port or 0, lambda fault: _report(fault, output)) as server:
+        output.opened(live.current.engine.diagnostics)
+        output.text(server.address)
+        output.flush()
+        output.note(f"{counted(live.current.tools, 'tool')}; Ctrl-C ends this")
+        if not stays and not _opened(server.address):
+            output.note("no browser can be opened: open the address above")
+        _serve(server, live)
+    return ExitCode.DONE
+
+
+def _serve(server: ExploreServer, live: LiveEngine) -> None:
+    """Serve the page and follow the bundle, until the user ends it."""
+    stop = threading.Event()
+    follower = threading.Thread(target=live.follow, args=(stop,), name="mcpg-follow", daemon=True)
+    follower.start()
+    try:
+        server.serve_forever(poll_interval=0.1)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        stop.set()
+
+
+def _opened(address: str) -> bool:
+    try:
+        return webbrowser.open(address)
+    except (webbrowser.Error, OSError):
+        return False
+
+
+def _report(fault: Exception, output: Output) -> None:
+    output.error(f"a request failed unexpectedly: {type(fault).__name__}: {fault}")
+    if output.debug:
+        import traceback  # noqa: PLC0415 - only for errors
+
+        output.raw_error("".join(traceback.format_exception(fault)))

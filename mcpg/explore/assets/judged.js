@@ -1,0 +1,84 @@
+// Judged queries: collected by a click, listed with the rank that the right tool has now.
+
+import { ask } from "./api.js";
+import { bdi, counted, figure, make, table } from "./dom.js";
+
+export class Judged {
+  constructor(app) {
+    this.app = app;
+    this.answer = { file: "", judgements: [], report: null };
+    this.place = document.getElementById("judged");
+    this.count = document.getElementById("judged-count");
+  }
+
+  async load() {
+    try {
+      this.#took(await ask("judged"));
+    } catch (fault) {
+      this.app.refused(fault, this.place);
+    }
+  }
+
+  /** The tools that are judged right for *query*. */
+  right(query) {
+    return new Set(this.#about(query).flatMap((one) => one.relevant));
+  }
+
+  /** Whether *query* is judged to have no right tool. */
+  isAnswerless(query) {
+    return this.#about(query).some((one) => one.isAnswerless);
+  }
+
+  /** Say, or take back, that *tool* is right for *query*; `null` says that none is. */
+  async judge(query, tool, isRight) {
+    try {
+      this.#took(await ask("judge", { query, tool, isRight }));
+      const what = tool === null ? "no tool is right" : `${tool} is right`;
+      this.app.tell(isRight ? `Written to ${this.answer.file}: ${what}.` : `Taken out of ${this.answer.file}.`);
+    } catch (fault) {
+      this.app.refused(fault);
+    }
+    this.app.judged_changed();
+  }
+
+  #about(query) {
+    return this.answer.judgements.filter((one) => one.query === query && !one.contextTools.length);
+  }
+
+  #took(answer) {
+    this.answer = answer;
+    this.count.textContent = answer.judgements.length ? String(answer.judgements.length) : "";
+    this.place.replaceChildren(...this.#shown(answer));
+  }
+
+  #shown({ file, judgements, report }) {
+    if (!judgements.length) {
+      return [make("p", { class: "blank" }, "None yet. Search, choose the right tool, and press “Right for this query”: the query is written to ", bdi(file, "term"), ", which ", make("code", {}, "mcpg eval"), " reads.")];
+    }
+    const right = report.perQuery.filter((one) => one.rank === 1).length;
+    const facts = [
+      ["Queries", String(judgements.length)],
+      ["Right tool first", `${right} of ${report.perQuery.filter((one) => one.judged.length).length}`],
+      ["nDCG@5", report.metrics["ndcg@5"] === null ? "–" : figure(report.metrics["ndcg@5"])],
+    ];
+    const rows = judgements.map((one, place) => this.#row(one, report.perQuery[place]));
+    return [
+      make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
+      table("Judged queries", [["Query"], ["Right"], ["Rank now", true], [""]], rows),
+      make("p", { class: "hint" }, "Measure and compare: ", make("code", {}, `mcpg eval ${file}`)),
+    ];
+  }
+
+  #row(one, outcome) {
+    const search = make("button", { type: "button", class: "plain-link", onclick: () => this.app.search_for(one.query) }, bdi(one.query));
+    const tools = one.isAnswerless ? make("span", { class: "dim" }, "no tool") : one.relevant.map((tool, place) => [place ? ", " : "", bdi(tool, "term")]);
+    const rank = one.isAnswerless ? "–" : (outcome.rank ?? make("span", { class: "bad" }, "missed"));
+    const remove = one.contextTools.length ? "" : make("button", { type: "button", "aria-label": `Take out ${one.query}`, title: "Take out", onclick: () => this.#remove(one) }, "×");
+    return [search, tools, rank, remove];
+  }
+
+  async #remove(one) {
+    if (one.isAnswerless) await this.judge(one.query, null, false);
+    for (const tool of one.relevant) await this.judge(one.query, tool, false);
+  }
+}

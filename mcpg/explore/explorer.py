@@ -1,0 +1,259 @@
+"""The answers that the page asks for, as JSON objects.
+
+Searches, explanations, comparisons and evaluations are the objects that the command line prints.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcpg.catalog.hints import hints_from
+from mcpg.catalog.model import Hints
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.errors import UsageError
+from mcpg.evaluation.judged import resolve
+from mcpg.evaluation.report import compare as compare_runs
+from mcpg.evaluation.report import evaluate, report_json
+from mcpg.explore.judged_file import Verdict
+from mcpg.explore.trials import compare_with_hints
+from mcpg.gateway.explanation_json import Side, compare_json
+from mcpg.gateway.json import diagnostics_json, result_json
+from mcpg.graph import distinct_documents
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+    from mcpg.engine import Engine
+    from mcpg.evaluation.judged import Judgements
+    from mcpg.evaluation.report import Report
+    from mcpg.explore.hints_file import HintsEdit, HintsFile
+    from mcpg.explore.judged_file import JudgedFile
+    from mcpg.explore.live import Generation, LiveEngine
+    from mcpg.json_types import JsonObject, JsonValue
+
+MOST_TOOL_NAME = 1_000
+"""Characters of a name of a tool that are looked at."""
+
+MOST_QUERY = 10_000
+"""Characters of a query that are searched for."""
+
+MOST_MEASURED = 300
+"""So many judged queries are measured anew for each tried hint."""
+
+_OF_RUNS = ("strategy", "fusion", "normalize", "lexicon", "include_disabled")
+
+
+@dataclass(frozen=True, slots=True)
+class PageSettings:
+    """How the page searches.
+
+    Attributes:
+        query: The query that the page begins with.
+        asked: What `Engine.explain` takes beside the query and the tool.
+        bundle: The names of what is searched, for people.
+    """
+
+    query: str
+    asked: Mapping[str, Any]
+    bundle: tuple[str, ...]
+
+
+class Explorer:
+    """Answers the requests of the page; any number at a time."""
+
+    def __init__(
+        self, live: LiveEngine, settings: PageSettings, hints: HintsFile, judged: JudgedFile
+    ) -> None:
+        self._live = live
+        self._settings = settings
+        self._hints = hints
+        self._judged = judged
+        self.answers: Mapping[str, Callable[[JsonObject], JsonObject]] = {
+            "state": self._state,
+            "tools": self._tools,
+            "explain": self._explain,
+            "try": self._try,
+            "hints": self._hints_shown,
+            "save": self._hints_saved,
+            "judged": self._judged_queries,
+            "judge": self._judge,
+        }
+
+    def map(self, name: str) -> str | None:
+        """Return the map of the catalogue as a page, `None` unless *name* has the secret of now.
+
+        With `/frame` behind the secret it is made to be shown within the page.
+        """
+        from mcpg.reports.map import framed_map, graph_page  # noqa: PLC0415 - seldom looked at
+
+        generation = self._live.current
+        secret, _, form = name.partition("/")
+        if secret != generation.secret or form not in ("", "frame"):
+            return None
+        documents = [*generation.engine.documents.values(), *generation.engine.pages]
+        kept, _ = distinct_documents(documents)
+        return framed_map(kept) if form else graph_page(kept)
+
+    def _state(self, _: JsonObject) -> JsonObject:
+        generation, fault = self._live.current, self._live.fault
+        return {
+            "generation": generation.number,
+            "tools": generation.tools,
+            "bundle": list(self._settings.bundle),
+            "query": self._settings.query,
+            "limit": self._settings.asked["limit"],
+            "strategy": self._settings.asked["strategy"],
+            "lowConfidence": LOW_CONFIDENCE,
+            "hintsFile": shown_path(self._hints.path),
+            "judgedFile": shown_path(self._judged.path),
+            "map": f"/map/{generation.secret}",
+            "diagnostics": diagnostics_json(generation.engine.diagnostics),
+            "fault": fault
+            and {"message": fault.message, "place": fault.place, "remedy": fault.remedy},
+        }
+
+    def _tools(self, _: JsonObject) -> JsonObject:
+        tools = self._live.current.catalog.tools
+        return {"tools": [tool.to_dict() for tool in tools]}
+
+    def _explain(self, body: JsonObject) -> JsonObject:
+        engine, asked = self._live.current.engine, self._asked(body)
+        query, tool = _text(body, "query", MOST_QUERY), _text(body, "tool", MOST_TOOL_NAME)
+        explanation = engine.explain(query or None, tool=tool or None, **asked)
+        data = result_json(explanation, engine.diagnostics)
+        if explanation.tool is None:
+            return data
+        return data | {"tool": explanation.tool.to_dict()}
+
+    def _try(self, body: JsonObject) -> JsonObject:
+        generation, asked = self._live.current, self._asked(body)
+        engine, tool, hints = generation.engine, _tool(generation, body), _hints(body)
+        query = _text(body, "query", MOST_QUERY)
+        if not query:
+            raise UsageError("without a query there are no ranks", remedy="type a query")
+        trial, comparison = compare_with_hints(engine, tool, hints, query, asked)
+        name = ", ".join(self._settings.bundle)
+        ranks: JsonObject = {
+            key: next((one.rank for one in side.matches if one.tool_id == tool.id), None)
+            for key, side in (("then", comparison.then), ("now", comparison.now))
+        }
+        return {
+            "toolId": tool.id,
+            "ranks": ranks,
+            "comparison": compare_json(comparison, Side(name), Side(name)),
+            "effect": self._effect(engine, trial),
+        }
+
+    def _effect(self, engine: Engine, trial: Engine) -> JsonObject | None:
+        """Return what a trial changes for the judged queries, `None` without or with too many."""
+        judgements = self._judged.read()
+        if judgements is None or len(judgements.queries) > MOST_MEASURED:
+            return None
+        asked = dict(self._settings.asked)
+        options = {"lexicon": asked["lexicon"], "include_disabled": asked["include_disabled"]}
+        before, now = (evaluate(one, judgements, **options) for one in (engine, trial))
+        return compare_runs(before.outcomes, now.outcomes).json()
+
+    def _hints_shown(self, body: JsonObject) -> JsonObject:
+        tool = _tool(self._live.current, body)
+        return self._edit_json(self._hints.edit(tool.id, _hints(body)))
+
+    def _hints_saved(self, body: JsonObject) -> JsonObject:
+        tool = _tool(self._live.current, body)
+        version = _text(body, "version", MOST_TOOL_NAME)
+        return self._edit_json(self._hints.save(tool.id, _hints(body), version))
+
+    def _edit_json(self, edit: HintsEdit) -> JsonObject:
+        return {
+            "file": shown_path(edit.path),
+            "isNew": edit.before is None,
+            "version": edit.version,
+            "diff": edit.diff,
+        }
+
+    def _judged_queries(self, _: JsonObject) -> JsonObject:
+        judgements = self._judged.read()
+        engine = self._live.current.engine
+        file = shown_path(self._judged.path)
+        if judgements is None:
+            return {"file": file, "judgements": [], "report": None}
+        return {
+            "file": file,
+            "judgements": _judgements_json(engine, judgements),
+            "report": report_json(self._measured(engine, judgements)),
+        }
+
+    def _measured(self, engine: Engine, judgements: Judgements) -> Report:
+        return evaluate(engine, judgements, **{key: self._settings.asked[key] for key in _OF_RUNS})
+
+    def _judge(self, body: JsonObject) -> JsonObject:
+        query = _text(body, "query", MOST_QUERY)
+        if not query:
+            raise UsageError("without a query there is nothing to judge", remedy="type a query")
+        holds = body.get("isRight") is not False
+        if body.get("tool") is None:
+            self._judged.record(Verdict(query, None, holds=holds))
+        else:
+            tool = _tool(self._live.current, body)
+            names = frozenset({tool.id, tool.name, f"{tool.source_id}::{tool.name}"})
+            self._judged.record(Verdict(query, tool.id, names, holds))
+        return self._judged_queries({})
+
+    def _asked(self, body: JsonObject) -> dict[str, Any]:
+        limit = body.get("limit")
+        asked = dict(self._settings.asked)
+        if isinstance(limit, int) and not isinstance(limit, bool):
+            asked["limit"] = limit
+        return asked
+
+
+def _judgements_json(engine: Engine, judgements: Judgements) -> list[JsonValue]:
+    """Return every judged query with the ids of its tools."""
+    return [
+        {
+            "query": one.judged.query,
+            "relevant": list(one.relevant),
+            "isAnswerless": one.is_answerless,
+            "contextTools": list(one.judged.context_tools),
+        }
+        for one in resolve(judgements, engine.catalog).queries
+    ]
+
+
+def _tool(generation: Generation, body: JsonObject) -> Tool:
+    return generation.catalog.named(_text(body, "tool", MOST_TOOL_NAME))
+
+
+def _text(body: JsonObject, key: str, most: int) -> str:
+    value = body.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise UsageError(f"{key!r} is no text", remedy="give a text")
+    if len(value) > most:
+        raise UsageError(f"{key!r} is longer than {most:,} characters", remedy="shorten it")
+    return value.strip()
+
+
+def _hints(body: JsonObject) -> Hints:
+    value = body.get("hints")
+    if not isinstance(value, dict):
+        raise UsageError("'hints' is no mapping of hints", remedy="give an object")
+    found = hints_from(value)
+    return Hints(
+        aliases=found.aliases,
+        keywords=found.keywords,
+        examples=found.examples,
+        enabled_by_default=found.enabled_by_default,
+    )
+
+
+def shown_path(path: Path | str) -> str:
+    """Return *path* as it is named from the working folder."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # on another drive
+        return str(path)

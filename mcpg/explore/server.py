@@ -1,0 +1,314 @@
+"""The server of the page: on loopback alone, for whoever has its token.
+
+A page of another origin can neither read an answer nor cause one: every request needs the right
+`Host`, which a DNS rebinding attack has not, and requests for answers need the token in a header,
+which no form and no link can send.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.explore.hints_file import ChangedFileError
+from mcpg.net.addresses import split_address
+
+if TYPE_CHECKING:
+    from mcpg.explore.explorer import Explorer
+
+HOST = "127.0.0.1"
+
+MOST_BYTES = 256 << 10
+"""Largest body of a request, in bytes."""
+
+MOST_CONNECTIONS = 64
+"""Connections that are served at a time; browsers have up to six for each page."""
+
+_NAMES = frozenset({HOST, "localhost"})
+_SECONDS = 15.0
+"""Time that a connection may be silent for, and that a body may take."""
+
+_API, _MAP, _ASSETS = "/api/", "/map/", "/assets/"
+_HTML, _JSON = "text/html; charset=utf-8", "application/json"
+_KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+_OWN = (
+    *("explore.css", "explore.js", "api.js", "dom.js", "choices.js", "matches.js"),
+    *("why.js", "hints.js", "judged.js"),
+)
+_FILES = {name: ("mcpg.explore", name) for name in _OWN} | {
+    "report.css": ("mcpg.reports", "report.css")
+}
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        *(f"{what} 'self'" for what in ("script-src", "style-src", "connect-src", "frame-src")),
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+_SAFETY = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@cache
+def _asset(name: str) -> bytes:
+    package, file = _FILES.get(name, ("mcpg.explore", name))
+    return (files(package) / "assets" / file).read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """An answer to a request.
+
+    Attributes:
+        status: Its status.
+        kind: Type of its content.
+        content: Its content.
+        headers: Further headers.
+    """
+
+    status: int
+    kind: str
+    content: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class _RefusedError(Exception):
+    """A request breaks a rule; says which."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ExploreServer(ThreadingHTTPServer):
+    """Serves the page.
+
+    Attributes:
+        token: What requests for answers must bear.
+        explorer: What answers them.
+        failing: Called with the fault when a request fails by a fault of mcpg's.
+    """
+
+    daemon_threads = True
+    request_queue_size = 32
+    # Elsewhere another program could take a port that is in use.
+    allow_reuse_address = os.name == "posix"
+
+    def __init__(self, explorer: Explorer, port: int, failing: Callable[[Exception], None]) -> None:
+        """Listen on *port* of loopback, 0 for any that is free.
+
+        Raises:
+            UsageError: The port cannot be had.
+        """
+        self.token = secrets.token_urlsafe(24)
+        self.explorer = explorer
+        self.failing = failing
+        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        try:
+            super().__init__((HOST, port), _Handler)
+        except (OSError, OverflowError) as fault:
+            reason = (getattr(fault, "strerror", None) or "it is no port").lower()
+            raise UsageError(
+                f"cannot listen: {reason}",
+                place=f"{HOST}:{port}",
+                remedy="choose another --port, or leave it out",
+            ) from None
+
+    @property
+    def address(self) -> str:
+        """The address of the page. The token is in its fragment, which browsers never send."""
+        return f"http://{HOST}:{self.server_port}/#{self.token}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread of its own, or close it where there are too many."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Pass over connections that break."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Serves the requests of one connection."""
+
+    server: ExploreServer
+    protocol_version = "HTTP/1.1"
+    server_version = "mcpg"
+    sys_version = ""
+    timeout = _SECONDS
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._respond(self._page)
+
+    def do_POST(self) -> None:
+        self._respond(self._answer)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called there
+        """Log nothing: addresses hold queries and tokens."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no request that is served, such as another method."""
+        del explain
+        self.close_connection = True
+        self._send(_refusal(code, message or HTTPStatus(code).phrase))
+
+    def _respond(self, respond: Callable[[], _Response]) -> None:
+        try:
+            self._check_host()
+            response = respond()
+        except _RefusedError as fault:
+            # What is left of the request is not read.
+            self.close_connection = True
+            response = _refusal(fault.status, str(fault))
+        except ChangedFileError as fault:
+            response = _fault(HTTPStatus.CONFLICT, fault)
+        except NotFoundError as fault:
+            response = _fault(HTTPStatus.NOT_FOUND, fault)
+        except McpgError as fault:
+            response = _fault(HTTPStatus.BAD_REQUEST, fault)
+        except Exception as fault:  # noqa: BLE001 - one request must not end the server
+            self.server.failing(fault)
+            message = f"mcpg failed unexpectedly: {type(fault).__name__}"
+            response = _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, message)
+        self._send(response)
+
+    def _send(self, response: _Response) -> None:
+        with suppress(ConnectionError, socket.timeout):
+            self.send_response(response.status)
+            for name, value in (_SAFETY | dict(response.headers)).items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", response.kind)
+            self.send_header("Content-Length", str(len(response.content)))
+            if self.close_connection:
+                self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(response.content)
+            self.wfile.flush()
+
+    def _check_host(self) -> None:
+        """Refuse requests for another host, which a name that was bound anew leads here."""
+        hosts = self.headers.get_all("Host") or []
+        parts = split_address(f"//{hosts[0]}") if len(hosts) == 1 else None
+        port = self.server.server_port
+        if parts is None or parts.hostname not in _NAMES or (parts.port or 80) != port:
+            raise _RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this host is not served")
+
+    def _page(self) -> _Response:
+        path = self.path.partition("?")[0]
+        if path == "/":
+            page = _asset("explore.html")
+            return _Response(200, _HTML, page, {"Content-Security-Policy": _POLICY})
+        name = path.removeprefix(_ASSETS)
+        if path.startswith(_ASSETS) and name in _FILES:
+            return _Response(200, _KINDS[name.rpartition(".")[2]], _asset(name))
+        if path.startswith(_MAP):
+            page_of_map = self.server.explorer.map(path.removeprefix(_MAP))
+            if page_of_map is not None:
+                # The page has a policy of its own, by the hashes of its scripts.
+                framed = {"Content-Security-Policy": "frame-ancestors 'self'"}
+                return _Response(200, _HTML, page_of_map.encode("utf-8"), framed)
+        raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing here")
+
+    def _answer(self) -> _Response:
+        self._check_origin()
+        self._check_token()
+        body = self._body()
+        answer = self.server.explorer.answers.get(self.path.removeprefix(_API))
+        if answer is None or not self.path.startswith(_API):
+            raise _RefusedError(HTTPStatus.NOT_FOUND, "there is no such answer")
+        return _json(200, answer(body))
+
+    def _check_origin(self) -> None:
+        """Refuse what a page of another origin sends; browsers always say which one."""
+        origin = self.headers.get("Origin")
+        if origin is not None and origin != f"http://{self.headers['Host']}":
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "this origin is not served")
+        if self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "this site is not served")
+
+    def _check_token(self) -> None:
+        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        given, wanted = token.strip().encode("latin-1", "replace"), self.server.token.encode()
+        if not (hmac.compare_digest(given, wanted) and scheme.lower() == "bearer"):
+            raise _RefusedError(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong")
+
+    def _body(self) -> dict[str, Any]:
+        kind = self.headers.get_content_type()
+        if kind != _JSON:
+            raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {_JSON}")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal()) or "Transfer-Encoding" in self.headers:
+            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, "the body needs a Content-Length")
+        if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
+            message = f"the body is larger than {MOST_BYTES:,} bytes"
+            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+        try:
+            body = json.loads(self._read(int(length)))
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "the body is no JSON object")
+        return body
+
+    def _read(self, length: int) -> bytes:
+        """Read the body, which must arrive in time."""
+        deadline = time.monotonic() + _SECONDS
+        parts: list[bytes] = []
+        while length:
+            try:
+                part = self.rfile.read1(min(length, 1 << 16))
+            except TimeoutError:
+                part = b""
+            if not part or time.monotonic() > deadline:
+                raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
+            parts.append(part)
+            length -= len(part)
+        return b"".join(parts)
+
+
+def _json(status: int, members: Mapping[str, Any]) -> _Response:
+    return _Response(
+        status, _JSON, json.dumps(members, ensure_ascii=False).encode("utf-8", "replace")
+    )
+
+
+def _refusal(status: int, message: str) -> _Response:
+    return _json(status, {"error": {"message": message, "place": None, "remedy": None}})
+
+
+def _fault(status: int, fault: McpgError) -> _Response:
+    told = {"message": fault.message, "place": fault.place, "remedy": fault.remedy}
+    return _json(status, {"error": told})

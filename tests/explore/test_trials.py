@@ -1,0 +1,35 @@
+"""Hints that are tried rank as hints that are bundled."""
+
+from __future__ import annotations
+
+import pytest
+
+import mcpg
+from mcpg.catalog.model import Hints, ToolExample
+from mcpg.engine.compare import compare
+from mcpg.explore.trials import compare_with_hints
+from mcpg.gateway.explanation_json import Side, compare_json
+
+ASKED = {"limit": 5, "strategy": "auto", "fusion": "rrf", "normalize": True}
+SIDE = Side("graph.mdld")
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        Hints(aliases=("send my money back",)),
+        Hints(keywords=("zebra", "money")),
+        Hints(aliases=("zebra",), keywords=("money back",)),
+        Hints(examples=(ToolExample("send my money back"),)),
+        Hints(),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_trial_ranks_as_a_compiled_index(hints: Hints) -> None:
+    """Tried without compiling or with it, every rank, score and summand is the same."""
+    engine = mcpg.load("graph.mdld")
+    tool = engine.catalog.named("invoice_get")
+    query = "send me my money back, zebra"
+    _, tried = compare_with_hints(engine, tool, hints, query, ASKED)
+    compiled = compare(engine, engine.with_hints(tool.id, hints), query, limit=5)
+    assert compare_json(tried, SIDE, SIDE) == compare_json(compiled, SIDE, SIDE)
