@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, network_of
+from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, Node, network_of
 from mcpg.graph.triples import triples_of
 from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
 from mcpg.reports.graph import zoom_buttons
@@ -105,8 +106,13 @@ def _lead(documents: Sequence[ToolDocument]) -> str:
 
 def _servers(network: Network) -> list[tuple[str, int]]:
     """Return the sources of tools and how many each has, the largest first."""
-    counts = Counter(node.source for node in network.nodes if node.kind == TOOL)
+    counts = Counter(_server(node) for node in network.nodes if node.kind == TOOL)
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _server(node: Node) -> str:
+    """Return the name of the source, which the graph has as part of an IRI."""
+    return unquote(node.source)
 
 
 def map_data(network: Network) -> dict[str, Any]:
@@ -122,7 +128,7 @@ def map_data(network: Network) -> dict[str, Any]:
             "label": node.label,
             "title": cut(node.title, _TEXT),
             "text": cut(node.description, _TEXT),
-            "server": places.get(node.source) if node.kind == TOOL else None,
+            "server": places[_server(node)] if node.kind == TOOL else None,
         }
         for node in network.nodes
     ]

@@ -17,42 +17,43 @@ const mapLabels = (() => {
   }
 
   function widthOf(text, font) {
-    const key = `${font} ${text}`;
-    if (!widths.has(key)) {
+    if (!widths.has(font)) widths.set(font, new Map());
+    const known = widths.get(font);
+    if (!known.has(text)) {
       pen.font = font;
-      widths.set(key, Math.ceil(pen.measureText(text).width));
+      known.set(text, Math.ceil(pen.measureText(text).width));
     }
-    return widths.get(key);
+    return known.get(text);
   }
 
   /** Boxes, found by the cells that they touch. */
   class Boxes {
     #cells = new Map();
 
-    *#touched([left, top, right, bottom]) {
-      for (let x = Math.floor(left / CELL[0]); x <= Math.floor(right / CELL[0]); x += 1) {
-        for (let y = Math.floor(top / CELL[1]); y <= Math.floor(bottom / CELL[1]); y += 1) {
-          yield x * 100003 + y;
-        }
-      }
-    }
-
-    add(box) {
-      for (const cell of this.#touched(box)) {
-        if (!this.#cells.has(cell)) this.#cells.set(cell, []);
-        this.#cells.get(cell).push(box);
-      }
-    }
-
-    hits(box, own) {
-      for (const cell of this.#touched(box)) {
-        for (const other of this.#cells.get(cell) ?? []) {
-          const apart =
-            box[0] >= other[2] || other[0] >= box[2] || box[1] >= other[3] || other[1] >= box[3];
-          if (!apart && other !== own) return true;
+    /** The first truthy value of *visit* for the number of a cell that *box* touches. */
+    #over([left, top, right, bottom], visit) {
+      const [lastX, lastY] = [Math.floor(right / CELL[0]), Math.floor(bottom / CELL[1])];
+      for (let x = Math.floor(left / CELL[0]); x <= lastX; x += 1) {
+        for (let y = Math.floor(top / CELL[1]); y <= lastY; y += 1) {
+          if (visit(x * 100003 + y)) return true;
         }
       }
       return false;
+    }
+
+    add(box) {
+      this.#over(box, (cell) => {
+        const list = this.#cells.get(cell);
+        if (list) list.push(box);
+        else this.#cells.set(cell, [box]);
+      });
+    }
+
+    hits(box, own) {
+      const [left, top, right, bottom] = box;
+      const isHit = (one) =>
+        one !== own && one[0] < right && one[2] > left && one[1] < bottom && one[3] > top;
+      return this.#over(box, (cell) => this.#cells.get(cell)?.some(isHit));
     }
   }
 
@@ -94,10 +95,15 @@ const mapLabels = (() => {
     }
     spots.forEach((spot, place) => {
       const width = widthOf(spot.text, spot.font);
-      const free = sidesOf(spot.x, spot.y, spot.r, width)
-        .map(([left, top]) => [left - 2, top, left + width + 2, top + HEIGHT])
-        .filter((box) => isWithin(box, bounds) && !taken.hits(box));
-      const box = free.find((one) => !dots.hits(one, spot.box)) ?? (place < must ? free[0] : undefined);
+      const boxes = sidesOf(spot.x, spot.y, spot.r, width).map(([left, top]) => [
+        left - 2,
+        top,
+        left + width + 2,
+        top + HEIGHT,
+      ]);
+      const isFree = (box) => isWithin(box, bounds) && !taken.hits(box);
+      const clear = boxes.find((box) => !dots.hits(box, spot.box) && isFree(box));
+      const box = clear ?? (place < must ? boxes.find(isFree) : undefined);
       if (!box) return;
       taken.add(box);
       chosen.push({ number: spot.number, text: spot.text, x: box[0] + 2, y: box[1] + 12 });
