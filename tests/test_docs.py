@@ -8,24 +8,18 @@ import json
 import pkgutil
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from sessions import replayed
 from typer.main import get_command
 
-from mcpg.bundle import assemble, write_bundle
-from mcpg.bundle import bundle_of as bundle_of_assembly
 from mcpg.bundle.codec import decode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli.app import app
 from mcpg.documents.reader import parse_document
 from mcpg.errors import BundleError
 from mcpg.files import MAX_BYTES
-from mcpg.sources import read_sources
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
@@ -254,27 +248,3 @@ def test_a_session_shows_what_really_happens(name: str) -> None:
     """Every output in the page is today's; `python tests/sessions.py PAGE...` renews them."""
     page = (ROOT / name).read_text(encoding="utf-8")
     assert replayed(page) == page
-
-
-def blocks(name: str) -> list[tuple[str, str]]:
-    """Return the Python programs of a page, each with the output that stands below it."""
-    page = (ROOT / name).read_text(encoding="utf-8")
-    shown = r"^```python\n(.*?)^```\n\n```output\n(.*?)^```"
-    return re.findall(shown, page, re.MULTILINE | re.DOTALL)
-
-
-PROGRAMS = [(name, *block) for name in ["docs/how-to/gateway.md"] for block in blocks(name)]
-
-
-@pytest.mark.parametrize(("name", "program", "output"), PROGRAMS)
-def test_a_program_prints_what_its_page_says(
-    name: str, program: str, output: str, tmp_path: Path
-) -> None:
-    """Python in a page runs in a copy of the examples, and prints what stands below it."""
-    shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
-    assembly = assemble(read_sources([str(tmp_path / "tools")]))
-    write_bundle(tmp_path / "graph.mdld", bundle_of_assembly(assembly))
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (done.stderr, done.stdout) == ("", output), name

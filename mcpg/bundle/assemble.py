@@ -48,6 +48,7 @@ from mcpg.documents.writer import can_be_written, write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.infer import authored_edges, relate
 from mcpg.relations.model import Edge, EdgeKind, Relations, ToolRelations
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -202,6 +203,10 @@ class Assembly:
     stale: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        found = counted(len(self.documents), "tool"), counted(len(self.pages), "page")
+        return f"<Assembly: {found[0]}, {found[1]}>"
 
 
 def assemble(

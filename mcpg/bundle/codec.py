@@ -24,6 +24,7 @@ from mcpg.documents.reader import parse_document
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 from mcpg.library_errors import json_reason
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -217,6 +218,9 @@ class Bundle:
     documents: tuple[SourceDocument, ...] = ()
     extension: JsonObject = field(default_factory=dict)
     generator: str | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Bundle: {counted(len(self.documents), 'document')}>"
 
     @property
     def content_hash(self) -> str:

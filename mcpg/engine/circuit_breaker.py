@@ -32,6 +32,8 @@ RESET_SECONDS = 30.0
 SLOW = 1.0
 """Seconds from which on a failure is slow."""
 
+_SLUGGISH = f"it took longer than {SLOW:g} s"
+
 USUAL_SECONDS = 5.0
 """How long a normaliser may take that does not say."""
 
@@ -63,7 +65,7 @@ class CircuitBreaker(Generic[Reason]):
         self._opened = (self.now() + self._seconds, reason)
 
     def open_if_slow(self, reason: Reason, start: float) -> None:
-        """Open the circuit if the call that began at *start* took long to fail."""
+        """Open the circuit if the call that began at *start* took long."""
         if self.now() - start >= SLOW:
             self.open(reason)
 
@@ -77,7 +79,10 @@ def attribute_of(brought: Any, name: str) -> Any:
 
 
 class GuardedCache:
-    """A host's cache behind a circuit breaker; may be shared between threads."""
+    """A host's cache behind a circuit breaker; may be shared between threads.
+
+    A cache that takes long helps nobody, so it is left alone for a while as well.
+    """
 
     def __init__(self, cache: SearchCache, clock: Callable[[], float] = time.monotonic) -> None:
         """Guard *cache*; *clock* returns the time in seconds."""
@@ -88,20 +93,25 @@ class GuardedCache:
         """Return the entry; `None` also if the cache fails or returns anything but bytes."""
         if self._breaker.reason is not None:
             return None
+        start = self._breaker.now()
         try:
             found = self._cache.get(kind, key)
         except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
             self._failed(fault)
             return None
+        self._breaker.open_if_slow(_SLUGGISH, start)
         return found if isinstance(found, bytes) else None
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         if self._breaker.reason is not None:
             return
+        start = self._breaker.now()
         try:
             self._cache.put(kind, key, value)
         except Exception as fault:  # noqa: BLE001 - as above
             self._failed(fault)
+            return
+        self._breaker.open_if_slow(_SLUGGISH, start)
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return a warning while the circuit is open."""

@@ -17,7 +17,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices, check_limit
+from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices, check_limit, check_text
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway.calls import Fault, Invoked, Limits
 from mcpg.gateway.calls.invoke import Invoker
@@ -250,7 +250,9 @@ class Gateway:
 
         Raises:
             NotFoundError: The name is unknown or ambiguous.
+            UsageError: *tool* is no text.
         """
+        check_text("tool", tool)
         snapshot = await self.snapshot()
         found = await self._in_thread(partial(snapshot.find, tool))
         if isinstance(found, Fault):
@@ -296,8 +298,10 @@ class Gateway:
                 gateway.
 
         Raises:
-            UsageError: The time is not above 0.
+            UsageError: The time is not above 0, or a name is no text.
         """
+        for argument, given in (("tool", tool), ("source_id", source_id), ("name", name)):
+            check_text(argument, given)
         snapshot = await self.snapshot()
         began, start = time.time(), time.perf_counter()
         with observed_call(self._observer, session) as report:

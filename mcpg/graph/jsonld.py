@@ -230,7 +230,7 @@ _FRAME: JsonObject = {"@embed": "@never"}
 _FAULTS = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
 
-def to_jsonld(document: ToolDocument) -> JsonObject:
+def to_jsonld(document: ToolDocument) -> dict[str, Any]:
     """Return *document* as a JSON-LD object: the tool or page with all its parts, and the context.
 
     Of a tool, `from_jsonld` gives an equal document back, whatever a JSON-LD processor did to the

@@ -419,6 +419,41 @@ def test_a_cache_that_failed_is_asked_again_after_a_rest() -> None:
     assert broken.calls == 2
 
 
+@pytest.mark.parametrize("method", ["get", "put"])
+def test_a_slow_cache_is_left_alone(method: str) -> None:
+    """A cache that takes longer than a second is not asked for a while, and that is reported."""
+    now = [0.0]
+
+    class Slow(NoCache):
+        calls = 0
+
+        def get(self, *key: str) -> bytes | None:
+            """Take two seconds, where the test says so."""
+            self._take("get")
+            return key[1].encode()
+
+        def put(self, *entry: object) -> None:
+            """Likewise."""
+            self._take("put")
+            assert entry
+
+        def _take(self, name: str) -> None:
+            self.calls += 1
+            now[0] += 2.0 if name == method else 0.0
+
+    slow = Slow()
+    guarded = GuardedCache(slow, clock=lambda: now[0])
+
+    assert guarded.get("result", "a") == b"a"
+    guarded.put("result", "a", b"1")
+    calls = slow.calls
+    assert "longer than 1 s" in guarded.diagnostics()[0].message
+    assert guarded.get("result", "a") is None
+    assert slow.calls == calls
+    now[0] += RESET_SECONDS
+    assert guarded.diagnostics() == ()
+
+
 def test_a_cache_that_gives_no_bytes_is_empty() -> None:
     """Whatever else a cache gives is no entry."""
 

@@ -23,6 +23,7 @@ from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
 from mcpg.telemetry.observer import Observer
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -49,6 +50,9 @@ class Snapshot:
         self.engine = built.engine
         self.diagnostics = built.diagnostics
         self._built = built
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.version}: {counted(self.tool_count, 'tool')}>"
 
     def at(self, version: int) -> Snapshot:
         """Return the same index for a later version of the registry that could not be built."""
