@@ -6,8 +6,11 @@ Searches, explanations, comparisons and evaluations are the objects that the com
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +40,14 @@ if TYPE_CHECKING:
 MOST_TOOL_NAME = 1_000
 """Characters of a name of a tool that are looked at."""
 
+MOST_NAMED = 8
+"""Tools that are offered for a part of a name."""
+
 MOST_QUERY = 10_000
 """Characters of a query that are searched for."""
+
+MOST_LISTED = 1_000
+"""So many judged queries are measured after each judgement."""
 
 MOST_MEASURED = 300
 """So many judged queries are measured anew for each tried hint."""
@@ -71,8 +80,10 @@ class Explorer:
         self._settings = settings
         self._hints = hints
         self._judged = judged
+        self._changing = threading.Lock()
         self.answers: Mapping[str, Callable[[JsonObject], JsonObject]] = {
             "state": self._state,
+            "tool": self._one_tool,
             "tools": self._tools,
             "explain": self._explain,
             "try": self._try,
@@ -115,14 +126,22 @@ class Explorer:
             and {"message": fault.message, "place": fault.place, "remedy": fault.remedy},
         }
 
-    def _tools(self, _: JsonObject) -> JsonObject:
-        tools = self._live.current.catalog.tools
-        return {"tools": [tool.to_dict() for tool in tools]}
+    def _one_tool(self, body: JsonObject) -> JsonObject:
+        return _tool(self._live.current, body).to_dict()
+
+    def _tools(self, body: JsonObject) -> JsonObject:
+        """Return the first tools whose names have all parts of a text, in order of id."""
+        parts = _text(body, "text", MOST_TOOL_NAME).casefold().replace("_", " ").split()
+        tools = self._live.current.catalog.tools if parts else ()
+        found = (tool for tool in tools if _has_all(parts, f"{tool.id} {tool.display_name}"))
+        return {"tools": [tool.to_dict() for tool in islice(found, MOST_NAMED)]}
 
     def _explain(self, body: JsonObject) -> JsonObject:
         engine, asked = self._live.current.engine, self._asked(body)
         query, tool = _text(body, "query", MOST_QUERY), _text(body, "tool", MOST_TOOL_NAME)
-        explanation = engine.explain(query or None, tool=tool or None, **asked)
+        # To find a change takes seconds in a large catalogue: one at a time, or nobody could type.
+        with self._changing if tool else nullcontext():
+            explanation = engine.explain(query or None, tool=tool or None, **asked)
         data = result_json(explanation, engine.diagnostics)
         if explanation.tool is None:
             return data
@@ -180,10 +199,11 @@ class Explorer:
         file = shown_path(self._judged.path)
         if judgements is None:
             return {"file": file, "judgements": [], "report": None}
+        is_measured = len(judgements.queries) <= MOST_LISTED
         return {
             "file": file,
             "judgements": _judgements_json(engine, judgements),
-            "report": report_json(self._measured(engine, judgements)),
+            "report": report_json(self._measured(engine, judgements)) if is_measured else None,
         }
 
     def _measured(self, engine: Engine, judgements: Judgements) -> Report:
@@ -225,6 +245,11 @@ def _judgements_json(engine: Engine, judgements: Judgements) -> list[JsonValue]:
 
 def _tool(generation: Generation, body: JsonObject) -> Tool:
     return generation.catalog.named(_text(body, "tool", MOST_TOOL_NAME))
+
+
+def _has_all(parts: Iterable[str], name: str) -> bool:
+    folded = name.casefold()
+    return all(part in folded for part in parts)
 
 
 def _text(body: JsonObject, key: str, most: int) -> str:

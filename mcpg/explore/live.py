@@ -99,7 +99,7 @@ class LiveEngine:
     def _look(self) -> Mapping[str, Stamp]:
         try:
             self._paths = self._watched()
-        except McpgError:
+        except (McpgError, OSError):
             # Something is missing or broken now; what was watched before may come back.
             if not self._paths:
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 import urllib.error
 import urllib.request
 import webbrowser
@@ -63,6 +64,19 @@ def test_files_stand_beside_the_configuration(shop: Path) -> None:
         state = ask(address, "state")
     assert state["hintsFile"] == str(Path("../hints/explore.hints.yaml"))
     assert state["judgedFile"] == str(Path("../queries.jsonl"))
+
+
+def test_a_change_of_the_configuration_is_followed(shop: Path) -> None:
+    """When the configuration names another bundle, that is the one that is searched."""
+    (shop / "mcpg.toml").write_text('bundle = "shop.json"\n', "utf-8")
+    one = {"server": "one", "tools": [{"name": "only", "description": "The only one."}]}
+    (shop / "one.json").write_text(json.dumps(one), "utf-8")
+    with started_command(shop) as (_, address):
+        (shop / "mcpg.toml").write_text('bundle = "one.json"\n', "utf-8")
+        end = time.monotonic() + 60
+        while (state := ask(address, "state"))["generation"] == 1 and time.monotonic() < end:
+            time.sleep(0.05)
+    assert state["tools"] == 1
 
 
 def ending_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -263,6 +263,22 @@ def test_by_keyboard_alone(visit: Visit) -> None:
     assert browser.run("return document.activeElement.textContent").startswith("Save to")
 
 
+def test_what_is_typed_outlives_a_look_elsewhere(visit: Visit) -> None:
+    """Hints that are typed stay with their tool; the query stays when the page is loaded again."""
+    visit.ask("where is my parcel")
+    visit.click("#tab-hints")
+    visit.type("#hint-keywords", "zebra")
+    visit.click("#matches [role=option]:nth-child(2)")
+    visit.has("#detail-name", "pickup_point_search")
+    assert visit.browser.run("return document.querySelector('#hint-keywords').value") == ""
+    visit.click("#matches [role=option]")
+    visit.has("#tab-hints", "edited")
+    assert visit.browser.run("return document.querySelector('#hint-keywords').value") == "zebra"
+    visit.browser.driver.refresh()
+    visit.first(mcpg.load("graph.mdld").search("where is my parcel").matches)
+    assert visit.browser.driver.title == "where is my parcel · mcpg explore"
+
+
 def test_late_answers_are_dropped(visit: Visit) -> None:
     """However fast one types, the matches are those of the query that stands there."""
     visit.browser.run(

@@ -14,6 +14,7 @@ from exploring import opened, serving
 
 import mcpg
 from mcpg.errors import UsageError
+from mcpg.explore import explorer as explorer_module
 from mcpg.explore import server as server_module
 from mcpg.explore.server import MOST_BYTES, ExploreServer
 from mcpg.gateway.json import result_json
@@ -193,6 +194,18 @@ def test_unknown_tools_are_named(page: Served) -> None:
     assert "refund_issue" in answer.json["error"]["remedy"]
 
 
+def test_tools_are_found_by_parts_of_their_names(page: Served) -> None:
+    """Words in any order and case find the tools that have all of them, at most eight."""
+
+    def found(text: str) -> list[str]:
+        return [one["toolId"] for one in page.post("tools", {"text": text}).json["tools"]]
+
+    assert found("GET_inv") == ["invoice_get"]
+    assert found("get voice") == ["invoice_get"]
+    assert len(found("e")) == 8
+    assert found(" ") == found("zebra") == []
+
+
 def test_hostile_texts_pass_as_they_are(page: Served) -> None:
     """Texts of a query come back as JSON text, halves of characters as replacements."""
     query = "</script><script>alert(1)</script> \u202e\x00 \ud800"
@@ -276,6 +289,20 @@ def test_a_bundle_that_breaks_is_told(page: Served) -> None:
     state = until(page, "fault", lambda fault: fault is not None)
     assert "graph.mdld" in state["fault"]["place"]
     assert page.post("explain", {"query": "refund"}).json["matches"]
+
+
+def test_many_judged_queries_are_not_measured(
+    page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long file is listed without its ranks, and is not measured for each tried hint."""
+    for name in ("MOST_LISTED", "MOST_MEASURED"):
+        monkeypatch.setattr(explorer_module, name, 1)
+    for query in ("refund", "cancel"):
+        judged = page.post("judge", {"query": query, "tool": "refund_issue"}).json
+    assert (len(judged["judgements"]), judged["report"]) == (2, None)
+    hints = {"aliases": ["zebra"]}
+    tried = page.post("try", {"query": "refund", "tool": "refund_issue", "hints": hints}).json
+    assert tried["effect"] is None
 
 
 def test_a_new_bundle_is_loaded(folder: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import (
     ABSTAIN,
@@ -30,6 +30,7 @@ from mcpg.values import counted, replace
 if TYPE_CHECKING:
     import typer
 
+    from mcpg.cli.settings import Settings
     from mcpg.engine import Engine
 
 EXAMPLES = """\
@@ -95,16 +96,18 @@ def run(
     question = Question.of({"min_score": None, **asked})
     arguments = arguments_of(question)
     query = arguments.pop("query")
-    settings = question.settings
-    folder = settings.project
+    folder = question.settings.project
     hints_file = HintsFile(Path(hints) if hints else folder / DEFAULT_HINTS)
     judged_file = JudgedFile(Path(judged) if judged else folder / DEFAULT_JUDGED)
 
-    def opening() -> Engine:
-        return open_engine(settings, output, is_cached=False)
+    def settings() -> Settings:  # read anew, as configuration files may change
+        return settings_of(**question.settings.flags)
 
-    live = LiveEngine(opening, settings.watched)
-    names = tuple(shown_path(one.value) for one in settings.bundles())
+    def opening() -> Engine:
+        return open_engine(settings(), output, is_cached=False)
+
+    live = LiveEngine(opening, lambda: settings().watched())
+    names = tuple(shown_path(one.value) for one in question.settings.bundles())
     begun = PageSettings(query or "", arguments, names)
     answering = Explorer(live, begun, hints_file, judged_file)
     with ExploreServer(answering, port or 0, lambda fault: _report(fault, output)) as server:

@@ -9,7 +9,8 @@ import { groupsOf, readingOf, statusOf, summaryOf } from "./matches.js";
 import { whyNotOf, whyOf } from "./why.js";
 
 const POLL = 2000;
-const MOST_OTHERS = 8;
+const PATIENCE = 400;
+const KEPT = "mcpg-explore-query";
 const LIMITS = [5, 10, 20, 50];
 const at = (id) => document.getElementById(id);
 
@@ -20,9 +21,9 @@ class App {
     this.chosen = null; // id of the tool that is looked at
     this.isHeld = false; // whether somebody chose it, rather than it being first
     this.tab = "why";
-    this.tools = null;
     this.searches = new Latest();
     this.standings = new Latest();
+    this.names = new Latest();
     this.judged = new Judged(this);
     this.hints = new HintsPanel(this);
     this.matches = new Choices(at("query"), at("matches"), {
@@ -84,7 +85,6 @@ class App {
     if (before && before.generation === info.generation) return;
     if (!before) this.#begin(info);
     at("catalogue").replaceChildren(`${counted(info.tools, "tool")} · `, bdi(info.bundle.join(", ")));
-    this.tools = null;
     at("map").replaceChildren();
     if (!at("view-map").hidden) this.#map();
     if (before) this.tell(`Loaded again: ${counted(info.tools, "tool")}.`);
@@ -95,7 +95,8 @@ class App {
   #begin(info) {
     const limits = [...new Set([...LIMITS, info.limit])].sort((a, b) => a - b);
     at("limit").replaceChildren(...limits.map((limit) => make("option", { value: limit, selected: limit === info.limit }, String(limit))));
-    if (!this.query) at("query").value = info.query;
+    // What was typed before the page was loaded again comes first.
+    if (!this.query) at("query").value = sessionStorage.getItem(KEPT) ?? info.query;
   }
 
   /** Say what is wrong with the server. */
@@ -130,6 +131,8 @@ class App {
 
   async #search() {
     const query = this.query;
+    sessionStorage.setItem(KEPT, query);
+    document.title = query ? `${query} · mcpg explore` : "mcpg explore";
     at("matches").setAttribute("aria-busy", "true");
     try {
       const answer = await this.searches.ask("explain", { query, limit: this.limit });
@@ -137,14 +140,20 @@ class App {
       this.answer = answer;
       this.#show();
     } catch (fault) {
-      this.answer = null;
-      this.matches.show([]);
-      at("status").textContent = "";
-      at("detail").hidden = true;
-      at("nothing").hidden = false;
-      this.refused(fault, at("nothing"));
+      if (fault.gone || fault.stranger) this.#lost(fault);
+      else this.#failed(fault);
     }
     at("matches").removeAttribute("aria-busy");
+  }
+
+  #failed(fault) {
+    this.answer = null;
+    this.matches.show([]);
+    at("status").textContent = "";
+    at("reading").replaceChildren();
+    at("detail").hidden = true;
+    at("nothing").hidden = false;
+    this.refused(fault, at("nothing"));
   }
 
   #show() {
@@ -174,13 +183,13 @@ class App {
     at("none-right").textContent = isAnswerless ? "✓ No tool is right" : "No tool is right";
   }
 
-  judged_changed() {
+  judgedChanged() {
     if (!this.answer) return;
     this.#list();
     this.#verdict();
   }
 
-  search_for(query) {
+  searchFor(query) {
     at("query").value = query;
     this.isHeld = false;
     this.view("search");
@@ -215,22 +224,18 @@ class App {
   }
 
   async #find() {
-    const words = at("another").value.toLowerCase().split(/[\s_]+/).filter(Boolean);
+    let found;
     try {
-      this.tools ??= (await ask("tools")).tools;
+      found = await this.names.ask("tools", { text: at("another").value });
     } catch (fault) {
       this.refused(fault);
       return;
     }
-    const fits = (tool) => {
-      const text = `${tool.toolId} ${tool.displayName} ${tool.sourceId}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    };
-    const found = words.length ? this.tools.filter(fits).slice(0, MOST_OTHERS) : [];
+    if (found === null) return;
     this.others.show([
       {
         title: "",
-        items: found.map((tool) => ({
+        items: found.tools.map((tool) => ({
           value: tool.toolId,
           content: make("span", { class: "what" }, make("span", { class: "id" }, bdi(tool.toolId)), make("span", { class: "line" }, bdi(summaryOf(tool)))),
         })),
@@ -253,7 +258,7 @@ class App {
     const tabs = [];
     if (match) tabs.push(["why", match.via ? "Why it is shown" : "Why it is here"]);
     if (this.query && match?.rank !== 1) tabs.push(["why-not", "Why not first"]);
-    tabs.push(["hints", "Try hints"]);
+    tabs.push(["hints", this.hints.has(tool.toolId) ? "Try hints (edited)" : "Try hints"]);
     const tab = tabs.some(([name]) => name === this.tab) ? this.tab : tabs[0][0];
     const had = at("detail").contains(document.activeElement) ? document.activeElement.id : null;
     this.current = { tool, match, tab };
@@ -278,12 +283,11 @@ class App {
   async #tool(id) {
     if (id === null) return null;
     try {
-      this.tools ??= (await ask("tools")).tools;
+      return await ask("tool", { tool: id });
     } catch (fault) {
       this.refused(fault);
       return null;
     }
-    return this.tools.find((tool) => tool.toolId === id) ?? null;
   }
 
   #tab(name, title, isSelected) {
@@ -328,6 +332,9 @@ class App {
   async #whyNot(tool) {
     const { panel, query } = this;
     panel.replaceChildren(make("p", { class: "dim busy", role: "status" }, "Looking for the smallest change…"));
+    // Whoever types on does not want the change for each beginning of the query.
+    await new Promise((done) => setTimeout(done, PATIENCE));
+    if (panel !== this.panel) return;
     try {
       const answer = await this.standings.ask("explain", { query, tool: tool.toolId, limit: this.limit });
       if (answer === null || panel !== this.panel) return;

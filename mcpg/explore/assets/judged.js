@@ -3,6 +3,8 @@
 import { ask } from "./api.js";
 import { bdi, counted, figure, make, table } from "./dom.js";
 
+const MOST_BROKEN = 5;
+
 export class Judged {
   constructor(app) {
     this.app = app;
@@ -38,7 +40,7 @@ export class Judged {
     } catch (fault) {
       this.app.refused(fault);
     }
-    this.app.judged_changed();
+    this.app.judgedChanged();
   }
 
   #about(query) {
@@ -52,6 +54,9 @@ export class Judged {
   }
 
   #shown({ file, judgements, report }) {
+    if (judgements.length && !report) {
+      return [make("p", { class: "blank" }, `${counted(judgements.length, "judged query", "judged queries")} in `, bdi(file, "term"), ": too many to measure here. Use ", make("code", {}, `mcpg eval ${file}`), ".")];
+    }
     if (!judgements.length) {
       return [make("p", { class: "blank" }, "None yet. Search, choose the right tool, and press “Right for this query”: the query is written to ", bdi(file, "term"), ", which ", make("code", {}, "mcpg eval"), " reads.")];
     }
@@ -62,7 +67,9 @@ export class Judged {
       ["nDCG@5", report.metrics["ndcg@5"] === null ? "–" : figure(report.metrics["ndcg@5"])],
     ];
     const rows = judgements.map((one, place) => this.#row(one, report.perQuery[place]));
+    const broken = report.diagnostics.filter((one) => one.severity === "error").slice(0, MOST_BROKEN);
     return [
+      ...broken.map((one) => make("p", { class: "notice error" }, make("span", { class: "message" }, bdi(one.place ?? ""), ": ", bdi(one.message)))),
       make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
       table("Judged queries", [["Query"], ["Right"], ["Rank now", true], [""]], rows),
       make("p", { class: "hint" }, "Measure and compare: ", make("code", {}, `mcpg eval ${file}`)),
@@ -70,7 +77,7 @@ export class Judged {
   }
 
   #row(one, outcome) {
-    const search = make("button", { type: "button", class: "plain-link", onclick: () => this.app.search_for(one.query) }, bdi(one.query));
+    const search = make("button", { type: "button", class: "plain-link", onclick: () => this.app.searchFor(one.query) }, bdi(one.query));
     const tools = one.isAnswerless ? make("span", { class: "dim" }, "no tool") : one.relevant.map((tool, place) => [place ? ", " : "", bdi(tool, "term")]);
     const rank = one.isAnswerless ? "–" : (outcome.rank ?? make("span", { class: "bad" }, "missed"));
     const remove = one.contextTools.length ? "" : make("button", { type: "button", "aria-label": `Take out ${one.query}`, title: "Take out", onclick: () => this.#remove(one) }, "×");
