@@ -121,6 +121,40 @@ def structured(number: int, _: dict[str, Any]) -> None:
     say({"id": number, "result": {"content": [], "structuredContent": result}})
 
 
+STEPS = ["working", "working", "completed"]
+"""The states of the one task, one after the other."""
+
+
+def task(number: int, params: dict[str, Any]) -> None:
+    """Begin a task where one is wanted, as it has to be."""
+    if "task" not in params:
+        say({"id": number, "error": {"code": -32601, "message": "only as a task"}})
+    else:
+        say({"id": number, "result": {"task": state()}})
+
+
+def endless(number: int, params: dict[str, Any]) -> None:
+    """Begin a task that never ends."""
+    STEPS[:] = ["working"] * 1000
+    task(number, params)
+
+
+def state() -> dict[str, Any]:
+    """Tell of the task."""
+    step = STEPS.pop(0)
+    times = {"createdAt": "2025-11-25T00:00:00Z", "lastUpdatedAt": "2025-11-25T00:00:00Z"}
+    return {"taskId": "t1", "status": step, "statusMessage": step, "ttl": 9, **times}
+
+
+def of_task(number: int, method: str, params: dict[str, Any]) -> None:
+    """Answer what is asked of the task."""
+    note(f"{method} {params['taskId']}")
+    if method == "tasks/result":
+        say({"id": number, "result": {"content": [{"type": "text", "text": "all done"}]}})
+    else:
+        say({"id": number, "result": {**state(), "pollInterval": 50}})
+
+
 def raw(number: int, _: dict[str, Any]) -> None:
     """Answer what the environment gives for the whole result, or for the error."""
     answer = json.loads(os.environ["RAW"])
@@ -178,6 +212,8 @@ CALLS = {
         floods,
         structured,
         raw,
+        task,
+        endless,
     )
 }
 
@@ -196,6 +232,8 @@ def main(mode: str) -> None:
         elif method == "tools/call":
             note(f"call {request['params']['name']} {os.getpid()}")
             CALLS.get(mode, plain)(number, request["params"])
+        elif method.startswith("tasks/"):
+            of_task(number, method, request["params"])
         elif number is not None:
             say({"id": number, "error": {"code": -32601, "message": "no such method"}})
 

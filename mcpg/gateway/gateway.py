@@ -25,6 +25,7 @@ from mcpg.gateway.calls.record import CallRecorder, RecordedCall
 from mcpg.gateway.index.build import Plan
 from mcpg.gateway.index.manager import IndexManager, Snapshot
 from mcpg.gateway.opening import SourceLike, sources_of
+from mcpg.gateway.primitives.service import Primitives
 from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import GENERATED, GraphSource, Registry, ServerSource, Source, kind_of
@@ -146,6 +147,7 @@ class Gateway:
             sessions = Sessions(self._live, self._server_changed, self._is_wanted)
             self._sessions = await stack.enter_async_context(sessions)
             self._invoker = Invoker(sessions, self.limits)
+            self._primitives = Primitives(lambda: self._registry.sources, sessions, self.limits)
             stack.push_async_callback(self._invoker.aclose)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
@@ -162,6 +164,26 @@ class Gateway:
         if stack is not None:
             # Without the error of the block, so that the task group does not wrap it.
             await stack.aclose()
+
+    @property
+    def sessions(self) -> Sessions:
+        """The connections to the servers.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        self._open()
+        return self._sessions
+
+    @property
+    def primitives(self) -> Primitives:
+        """The prompts and resources of the servers.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        self._open()
+        return self._primitives
 
     # Sources
 
@@ -278,6 +300,7 @@ class Gateway:
         query: str = "",
         context: Any = None,
         meta: JsonObject | None = None,
+        params: JsonObject | None = None,
         session: str = "",
     ) -> Invoked:
         """Call a tool; faults are part of the result.
@@ -293,6 +316,7 @@ class Gateway:
             query: As for `Invoker.invoke`.
             context: As for `Invoker.invoke`.
             meta: As for `Invoker.invoke`.
+            params: As for `Invoker.invoke`.
             session: What the call belongs to, such as a conversation: an id without a meaning, for
                 recorded calls and spans. Calls without one are recorded as one session of this
                 gateway.
@@ -320,7 +344,11 @@ class Gateway:
                     query=query,
                     context=context,
                     meta=meta,
+                    params=params,
                 )
+                if invoked.wire is not None:
+                    wire = self._primitives.readdressed(invoked.wire, owner)
+                    invoked = replace(invoked, wire=wire)
             report(invoked, owner)
         if self._recorder is not None and invoked.tool_id:
             seconds = time.perf_counter() - start

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 
@@ -19,12 +20,22 @@ from mcpg.sources.live.client import Listing
 from mcpg.sources.live.connection import PING_SECONDS, Connection
 from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
-from mcpg.sources.live.requests import CallResult, LatestProgress, Progress
+from mcpg.sources.live.requests import (
+    CallResult,
+    Host,
+    Origin,
+    Patience,
+    Progress,
+    Underway,
+    current_caller,
+)
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
+
+_T = TypeVar("_T")
 
 PAUSES = 1.0, 60.0
 """Shortest and longest pause, in seconds, after announcements of a change without any change."""
@@ -33,6 +44,8 @@ _ATTEMPTS = 2
 _LOST = "connection was lost"
 _REMOVED = "source was removed"
 _CLOSED = "the gateway was closed"
+_LEFT = "the client has left"
+_MAX_CLIENTS = 64
 
 
 class _ToolList:
@@ -44,11 +57,17 @@ class _ToolList:
     Attributes:
         server: The server.
         digest: A hash of its tools, `None` before they were listed.
+        tasks: The names of the tools that only run as tasks.
+        uris: The resources that are subscribed to.
+        is_asking: Whether it has sent a request of its own accord.
     """
 
     def __init__(self, server: Server, pauses: tuple[float, float]) -> None:
         self.server = server
         self.digest: int | None = None
+        self.tasks: frozenset[str] = frozenset()
+        self.uris: frozenset[str] = frozenset()
+        self.is_asking = False
         self._pauses = pauses
         self._listed = 0.0
         self._pause = 0.0
@@ -57,6 +76,7 @@ class _ToolList:
 
     def update(self, listing: Listing) -> bool:
         """Record the tools of *listing*; return whether they differ from those before."""
+        self.tasks = frozenset(name for tool in listing.tools if (name := _name_of_task(tool)))
         before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
         if self.digest != before:
             self._pause = 0.0
@@ -83,28 +103,26 @@ class _ToolList:
         return True
 
 
-@contextmanager
-def _renewing(
-    seconds: float, left: float, end: float, progress: Progress | None
-) -> Iterator[Progress]:
-    """Limit the context to *left* seconds, which progress renews to *seconds*, at most until *end*.
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The time of a request.
 
-    Yields:
-        What receives the progress; the latest is passed on to *progress*.
+    Attributes:
+        seconds: What is left of it, opening the connection included.
+        granted: What progress grants again, `None` for *seconds*.
+        end: When it ends whatever the progress, by the clock of the event loop.
     """
-    latest = LatestProgress(progress) if progress is not None else None
-    with anyio.move_on_after(left) as scope:
 
-        async def renewed(done: float, total: float | None, message: str | None) -> None:
-            scope.deadline = max(scope.deadline, min(anyio.current_time() + seconds, end))
-            if latest is not None:
-                await latest.report(done, total, message)
+    seconds: float
+    granted: float | None = None
+    end: float = math.inf
 
-        try:
-            yield renewed
-        finally:
-            if latest is not None:
-                latest.is_over = True
+
+def _name_of_task(tool: Any) -> str:
+    """Return the name of a tool that only runs as a task, "" for others."""
+    execution = tool.get("execution") if isinstance(tool, dict) else None
+    is_task = isinstance(execution, dict) and execution.get("taskSupport") == "required"
+    return str(tool.get("name", "")) if is_task else ""
 
 
 class Sessions:
@@ -113,6 +131,13 @@ class Sessions:
     A connection is opened by the first request that needs it, shared by those that follow, and
     replaced when it was lost. All connections are closed, and all programs ended, when the context
     is left, however it is left.
+
+    A server that sends requests to its client, over a transport that does not tell what caused
+    them, would mix up several clients. From its first request on it gets a connection for each.
+
+    Attributes:
+        host: Serves requests of servers and receives their notifications; `None` for servers that
+            get no response.
     """
 
     def __init__(
@@ -139,7 +164,10 @@ class Sessions:
         self._is_wanted = is_wanted
         self._pauses = pauses
         self._ping_seconds = ping_seconds
+        self.host: Host | None = None
         self._is_left = False
+        self._personal: list[Server] = []
+        self._log_level: str | None = None
         self._connections: list[Connection] = []
         self._tool_lists: list[_ToolList] = []
         self._groups = ProcessGroups()
@@ -210,11 +238,10 @@ class Sessions:
         name: str,
         arguments: JsonObject,
         *,
-        timeout: float,  # noqa: ASYNC109 - the servers' time, which is not the caller's scope
+        timeout: float | Allowance,  # noqa: ASYNC109 - the servers' time, not the caller's scope
         progress: Progress | None = None,
         meta: JsonObject | None = None,
-        granted: float | None = None,
-        end: float = math.inf,
+        params: JsonObject | None = None,
     ) -> CallResult:
         """Call a tool; a cancellation is passed on to the server.
 
@@ -222,27 +249,109 @@ class Sessions:
             server: The server.
             name: The server's name of the tool.
             arguments: The arguments.
-            timeout: Seconds for all of it, opening the connection included.
+            timeout: The time for all of it, opening the connection included; progress renews it.
             progress: Receives progress that the server reports.
             meta: The `_meta` of the request.
-            granted: Seconds that the caller had, of which *timeout* are left; progress grants as
-                many again. `None` for *timeout*.
-            end: When the call ends whatever the progress, by the clock of the event loop.
+            params: Further parameters of the request.
 
         Raises:
             CallError: There is no result; one that reports a failure of the tool is a result.
             UsageError: The context was not entered.
         """
-        patience = max(timeout, self._live.timeout)
-        granted = granted or timeout
+        given: JsonObject = {**(params or {}), "name": name, "arguments": arguments}
+        if meta:
+            given["_meta"] = meta
+        is_task = name in self._tool_list(server).tasks
+
+        async def work(connection: Connection, request: Underway) -> CallResult:
+            return await connection.call(given, request, is_task=is_task)
+
+        return await self._exchange(server, work, timeout, progress)
+
+    async def request(
+        self,
+        server: Server,
+        method: str,
+        params: JsonObject | None = None,
+        *,
+        timeout: float | Allowance,  # noqa: ASYNC109 - as above
+        progress: Progress | None = None,
+    ) -> JsonObject:
+        """Return the result of a request, as the server sends it.
+
+        Args:
+            server: The server.
+            method: The method.
+            params: Its parameters.
+            timeout: As for `call`.
+            progress: As for `call`.
+
+        Raises:
+            CallError: There is none.
+            UsageError: The context was not entered.
+        """
+
+        async def work(connection: Connection, request: Underway) -> JsonObject:
+            return await connection.request(method, params, request)
+
+        return await self._exchange(server, work, timeout, progress)
+
+    async def capabilities(self, server: Server) -> JsonObject:
+        """Return what a server declares that it can do.
+
+        Raises:
+            CallError: It cannot be connected to.
+        """
+
+        async def work(connection: Connection, _: Underway) -> JsonObject:
+            return await connection.capabilities()
+
+        return await self._exchange(server, work, self._live.timeout, None)
+
+    async def roots_changed(self, client: Hashable) -> None:
+        """Notify the servers that have asked for roots that those of *client* have changed."""
+        for connection in list(self._connections):
+            is_of = connection.client in {None, client}
+            if is_of and self._tool_list(connection.server).is_asking:
+                with suppress(Exception):  # it ends anyway
+                    await connection.notify("notifications/roots/list_changed")
+
+    def watch(self, server: Server, uris: frozenset[str]) -> None:
+        """Subscribe to *uris* of a server, and to no others, for as long as it is connected."""
+        self._tool_list(server).uris = uris
+        self._update_watches()
+
+    def log(self, level: str | None) -> None:
+        """Request log messages of at least *level*, `None` for what servers send unasked."""
+        self._log_level = level
+        self._update_watches()
+
+    def _update_watches(self) -> None:
+        for one in self._connections:
+            uris = self._tool_list(one.server).uris if one.client is None else frozenset()
+            one.watch(uris, self._log_level)
+
+    async def _exchange(
+        self,
+        server: Server,
+        work: Callable[[Connection, Underway], Awaitable[_T]],
+        time: float | Allowance,
+        progress: Progress | None,
+    ) -> _T:
+        """Return the result of *work* with a connection to *server*."""
+        allowed = time if isinstance(time, Allowance) else Allowance(time)
+        seconds = max(allowed.seconds, self._live.timeout)
+        granted = allowed.granted or allowed.seconds
+        patience = Patience(granted, allowed.seconds, allowed.end)
+        underway = Underway(current_caller.get(), patience, progress)
         try:
-            connection = self._connection(server, patience, compares=True)
-            with _renewing(granted, timeout, end, progress) as renewing:
+            connection = self._connection(server, seconds, compares=True)
+            with underway.running():
                 try:
-                    return await connection.call(name, arguments, renewing, meta)
+                    return await work(connection, underway)
                 except NotProcessedError:
-                    connection = self._connection(server, patience, compares=True)
-                return await connection.call(name, arguments, renewing, meta)
+                    connection = self._connection(server, seconds, compares=True)
+                return await work(connection, underway)
         except NotProcessedError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
         except ServerError as fault:
@@ -259,8 +368,9 @@ class Sessions:
 
     def _connection(self, server: Server, seconds: float, *, compares: bool = False) -> Connection:
         """Return the connection to a server, which may still be opening."""
+        client = self._client_of(server)
         for connection in self._connections:
-            if connection.server == server and connection.is_usable:
+            if (connection.server, connection.client) == (server, client) and connection.is_usable:
                 return connection
         if self._is_left:
             raise ServerError(_CLOSED)
@@ -276,12 +386,58 @@ class Sessions:
             self._list_changed,
             self._report_change,
             self._ping_seconds,
+            host=self if self.host is not None else None,
+            client=client,
+            is_asking=client is not None or self._tool_list(server).is_asking,
         )
         self._connections.append(connection)
+        self._update_watches()
         self._tasks.start_soon(self._run, connection, seconds)
         if compares and self._tool_list(server).digest is not None:
             self._tasks.start_soon(self._compare, connection, seconds)
         return connection
+
+    def _client_of(self, server: Server) -> Hashable | None:
+        """Return the client that has a connection to *server* of its own, `None` if shared.
+
+        Raises:
+            ServerError: Too many clients have one.
+        """
+        caller = current_caller.get()
+        if caller is None or caller.client is None or server not in self._personal:
+            return None
+        others = {
+            one.client for one in self._connections if one.server == server and one.is_usable
+        } - {None, caller.client}
+        if len(others) >= _MAX_CLIENTS:
+            raise ServerError(f"more than {_MAX_CLIENTS} clients use this server")
+        return caller.client
+
+    def end_client(self, client: Hashable) -> None:
+        """Close the connections that *client* had of its own."""
+        for connection in self._connections:
+            if connection.client == client:
+                connection.end(_LEFT)
+
+    @property
+    def has_many(self) -> bool:
+        """See `Host.has_many`."""
+        return self.host is not None and self.host.has_many
+
+    async def asked(self, origin: Origin, method: str, params: JsonObject) -> JsonObject:
+        """See `Host.asked`; a server that asks its one client gets a connection for each."""
+        assert self.host is not None  # noqa: S101 - only then are servers told to ask
+        server = origin.server
+        self._tool_list(server).is_asking |= not origin.callers
+        is_shared = self.host.has_many and origin.client is None
+        if is_shared and not origin.is_certain and server not in self._personal:
+            self._personal.append(server)
+        return await self.host.asked(origin, method, params)
+
+    async def told(self, origin: Origin, method: str, params: JsonObject) -> None:
+        """See `Host.told`."""
+        assert self.host is not None  # noqa: S101 - as above
+        await self.host.told(origin, method, params)
 
     async def _compare(self, connection: Connection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):

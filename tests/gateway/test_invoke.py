@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import io
+import json
 import os
 import sys
 import threading
@@ -258,6 +259,38 @@ async def test_each_has_a_time_of_its_own(serve: Callable[[str], ServerSource]) 
         assert setting in late.faults[0].remedy
     late = await invoke(a_tool(), patient, None, limits, timeout=0.1)
     assert only(late) == (FaultCode.TIMED_OUT, "no response within 0.1 s")
+
+
+async def test_a_tool_that_only_runs_as_a_task_is_run_as_one(
+    serve: Callable[[str], ServerSource], note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its result is waited for, however long it is at work; who stops waiting cancels it."""
+    monkeypatch.setattr("mcpg.sources.live.tasks._SHORTEST", 0.01)
+
+    def of_tasks(mode: str) -> ServerSource:
+        source = serve(mode)
+        execution = json.dumps({"execution": {"taskSupport": "required"}})
+        env = {**source.server.env, "TOOL": execution}  # type: ignore[union-attr]
+        return replace(source, server=replace(source.server, env=env))
+
+    async with Sessions(QUICK) as sessions:
+        done = of_tasks("task")
+        assert (await sessions.tools(done.server)).tools
+        steps: list[str | None] = []
+
+        async def told(_: float, __: float | None, message: str | None) -> None:
+            steps.append(message)
+
+        invoked = await Invoker(sessions).invoke(a_tool(), done, {}, progress=told)
+        assert invoked.text == "all done"
+        assert steps == ["working", "completed"]
+        assert "tasks/result t1" in await anyio.Path(note).read_text("utf-8")
+        slow = of_tasks("endless")
+        assert (await sessions.tools(slow.server)).tools
+        limits = Limits(invoke_seconds=5, longest_seconds=5)
+        with anyio.move_on_after(2):
+            await Invoker(sessions, limits).invoke(a_tool(), slow, {})
+        assert "tasks/cancel t1" in await anyio.Path(note).read_text("utf-8")
 
 
 # Functions of this process.

@@ -17,6 +17,7 @@ from mcpg.engine.results import flatten_context
 from mcpg.errors import McpgError, UsageError
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
 from mcpg.gateway.calls.validation import as_json, check_arguments
+from mcpg.gateway.sessions import Allowance
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import PYTHON
@@ -61,6 +62,7 @@ class _Call:
     end: float
     progress: Progress | None
     given_meta: JsonObject
+    params: JsonObject
 
     @property
     def left(self) -> float:
@@ -166,6 +168,7 @@ class Invoker:
         query: str = "",
         context: Any = None,
         meta: JsonObject | None = None,
+        params: JsonObject | None = None,
     ) -> Invoked:
         """Invoke a tool. A cancellation is passed on to its server.
 
@@ -185,6 +188,7 @@ class Invoker:
             context: Further context, a text or JSON; likewise for the arguments `context` and
                 `contextSummary`.
             meta: Further members of the `_meta` of the request to its server.
+            params: Further parameters of this request, such as input that the server requires.
 
         Raises:
             UsageError: The time is not above 0.
@@ -196,7 +200,7 @@ class Invoker:
         seconds, now = self._limits.seconds(timeout), anyio.current_time()
         deadline, end = now + seconds, now + self._limits.longest_seconds
         wish = str(_as_json(query or None) or ""), _as_json(context)
-        call = _Call(tool, *wish, seconds, deadline, end, progress, meta or {})
+        call = _Call(tool, *wish, seconds, deadline, end, progress, meta or {}, params or {})
         try:
             source = _invokable(tool, owner, include_disabled)
             operation, given = await self._prepared(call, source, arguments)
@@ -255,11 +259,10 @@ class Invoker:
                 owner.server,
                 call.tool.name,
                 arguments,
-                timeout=call.left,
-                granted=call.seconds,
-                end=call.end,
+                timeout=Allowance(call.left, call.seconds, call.end),
                 progress=call.progress,
                 meta=call.meta(),
+                params=call.params,
             )
 
         try:

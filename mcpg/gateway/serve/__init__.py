@@ -52,6 +52,7 @@ class Serving:
         endpoints: SPARQL endpoints that a graph search may query on request.
         answer_bytes: Maximum size of a meta-tool's result, in bytes of JSON.
         result_bytes: Maximum size of a called tool's result, in bytes of JSON.
+        ask_seconds: Seconds that a client has to respond to a request of a server.
         search: Keyword arguments of every search, such as `strategy`.
         route: Keyword arguments of every route.
         log: Called with one line for each request, without its arguments; `None` for no log.
@@ -66,6 +67,7 @@ class Serving:
     endpoints: tuple[str, ...] = ()
     answer_bytes: int = 32 << 10
     result_bytes: int = 256 << 10
+    ask_seconds: float = 300.0
     search: Mapping[str, Any] = field(default_factory=dict)
     route: Mapping[str, Any] = field(default_factory=dict)
     log: Callable[[str], None] | None = None

@@ -240,6 +240,8 @@ def result_of(
         version: The version of the protocol that the client uses.
     """
     needed = declared is not None and declared.declares_output
+    if invoked.wire is not None and invoked.wire.get("resultType") == "input_required":
+        return invoked.wire
     if invoked.wire is not None:
         result = repaired(_servers_own(invoked.wire, declared, version))
         return passed_on(result, budget, structured_needed=needed)

@@ -266,6 +266,7 @@ async def serve_http(
         ]
     )
     guard = Guard(application, http.rules)
+    served.relay.has_many = True
     server = _Server(_configuration(guard, http))
     with _listening(http) as (listener, address):
         async with served.running(), manager.run(), anyio.create_task_group() as group:

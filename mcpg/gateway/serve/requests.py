@@ -14,13 +14,12 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, LOG_LEVEL_META_KEY
 
-from mcpg.gateway.serve.answers import line
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.requests import Progress
 
 Context = ServerRequestContext[Any, Any]
 
-_PROGRESS = 500
+_INPUT = ("inputResponses", "requestState")
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - the name of a member
 _OF_PROTOCOL = "io.modelcontextprotocol/"
 
@@ -34,26 +33,34 @@ class ClientRequest:
         session: What the request belongs to; see `Gateway.invoke`.
         meta: Its `_meta`, without what concerns the connection to us alone.
         version: The version of the protocol that the client uses.
+        params: Its parameters that give a server the input that it has required.
     """
 
     progress: Progress | None = None
     session: str = ""
     meta: JsonObject = field(default_factory=dict)
     version: str = ""
+    params: JsonObject = field(default_factory=dict)
 
     @classmethod
-    def of(cls, context: Context, own: str) -> Self:
-        """Return the request of *context*, to the server with the id *own*."""
-
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            shown = None if message is None else line(message, _PROGRESS)
-            await context.session.report_progress(done, total, shown)
-
-        return cls(progress, session_of(context, own), forwarded(context), context.protocol_version)
+    def of(cls, context: Context, caller: Any, own: str = "") -> Self:
+        """Return the request of *context* by *caller*, to the server with the id *own*."""
+        meta = forwarded(context)
+        if caller.level is not None:
+            meta.setdefault(LOG_LEVEL_META_KEY, caller.level)
+        given = context.params or {}
+        params = {name: given[name] for name in _INPUT if name in given}
+        session = session_of(context, own)
+        return cls(caller.report, session, meta, context.protocol_version, params)
 
     def options(self) -> dict[str, Any]:
         """Return the keyword arguments of `Gateway.invoke`."""
-        return {"progress": self.progress, "session": self.session, "meta": self.meta}
+        return {
+            "progress": self.progress,
+            "session": self.session,
+            "meta": self.meta,
+            "params": self.params,
+        }
 
 
 def forwarded(context: Context) -> JsonObject:

@@ -7,7 +7,7 @@ import concurrent.futures
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from threading import Thread
@@ -20,12 +20,10 @@ from anyio import from_thread
 from anyio.lowlevel import EventLoopToken, current_token
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server import ServerRequestContext
-from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -34,12 +32,17 @@ from mcp_types import (
     NotificationParams,
     PaginatedRequestParams,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import Exposure, Serving
 from mcpg.gateway.serve.answers import line, result_of
 from mcpg.gateway.serve.catalogue import Catalogue
+from mcpg.gateway.serve.clients import Client, Clients, RequestCaller
+from mcpg.gateway.serve.parking import Parking
+from mcpg.gateway.serve.primitives import PrimitiveHandlers
+from mcpg.gateway.serve.relay import Relay
 from mcpg.gateway.serve.requests import (
     ClientRequest,
     Context,
@@ -50,6 +53,8 @@ from mcpg.gateway.serve.requests import (
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
 from mcpg.json_types import JsonObject
+from mcpg.sources.client_config import Server as McpServer
+from mcpg.sources.live.requests import Caller, current_caller
 
 _METHOD = 40
 
@@ -99,44 +104,9 @@ class RequestLog:
         return f"{method} {name if self._is_known(name) else '?'}"
 
 
-_MOST_LISTENERS = 1000
-
-
-class Clients:
-    """The connected clients, notified when the list of tools changes.
-
-    Clients of the protocol up to 2025-11-25 are notified over their connection, later ones over
-    their subscriptions.
-
-    Attributes:
-        listen: Serves subscriptions.
-    """
-
-    def __init__(self) -> None:
-        self._bus = InMemorySubscriptionBus()
-        self._connections: dict[int, Connection] = {}
-        self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
-
-    async def initialized(
-        self, context: ServerRequestContext[Any], _: NotificationParams | None
-    ) -> None:
-        """Register a client until its connection ends."""
-        # The SDK hands out sessions for each message, and nothing public that lasts as long as
-        # the connection.
-        connection = context.session._connection  # noqa: SLF001
-        if id(connection) not in self._connections:
-            self._connections[id(connection)] = connection
-            connection.exit_stack.callback(self._connections.pop, id(connection), None)
-
-    async def notify(self) -> None:
-        """Notify all clients that the list of tools has changed."""
-        for connection in list(self._connections.values()):
-            await connection.send_tool_list_changed()
-        await self._bus.publish(ToolsListChanged())
-
-
 NAME = "mcpg"
 _SHOWN = 120
+_GATHERING = 0.2
 # Clients give up after a minute or so without a list; one that got a list without counts is
 # notified of the full one. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.ALL: 30.0}
@@ -155,9 +125,17 @@ class GatewayServer:
         self._serving = serving
         self._catalogue = Catalogue(gateway, serving)
         self._meta = MetaTools(gateway, serving, self._catalogue)
-        self._clients = Clients()
+        self._clients = Clients(self._left)
+        self._parking = Parking()
+        self._handlers = PrimitiveHandlers(gateway, self._clients, self._on_behalf)
+        self.relay = Relay(
+            self._clients, serving.ask_seconds, self._list_changed, self._handlers.updated
+        )
+        gateway.sessions.host = self.relay
         self._changed = anyio.Event()
         self._sent: set[int] = set()
+        self._woken = anyio.Event()
+        self._pending: set[str] = set()
         self._session = uuid4().hex
         self.sdk: Server[Any] = _Announcing(
             NAME,
@@ -169,9 +147,13 @@ class GatewayServer:
             on_subscriptions_listen=self._clients.listen,
             get_tool_input_schema=self._input_schema,
         )
-        self.sdk.add_notification_handler(
-            "notifications/initialized", NotificationParams, self._clients.initialized
-        )
+        if gateway.primitives.servers:
+            self._handlers.register(self.sdk)
+        for method, handler in (
+            ("notifications/initialized", self._initialized),
+            ("notifications/roots/list_changed", self._roots_changed),
+        ):
+            self.sdk.add_notification_handler(method, NotificationParams, handler)
         self.sdk.middleware.append(pass_unaltered)
         if serving.log is not None:
             self.sdk.middleware.append(RequestLog(serving.log, self._is_known))
@@ -181,8 +163,10 @@ class GatewayServer:
         """Read the sources in the background, and notify clients of changes, inside the context."""
         self._gateway.on_change(self._wake)
         async with anyio.create_task_group() as group:
+            self._parking.group = group
             group.start_soon(self._warm_up)
             group.start_soon(self._announce)
+            group.start_soon(self._keep_up)
             try:
                 yield
             finally:
@@ -209,9 +193,58 @@ class GatewayServer:
         self.sdk.instructions = instructions(known.context)
         if self._sent - {known.listing.print}:
             self._sent.clear()
-            await self._clients.notify()
+            await self._clients.notify("tools")
         if self._serving.on_diagnostics is not None:
             self._serving.on_diagnostics(self._gateway.diagnostics)
+
+    def _left(self, client: Client) -> None:
+        """Begin to forget what a client was subscribed to."""
+        self._gateway.sessions.end_client(client.identity)
+        self._pending.add("left")
+        self._woken.set()
+
+    def _list_changed(self, server: McpServer, kind: str) -> None:
+        """Begin to notify clients that a server has other `prompts` or `resources`."""
+        self._gateway.primitives.invalidate(server)
+        self._pending.add(kind)
+        self._woken.set()
+
+    async def _keep_up(self) -> None:
+        """Do what has been begun; announcements in quick succession count as one."""
+        while True:
+            await self._woken.wait()
+            await anyio.sleep(_GATHERING)
+            self._woken = anyio.Event()
+            pending, self._pending = sorted(self._pending), set()
+            for kind in pending:
+                with suppress(Exception):  # as above
+                    await (self._handlers.watch() if kind == "left" else self._clients.notify(kind))
+
+    async def _initialized(self, context: Context, params: NotificationParams | None) -> None:
+        if self._clients.of(context) is not None:
+            self.relay.arrived()
+            await self._roots_changed(context, params)
+
+    async def _roots_changed(self, context: Context, _: NotificationParams | None) -> None:
+        client = self._clients.of(context)
+        if client is not None:
+            await self._gateway.sessions.roots_changed(client.identity)
+
+    async def _on_behalf(
+        self, context: Context, work: Callable[[Caller], Awaitable[JsonObject]]
+    ) -> JsonObject:
+        """Return the result of *work* for the client of a request, which servers may ask."""
+
+        async def called(caller: Caller) -> JsonObject:
+            token = current_caller.set(caller)
+            try:
+                return await work(caller)
+            finally:
+                current_caller.reset(token)
+
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return await self._parking.run(context, called)
+        return await called(RequestCaller(context, self._clients.of(context)))
 
     async def _list(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         known = await self._catalogue.within(_PATIENCE[self._serving.expose])
@@ -223,8 +256,11 @@ class GatewayServer:
         return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> JsonObject:
-        request = ClientRequest.of(context, self._session)
-        return unaltered(await self._answer(params.name, params.arguments or {}, request))
+        async def work(caller: Caller) -> JsonObject:
+            request = ClientRequest.of(context, caller, self._session)
+            return await self._answer(params.name, params.arguments or {}, request)
+
+        return unaltered(await self._on_behalf(context, work))
 
     async def _answer(
         self, name: str, arguments: dict[str, Any], request: ClientRequest
@@ -264,7 +300,7 @@ class _Announcing(Server[Any]):
     ) -> InitializationOptions:
         """Return the options of an initialization response."""
         return super().create_initialization_options(
-            notification_options or NotificationOptions(tools_changed=True),
+            notification_options or NotificationOptions(True, True, True),
             experimental_capabilities,
             extensions,
         )

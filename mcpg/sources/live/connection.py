@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp import Client, MCPError
-from mcp.client.subscriptions import ListenNotSupportedError
 from mcp_types import (
     CONNECTION_CLOSED,
     HEADER_MISMATCH,
     DiscoverRequest,
+    Notification,
     PingRequest,
     Request,
     ToolListChangedNotification,
@@ -31,12 +31,14 @@ from mcpg.sources.live.errors import (
     TransportErrors,
     redact,
 )
-from mcpg.sources.live.requests import CallResult, Progress
+from mcpg.sources.live.questions import Questions, requires_input
+from mcpg.sources.live.requests import CallResult, Host, Underway, current_caller
+from mcpg.sources.live.tasks import run_task
 from mcpg.sources.live.transports import ProcessGroups, connect
+from mcpg.sources.live.watch import Watch
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
-    from mcp.shared.dispatcher import ProgressFnT
 
 PING_SECONDS = 5.0
 
@@ -44,7 +46,7 @@ _CALL = "tools/call"
 _CLOSE_SECONDS = 3.0
 _MAX_UNANSWERED_PINGS = 2
 _UNRESPONSIVE = "server was stopped: it responded to neither calls nor pings"
-_LISTEN_PAUSE, _MAX_LISTEN_PAUSE = 1.0, 60.0
+_MAX_ROUNDS = 10
 _MAX_HEADER_PAGES = 100
 # Messages of the SDK.
 _SESSION_TERMINATED = "Session terminated"
@@ -60,6 +62,12 @@ class _Request(Request[dict[str, Any] | None, str]):
     """A request of any method, whose parameters are sent as they are."""
 
 
+class _Notification(Notification[None, str]):
+    """A notification of any method."""
+
+    params: None = None
+
+
 class _Result(RootModel[dict[str, Any]]):
     """A result of which nothing is dropped."""
 
@@ -71,11 +79,12 @@ class Connection:
 
     Attributes:
         server: The server.
+        client: The client whose own connection it is, `None` for that of all.
         started: Set when it begins to open, and `run` has its turn.
         ended: Set when it is closed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one thing that concerns a connection
         self,
         server: Server,
         live: Live,
@@ -83,6 +92,10 @@ class Connection:
         list_changed: Callable[[Server], Awaitable[None]],
         changes_missed: Callable[[Server], None],
         ping_seconds: float = PING_SECONDS,
+        *,
+        host: Host | None = None,
+        client: Hashable | None = None,
+        is_asking: bool = False,
     ) -> None:
         """Prepare a connection.
 
@@ -93,8 +106,12 @@ class Connection:
             list_changed: Called when the server announces that its tools have changed.
             changes_missed: Called when such an announcement may have been missed.
             ping_seconds: Time for the server to respond to a ping.
+            host: Serves requests of the server; `None` for a server that may send none.
+            client: The client whose own connection it is, `None` for that of all.
+            is_asking: Whether the server is known to send requests once it is connected.
         """
         self.server = server
+        self.client = client
         self.started = anyio.Event()
         self.ended = anyio.Event()
         self._errors = TransportErrors(on_end=self.end)
@@ -110,6 +127,10 @@ class Connection:
         self._reason = "it was closed"
         self._unanswered_pings = 0
         self._is_pinged = False
+        self._host = host
+        self._is_asking = is_asking
+        self._questions = Questions(server, host, client)
+        self._watch = Watch()
 
     @property
     def is_usable(self) -> bool:
@@ -131,6 +152,7 @@ class Connection:
             limiter: Bounds how many are opened at the same time.
             seconds: Time for opening it.
         """
+        current_caller.set(None)  # whoever has opened it, others use it as well
         try:
             with self._scope:
                 await self._keep_open(limiter, seconds)
@@ -148,14 +170,21 @@ class Connection:
             async with limiter:
                 self.started.set()
                 self._scope.deadline = anyio.current_time() + seconds
-                client = Client(self._transport, cache=None, message_handler=self._received)
+                client = Client(
+                    self._transport,
+                    cache=None,
+                    message_handler=self._received,
+                    **self._questions.callbacks(),
+                )
                 await stack.enter_async_context(client)
+                if self._is_asking:
+                    await self._questions.settle()
             self._scope.deadline = math.inf
             self._client = client
             self._ready.set()
             async with anyio.create_task_group() as group:
                 self._group = group
-                group.start_soon(self._listen, client)
+                group.start_soon(self._watch.run, client, self._errors, self._missed)
                 await self._closing.wait()
                 group.cancel_scope.cancel()
             self._scope.deadline = anyio.current_time() + _CLOSE_SECONDS
@@ -164,24 +193,8 @@ class Connection:
         self._unanswered_pings = 0
         if isinstance(message, ToolListChangedNotification):
             await self._list_changed(self.server)
-
-    async def _listen(self, client: Client) -> None:
-        """Subscribe to changes of the tools, in the versions of the protocol that need it."""
-        tools = client.server_capabilities.tools
-        pause = _LISTEN_PAUSE
-        while tools is not None and tools.list_changed:
-            try:
-                with self._errors.of_request():
-                    async with client.listen(tools_list_changed=True) as events:
-                        async for _ in events:
-                            """`_received` gets it as well."""
-            except (ListenNotSupportedError, MCPError):
-                return
-            except Exception:  # noqa: BLE001, S110 - it was lost, which costs freshness alone
-                pass
-            await anyio.sleep(pause)
-            pause = min(2 * pause, _MAX_LISTEN_PAUSE)
-            self._changes_missed(self.server)
+        elif isinstance(message, Notification):
+            await self._questions.told(message)
 
     async def list_tools(self, seconds: float) -> Listing:
         """List the server's tools within *seconds* from when it is the connection's turn to open.
@@ -192,60 +205,96 @@ class Connection:
         """
         await self.started.wait()
         with anyio.move_on_after(seconds):
-            async with self._request(quotes_server=False) as (client, errors):
+            async with self._request(None, quotes_server=False) as (client, errors):
                 return await list_tools(client, errors)
         self.ping()
         raise ServerError(self.timed_out(seconds))
 
     async def call(
-        self,
-        name: str,
-        arguments: JsonObject,
-        progress: Progress | None = None,
-        meta: JsonObject | None = None,
+        self, params: JsonObject, request: Underway, *, is_task: bool = False
     ) -> CallResult:
         """Call a tool; a cancellation is passed on to the server.
 
         Args:
-            name: The server's name of the tool.
-            arguments: Its arguments.
-            progress: Receives progress that the server reports.
-            meta: The `_meta` of the request.
+            params: Parameters of `tools/call`.
+            request: On whose behalf it is called, and its time.
+            is_task: Whether the tool only runs as a task.
 
         Raises:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
         """
-        params: JsonObject = {"name": name, "arguments": arguments}
-        if meta:
-            params["_meta"] = meta
-        result = await self.request(_CALL, params, progress)
-        if result.get("resultType") == "input_required":
-            message = "tool requests further input, which is not supported"
-            raise ServerError(message, FailureKind.FAILED)
+        async with self._request(request, quotes_server=True) as (client, _):
+            if is_task:
+                result = await run_task(client, params, request)
+            else:
+                result = await self._complete(client, _CALL, params, request)
         if result.get("isError"):
             result, _ = redact(result, self._secrets)
         return _call_result(result)
 
     async def request(
-        self, method: str, params: JsonObject | None = None, progress: Progress | None = None
+        self, method: str, params: JsonObject | None, request: Underway
     ) -> JsonObject:
-        """Return the result of a request, as the server sends it.
+        """Return the result of a request of any method, as the server sends it.
 
         A cancellation is passed on to the server.
 
         Args:
             method: The method.
             params: Its parameters, with `_meta`.
-            progress: Receives progress that the server reports.
+            request: On whose behalf it is made, and its time.
 
         Raises:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
         """
-        request = _Request(method=method, params=params)
-        async with self._request(quotes_server=True) as (client, _):
-            return await _send(client, request, cast("ProgressFnT | None", progress))
+        async with self._request(request, quotes_server=True) as (client, _):
+            return await self._complete(client, method, params, request)
+
+    async def _complete(
+        self, client: Client, method: str, params: JsonObject | None, request: Underway
+    ) -> JsonObject:
+        """Return the result of a request, having given the server the input that it requires."""
+        result = await _send(client, _Request(method=method, params=params), request)
+        for _ in range(_MAX_ROUNDS):
+            if not requires_input(result) or (request.caller and request.caller.takes_input):
+                return result
+            if self._host is None or request.caller is None:
+                message = "tool requests further input, which is not supported"
+                raise ServerError(message, FailureKind.FAILED)
+            given = await self._questions.responses(result, request)
+            params = {**(params or {}), **given}
+            result = await _send(client, _Request(method=method, params=params), request)
+        raise ServerError("tool requests further input without end", FailureKind.FAILED)
+
+    async def capabilities(self) -> JsonObject:
+        """Return what the server declares that it can do.
+
+        Raises:
+            ServerError: It cannot be connected to.
+            NotProcessedError: The connection was lost.
+        """
+        async with self._request(None, quotes_server=True) as (client, _):
+            declared = client.server_capabilities
+            shown: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
+            return shown
+
+    async def notify(self, method: str) -> None:
+        """Send a notification, if the connection is open.
+
+        Raises:
+            ServerError: It was lost.
+        """
+        if self._client is not None and self.is_usable:
+            notification: Any = _Notification(method=method)
+            await self._client.session.send_notification(notification)
+
+    def watch(self, uris: frozenset[str], level: str | None) -> None:
+        """Subscribe to *uris*, and to no others, and request log messages of *level*."""
+        if (uris, level) != (self._watch.uris, self._watch.level):
+            self._watch.uris, self._watch.level = uris, level
+            self._watch.changed.set()
 
     def timed_out(self, seconds: float) -> str:
         """Describe a time-out after *seconds*."""
@@ -278,9 +327,12 @@ class Connection:
         if self._unanswered_pings >= _MAX_UNANSWERED_PINGS:
             self.end(_UNRESPONSIVE)
 
+    def _missed(self) -> None:
+        self._changes_missed(self.server)
+
     @asynccontextmanager
     async def _request(
-        self, *, quotes_server: bool
+        self, request: Underway | None, *, quotes_server: bool
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
         """Yield the client, once it is open, and raise what fails inside as `_failure` has it."""
         await self._ready.wait()
@@ -288,9 +340,12 @@ class Connection:
             raise ServerError(self._reason, self._kind)
         if not self.is_usable:
             raise NotProcessedError
-        with self._errors.of_request() as errors:
+        with self._errors.of_request() as errors, self._questions.during(request):
             try:
                 yield self._client, errors
+                await self._questions.all_told()
+            except ServerError:
+                raise
             except Exception as fault:  # noqa: BLE001 - servers fail in any way
                 raise await self._failure(fault, errors, quotes_server=quotes_server) from None
         self._unanswered_pings = 0
@@ -336,10 +391,15 @@ class Connection:
         return FailureKind.TOO_LARGE if is_large else FailureKind.UNAVAILABLE
 
 
-async def _send(client: Client, request: _Request, progress: ProgressFnT | None) -> JsonObject:
-    send = client.session.send_request
+async def _send(client: Client, request: _Request, underway: Underway) -> JsonObject:
+    """Return the result of a request."""
+
+    async def send() -> JsonObject:
+        report = underway.report
+        return (await client.session.send_request(request, _Result, progress_callback=report)).root
+
     try:
-        return (await send(request, _Result, progress_callback=progress)).root
+        return await send()
     except MCPError as fault:
         if fault.code != HEADER_MISMATCH or request.method != _CALL:
             raise
@@ -350,7 +410,7 @@ async def _send(client: Client, request: _Request, progress: ProgressFnT | None)
         cursor = page.next_cursor
         if cursor is None:
             break
-    return (await send(request, _Result, progress_callback=progress)).root
+    return await send()
 
 
 def _call_result(result: JsonObject) -> CallResult:

@@ -1,0 +1,197 @@
+"""The lists of several servers as one: names and addresses that no two servers share.
+
+A name or an address stays as its server gives it, unless a source before has the same one. Then it
+gets the name of its source: `source_name` for a prompt, `mcpg://source/ADDRESS` for a resource.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
+
+from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
+from mcpg.gateway.primitives.lists import ServerLists
+from mcpg.gateway.sources import ServerSource
+from mcpg.json_types import JsonObject
+
+SCHEME = "mcpg://"
+_MOST_LINKS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A prompt or a resource on its server.
+
+    Attributes:
+        source: The server.
+        key: Its name or address there.
+    """
+
+    source: ServerSource
+    key: str
+
+
+@dataclass(frozen=True)
+class Directory:
+    """The prompts and resources of all servers.
+
+    Attributes:
+        resources: Resources as entries of `resources/list`, by their addresses.
+        templates: Templates as entries of `resources/templates/list`, by their texts.
+        prompts: Prompts as entries of `prompts/list`, by their names.
+        located: Where each is, by its kind and key.
+        sources: The servers, by the names that stand in addresses.
+    """
+
+    resources: dict[str, JsonObject] = field(default_factory=dict)
+    templates: dict[str, JsonObject] = field(default_factory=dict)
+    prompts: dict[str, JsonObject] = field(default_factory=dict)
+    located: dict[tuple[str, str], Located] = field(default_factory=dict)
+    sources: dict[str, ServerSource] = field(default_factory=dict)
+
+    @cached_property
+    def _matchers(self) -> list[tuple[UriTemplate, Located]]:
+        found = []
+        for text in self.templates:
+            try:
+                template = UriTemplate.parse(text)
+            except InvalidUriTemplate:
+                continue
+            found.append((template, self.located["templates", text]))
+        return found
+
+    def resource(self, uri: str) -> Located | None:
+        """Return where the resource at *uri* is, as lists and templates tell."""
+        known = self.located.get(("resources", uri)) or self._prefixed(uri)
+        if known is not None:
+            return known
+        for template, place in self._matchers:
+            if template.match(uri) is not None:
+                return Located(place.source, uri)
+        return None
+
+    def template(self, text: str) -> Located | None:
+        """Return where the template *text*, or the resource of this address, is."""
+        return self.located.get(("templates", text)) or self.resource(text)
+
+    def prompt(self, name: str) -> Located | None:
+        """Return where the prompt *name* is."""
+        return self.located.get(("prompts", name))
+
+    def address(self, source: ServerSource, uri: str) -> str:
+        """Return the address by which clients read the resource *uri* of *source*."""
+        owner = self.resource(uri)
+        if owner is None or (owner.source.id == source.id and owner.key == uri):
+            return uri
+        return self.prefixed(source, uri)
+
+    def prefixed(self, source: ServerSource, uri: str) -> str:
+        """Return *uri* with the name of *source*."""
+        name = next((name for name, one in self.sources.items() if one.id == source.id), "")
+        return f"{SCHEME}{name}/{uri}" if name else uri
+
+    def _prefixed(self, uri: str) -> Located | None:
+        name, _, rest = uri.removeprefix(SCHEME).partition("/")
+        if not uri.startswith(SCHEME) or name not in self.sources or not rest:
+            return None
+        return Located(self.sources[name], rest)
+
+
+def directory_of(lists: Iterable[tuple[ServerSource, ServerLists]]) -> Directory:
+    """Return the directory of servers in their order, which decides whose names stay."""
+    found = Directory()
+    listed = list(lists)
+    for source, _ in listed:
+        name = number = normalize(source.id, SOURCE_FALLBACK)
+        count = 1
+        while number in found.sources:
+            count += 1
+            number = f"{name}-{count}"
+        found.sources[number] = source
+    for (source, one), name in zip(listed, found.sources, strict=True):
+        for item in one.resources:
+            _add(found, "resources", found.resources, source, item, "uri", name)
+        for item in one.templates:
+            _add(found, "templates", found.templates, source, item, "uriTemplate", name)
+        for item in one.prompts:
+            _add(found, "prompts", found.prompts, source, item, "name", name)
+    return found
+
+
+def _add(
+    found: Directory,
+    kind: str,
+    items: dict[str, JsonObject],
+    source: ServerSource,
+    item: JsonObject,
+    member: str,
+    name: str,
+) -> None:
+    key = shown = str(item[member])
+    # An address that begins like ours could pass for one of another server.
+    is_ours = key.startswith(SCHEME) and kind != "prompts"
+    if key in items or is_ours:
+        shown = f"{name}_{key}" if kind == "prompts" else f"{SCHEME}{name}/{key}"
+    number = 1
+    while shown in items:
+        number += 1
+        shown = f"{name}_{key}_{number}"
+    given = item.get("_meta")
+    meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
+    items[shown] = {**item, member: shown, "_meta": meta}
+    found.located[kind, shown] = Located(source, key)
+
+
+class Links:
+    """Addresses that servers have given out without listing them, the latest ones."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._owners: OrderedDict[str, ServerSource] = OrderedDict()
+
+    def owner(self, uri: str) -> ServerSource | None:
+        """Return the server that has given out *uri*."""
+        return self._owners.get(uri)
+
+    def readdressed(
+        self, result: JsonObject, source: ServerSource, directory: Directory
+    ) -> JsonObject:
+        """Return a result of *source* with addresses by which clients can read its resources."""
+        changed = dict(result)
+        for member in ("content", "contents", "messages"):
+            items = result.get(member)
+            if isinstance(items, list):
+                changed[member] = [self._item(one, source, directory) for one in items]
+        return changed if changed != result else result
+
+    def _item(self, item: Any, source: ServerSource, directory: Directory) -> Any:
+        if not isinstance(item, dict):
+            return item
+        if isinstance(item.get("content"), dict):  # a message of a prompt
+            return {**item, "content": self._item(item["content"], source, directory)}
+        if isinstance(item.get("resource"), dict) and item.get("type") == "resource":
+            return {**item, "resource": self._addressed(item["resource"], source, directory)}
+        if item.get("type") in {None, "resource_link"}:
+            return self._addressed(item, source, directory)
+        return item
+
+    def _addressed(
+        self, item: JsonObject, source: ServerSource, directory: Directory
+    ) -> JsonObject:
+        uri = item.get("uri")
+        if not isinstance(uri, str):
+            return item
+        shown = directory.address(source, uri)
+        if shown == uri and directory.resource(uri) is None:
+            owner = self._owners.setdefault(uri, source)
+            if owner.id != source.id:
+                shown = directory.prefixed(source, uri)
+            self._owners.move_to_end(uri)
+            while len(self._owners) > _MOST_LINKS:
+                self._owners.popitem(last=False)
+        return item if shown == uri else {**item, "uri": shown}

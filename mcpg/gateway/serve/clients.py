@@ -1,0 +1,241 @@
+"""The connected clients: what they are notified of, and how they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, get_args
+
+from mcp.server.connection import Connection
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_REQUEST,
+    LOG_LEVEL_META_KEY,
+    ClientCapabilities,
+    LoggingLevel,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcpg.gateway.serve.answers import line
+from mcpg.gateway.serve.requests import Context
+from mcpg.json_types import JsonObject
+from mcpg.sources.live.questions import ELICITATION, ROOTS, SAMPLING
+
+_MOST_LISTENERS = 1000
+_MOST_URIS = 1000
+_PROGRESS = 500
+_LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
+_MESSAGE = "notifications/message"
+_UPDATED = "notifications/resources/updated"
+_CHANGED: dict[str, ServerEvent] = {
+    "tools": ToolsListChanged(),
+    "prompts": PromptsListChanged(),
+    "resources": ResourcesListChanged(),
+}
+_REFUSALS = {
+    SAMPLING: "Sampling not supported",
+    ELICITATION: "Elicitation not supported",
+    ROOTS: "List roots not supported",
+}
+"""What the SDK responds for a client without the capability."""
+
+
+def check_capability(
+    capabilities: ClientCapabilities | None, method: str, params: Mapping[str, Any]
+) -> None:
+    """Check that a client takes a request.
+
+    Raises:
+        MCPError: It does not, as the SDK has it.
+    """
+    declared = capabilities or ClientCapabilities()
+    elicitation = declared.elicitation
+    if method == ELICITATION and params.get("mode") == "url":
+        is_declared = elicitation is not None and elicitation.url is not None
+    else:
+        is_declared = {
+            SAMPLING: declared.sampling is not None,
+            ELICITATION: elicitation is not None,
+            ROOTS: declared.roots is not None,
+        }.get(method, False)
+    if not is_declared:
+        raise MCPError(INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
+
+
+class Client:
+    """A connected client of the protocol up to 2025-11-25.
+
+    Attributes:
+        level: The least level of log messages that it wants, `None` for any.
+        uris: The resources that it has subscribed to, by its addresses.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Represent the client of *connection*."""
+        self.level: str | None = None
+        self.uris: set[str] = set()
+        self._connection = connection
+
+    @property
+    def identity(self) -> Hashable:
+        """Its identity while it is connected."""
+        return id(self._connection)
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Return its response to a request that belongs to none of its own.
+
+        Raises:
+            MCPError: It refuses.
+        """
+        check_capability(self._connection.client_capabilities, method, params)
+        return await self._connection.send_raw_request(method, params or None)
+
+    async def tell(self, method: str, params: JsonObject) -> None:
+        """Send a notification, unless it is a log message that it does not want."""
+        if method != _MESSAGE or is_logged(params, self.level):
+            await self._connection.notify(method, params or None)
+
+
+def is_logged(params: Mapping[str, Any], level: str | None) -> bool:
+    """Return whether a log message is at least of *level*, `None` for any."""
+    stated = params.get("level")
+    if level not in _LEVELS or stated not in _LEVELS:
+        return True
+    return _LEVELS.index(stated) >= _LEVELS.index(level)
+
+
+class Clients:
+    """The connected clients, notified when lists or resources change.
+
+    Clients of the protocol up to 2025-11-25 are notified over their connection, later ones over
+    their subscriptions.
+
+    Attributes:
+        left: Called with each client that leaves.
+        listen: Serves subscriptions.
+    """
+
+    def __init__(self, left: Callable[[Client], None]) -> None:
+        """Begin without clients; *left* is called with each that leaves."""
+        self.left = left
+        self._bus = InMemorySubscriptionBus()
+        self._clients: dict[int, Client] = {}
+        self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
+
+    def __iter__(self) -> Iterator[Client]:
+        """Yield the clients, in the order of their arrival."""
+        yield from list(self._clients.values())
+
+    @property
+    def level(self) -> str | None:
+        """The least level of log messages that any client has requested."""
+        stated = {one.level for one in self}
+        return next((level for level in _LEVELS if level in stated), None)
+
+    def of(self, context: Context) -> Client | None:
+        """Return the client that has sent a request, `None` for one without a connection."""
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return None
+        # The SDK hands out sessions for each message, and nothing public that lasts as long as
+        # the connection.
+        connection = context.session._connection  # noqa: SLF001
+        client = self._clients.get(id(connection))
+        if client is None:
+            client = self._clients[id(connection)] = Client(connection)
+            connection.exit_stack.callback(self._leave, id(connection))
+        return client
+
+    async def notify(self, kind: str) -> None:
+        """Notify all clients that a list has changed: `tools`, `prompts` or `resources`."""
+        for client in self:
+            await client.tell(f"notifications/{kind}/list_changed", {})
+        await self._bus.publish(_CHANGED[kind])
+
+    async def updated(self, uris: frozenset[str]) -> None:
+        """Notify the clients that have subscribed to one of *uris* that it has changed."""
+        for client in self:
+            for uri in sorted(client.uris & uris):
+                await client.tell(_UPDATED, {"uri": uri})
+        for uri in sorted(uris):
+            await self._bus.publish(ResourceUpdated(uri))
+
+    def _leave(self, key: int) -> None:
+        client = self._clients.pop(key, None)
+        if client is not None:
+            self.left(client)
+
+
+def check_room(client: Client) -> None:
+    """Check that *client* may subscribe to one more resource.
+
+    Raises:
+        MCPError: It has too many.
+    """
+    if len(client.uris) >= _MOST_URIS:
+        raise MCPError(INVALID_REQUEST, f"more than {_MOST_URIS:,} subscriptions")
+
+
+class RequestCaller:
+    """A client during one of its requests, which messages to it are related to.
+
+    Attributes:
+        context: The request, or the one that repeats it with input.
+    """
+
+    def __init__(self, context: Context, client: Client | None) -> None:
+        """Represent *client*, `None` for one without a connection."""
+        self.context = context
+        self._client = client
+
+    @property
+    def client(self) -> Hashable | None:
+        """The identity of the client, `None` for one without a session."""
+        return self._client.identity if self._client is not None else None
+
+    @property
+    def level(self) -> str | None:
+        """The level of log messages that the client has requested for all of its requests."""
+        return self._client.level if self._client is not None else None
+
+    @property
+    def takes_input(self) -> bool:
+        """Whether the client repeats its request with input."""
+        return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Return the client's response to the request of a server.
+
+        Raises:
+            MCPError: The client refuses.
+        """
+        check_capability(self.context.session.client_capabilities, method, params)
+        # The channel of the request: over HTTP, the stream of its response.
+        channel = self.context.session._request_outbound  # noqa: SLF001 - typed methods alter it
+        return await channel.send_raw_request(method, params or None)
+
+    async def report(self, done: float, total: float | None, message: str | None) -> None:
+        """Report progress of the request."""
+        shown = None if message is None else line(message, _PROGRESS)
+        await self.context.session.report_progress(done, total, shown)
+
+    async def tell(self, method: str, params: JsonObject) -> None:
+        """Send a notification of a server to the client, unless it does not want it."""
+        if method == _MESSAGE and not self._is_logged(params):
+            return
+        channel = self.context.session._request_outbound  # noqa: SLF001 - as above
+        await channel.notify(method, params or None)
+
+    def _is_logged(self, params: JsonObject) -> bool:
+        if self._client is not None:
+            return is_logged(params, self._client.level)
+        meta = (self.context.params or {}).get("_meta") or {}
+        level = meta.get(LOG_LEVEL_META_KEY)
+        return level in _LEVELS and is_logged(params, level)

@@ -1,0 +1,152 @@
+"""Requests of servers to clients that take none: the client's own request is interrupted.
+
+Clients of the protocol from 2026-07-28 on get a result that requires input, and repeat their
+request with it. Until then the call of a server of an older protocol is kept waiting.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST
+
+from mcpg.gateway.serve.clients import RequestCaller, check_capability
+from mcpg.json_types import JsonObject
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from anyio.abc import TaskGroup
+
+    from mcpg.gateway.serve.requests import Context
+
+_MOST = 256
+_KEPT = 60.0
+_KEY = "1"
+
+
+class _Call:
+    """A call that may be interrupted, the caller of its servers."""
+
+    def __init__(self, context: Context) -> None:
+        self.scope = anyio.CancelScope()
+        self.turn = anyio.Event()
+        self.result: JsonObject | Exception | None = None
+        self.question: JsonObject | None = None
+        self._caller = RequestCaller(context, None)
+        self._answered = anyio.Event()
+        self._answer: JsonObject | None = None
+        self._lock = anyio.Lock()
+
+    @property
+    def client(self) -> Hashable | None:
+        return None
+
+    @property
+    def takes_input(self) -> bool:
+        return True
+
+    @property
+    def context(self) -> Context:
+        return self._caller.context
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        check_capability(self.context.session.client_capabilities, method, params)
+        async with self._lock:
+            self.question = {"method": method, "params": params}
+            self._answered, self._answer = anyio.Event(), None
+            self.turn.set()
+            await self._answered.wait()
+        if self._answer is None:
+            raise MCPError(INVALID_REQUEST, "the client gave no response")
+        return self._answer
+
+    async def tell(self, method: str, params: JsonObject) -> None:
+        await self._caller.tell(method, params)
+
+    @property
+    def level(self) -> str | None:
+        return None
+
+    async def report(self, done: float, total: float | None, message: str | None) -> None:
+        await self._caller.report(done, total, message)
+
+    def resume(self, context: Context, answer: JsonObject | None) -> None:
+        """Go on with the client's *answer*, in the request *context*."""
+        self._caller.context = context
+        self.question, self.turn = None, anyio.Event()
+        self._answer = answer
+        self._answered.set()
+
+    async def run(self, work: Callable[[Any], Awaitable[JsonObject]]) -> None:
+        """Do the work, and keep what comes of it."""
+        try:
+            with self.scope:
+                self.result = await work(self)
+        except Exception as fault:  # noqa: BLE001 - raised again by the request that gets it
+            self.result = fault
+        finally:
+            self.turn.set()
+
+
+class Parking:
+    """Runs calls that are interrupted by questions to their client."""
+
+    def __init__(self) -> None:
+        """Begin without calls."""
+        self.group: TaskGroup | None = None
+        self._parked: dict[str, _Call] = {}
+
+    async def run(
+        self, context: Context, work: Callable[[Any], Awaitable[JsonObject]]
+    ) -> JsonObject:
+        """Return the result of *work*, or a result that requires input.
+
+        Args:
+            context: The request of the client.
+            work: Gets the caller; left out where the request repeats another.
+
+        Raises:
+            MCPError: As *work* does.
+        """
+        params = context.params or {}
+        call = self._parked.pop(str(params.get("requestState")), None)
+        if call is not None:
+            answers = params.get("inputResponses")
+            call.resume(context, answers.get(_KEY) if isinstance(answers, dict) else None)
+        elif self.group is None or len(self._parked) >= _MOST:
+            raise MCPError(INVALID_PARAMS, "too many calls wait for input")
+        else:
+            call = _Call(context)
+            self.group.start_soon(self._run, call, work)
+        try:
+            await call.turn.wait()
+        except BaseException:
+            call.scope.cancel()
+            raise
+        return self._turned(call)
+
+    async def _run(self, call: _Call, work: Callable[[Any], Awaitable[JsonObject]]) -> None:
+        """Run a call; its result is kept for a while where the client has yet to come back."""
+        await call.run(work)
+        if call in self._parked.values():
+            await anyio.sleep(_KEPT)
+            for state in [one for one, parked in self._parked.items() if parked is call]:
+                del self._parked[state]
+
+    def _turned(self, call: _Call) -> JsonObject:
+        if isinstance(call.result, Exception):
+            raise call.result
+        if call.result is not None:
+            return call.result
+        state = secrets.token_urlsafe()
+        self._parked[state] = call
+        return {
+            "resultType": "input_required",
+            "inputRequests": {_KEY: call.question},
+            "requestState": state,
+        }

@@ -1,0 +1,131 @@
+"""Requests and notifications of servers, passed on to the clients that they concern."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
+
+from mcpg.gateway.serve.answers import line
+from mcpg.gateway.serve.clients import Client, Clients
+from mcpg.json_types import JsonObject
+from mcpg.sources.live.questions import ELICITATION, ROOTS
+
+if TYPE_CHECKING:
+    from mcpg.sources.client_config import Server
+    from mcpg.sources.live.requests import Caller, Origin
+
+SOURCE = "sourceId"
+"""The member of `_meta` that names the server."""
+
+_MESSAGE = "notifications/message"
+_ELICITED = "notifications/elicitation/complete"
+_NAME = 64
+_SEVERAL = "several clients use this server, and it does not tell which of them it asks"
+_FIRST_CLIENT = 5.0
+
+
+class Relay:
+    """The host of the servers behind a gateway: asks clients on their behalf.
+
+    Attributes:
+        has_many: Whether there may be several clients at a time.
+    """
+
+    def __init__(
+        self,
+        clients: Clients,
+        seconds: float,
+        changed: Callable[[Server, str], None],
+        updated: Callable[[Server, str], Awaitable[None]],
+    ) -> None:
+        """Ask *clients*.
+
+        Args:
+            clients: The clients.
+            seconds: The time that each has to respond.
+            changed: Called when a server announces a change of its `prompts` or `resources`.
+            updated: Called when a server announces a change of a resource.
+        """
+        self.has_many = False
+        self._clients = clients
+        self._seconds = seconds
+        self._changed = changed
+        self._updated = updated
+        self._arrived = anyio.Event()
+
+    def arrived(self) -> None:
+        """Wake up servers that wait for a first client."""
+        self._arrived.set()
+
+    async def asked(self, origin: Origin, method: str, params: JsonObject) -> JsonObject:
+        """Return the response of the client that caused the request; see `Host.asked`.
+
+        Raises:
+            MCPError: There is no such client, it refuses, or it does not respond in time.
+        """
+        if method == ROOTS and not (origin.callers or self.has_many or self._arrived.is_set()):
+            with anyio.move_on_after(_FIRST_CLIENT):
+                await self._arrived.wait()
+        asked = self._receiver(origin)
+        if asked is None:
+            several = bool(origin.callers) or self.has_many
+            raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
+        with anyio.move_on_after(self._seconds):
+            return await asked.ask(method, named(origin.server, method, params))
+        raise MCPError(REQUEST_TIMEOUT, f"no response of the client within {self._seconds:g} s")
+
+    async def told(self, origin: Origin, method: str, params: JsonObject) -> None:
+        """Pass on a notification; see `Host.told`."""
+        server, uri = origin.server, params.get("uri")
+        match method.split("/")[1:]:
+            case ["message"]:
+                await self._logged(origin, params)
+            case [("prompts" | "resources") as kind, "list_changed"]:
+                self._changed(server, kind)
+            case ["resources", "updated"] if isinstance(uri, str):
+                await self._updated(server, uri)
+            case ["elicitation", "complete"]:
+                for client in self._clients:
+                    await client.tell(_ELICITED, params)
+
+    async def _logged(self, origin: Origin, params: JsonObject) -> None:
+        """Pass on a log message to the one client that it concerns."""
+        name = line(origin.server.name or origin.server.place, _NAME)
+        receiver = self._receiver(origin)
+        if receiver is not None:
+            await receiver.tell(_MESSAGE, {"logger": name, **_sourced(params, name)})
+
+    def _receiver(self, origin: Origin) -> Caller | Client | None:
+        """Return the client that a message concerns, `None` where that is not certain."""
+        if len(origin.callers) == 1:
+            return origin.callers[0]
+        if origin.callers:
+            return None
+        clients = [*self._clients]
+        if origin.client is not None:
+            clients = [one for one in clients if one.identity == origin.client]
+        elif self.has_many:
+            return None
+        return clients[0] if len(clients) == 1 else None
+
+
+def named(server: Server, method: str, params: JsonObject) -> JsonObject:
+    """Return the parameters of a server's request, which name the server.
+
+    Users see nothing of `_meta`, and are to know who wants what they type in.
+    """
+    name = line(server.name or server.place, _NAME)
+    shown = _sourced(params, name)
+    if method == ELICITATION and isinstance(message := params.get("message"), str):
+        shown["message"] = f"{name}: {message}"
+    return shown
+
+
+def _sourced(params: JsonObject, name: str) -> JsonObject:
+    given = params.get("_meta")
+    meta: JsonObject = {**(given if isinstance(given, dict) else {}), SOURCE: name}
+    return {**params, "_meta": meta}

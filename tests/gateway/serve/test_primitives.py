@@ -1,0 +1,269 @@
+"""Prompts, resources, subscriptions and log messages of servers reach clients."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp_types import (
+    PromptReference,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
+
+from mcpg.gateway import Gateway, ServerSource
+from mcpg.gateway.primitives import service
+from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.client_config import Live, StdioServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
+]
+
+PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
+LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+ALL = Serving(expose=Exposure.ALL)
+ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
+MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+def shop(name: str = "shop", *args: str, **env: str) -> ServerSource:
+    """A server with every primitive; *args* are its era and its fault."""
+    command = (str(PROGRAM), *(args or ("legacy",)))
+    server = StdioServer(f"mcp.json: {name}", name, sys.executable, command, {"NAME": name, **env})
+    return ServerSource(name, server)
+
+
+@asynccontextmanager
+async def served(*sources: ServerSource, mode: str = "legacy", **how: Any) -> AsyncIterator[Client]:
+    """Serve *sources* with all of their tools."""
+    async with Gateway(sources, live=LIVE, reserved=META_TOOLS) as gateway:
+        server = GatewayServer(gateway, ALL)
+        async with server.running(), Client(server.sdk, mode=mode, **how) as client:
+            await client.list_tools()
+            yield client
+
+
+async def text_of(client: Client, uri: str) -> str:
+    """Return the text of a resource."""
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    assert str(content.uri) == uri
+    return content.text
+
+
+async def prompted(client: Client, name: str, **arguments: str) -> str:
+    """Return the text of a prompt."""
+    (message,) = (await client.get_prompt(name, arguments)).messages
+    return message.content.text  # type: ignore[union-attr]
+
+
+@ERAS
+@MODES
+async def test_prompts_and_resources_are_passed_on(era: str, mode: str) -> None:
+    """They are listed, read and completed as at the server itself, with the server named."""
+    async with served(shop("shop", era), mode=mode) as client:
+        assert client.server_capabilities.completions is not None
+        resources = (await client.list_resources()).resources
+        assert [one.uri for one in resources] == ["note://shared", "shop://own"]
+        assert resources[0].meta == {"sourceId": "shop"}
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [one.uri_template for one in templates] == ["item:///{id}/data"]
+        for uri in ("note://shared", "item:///7/data", "note://unlisted"):
+            assert await text_of(client, uri) == f"shop {uri}"
+        prompts = (await client.list_prompts()).prompts
+        assert [one.name for one in prompts] == ["greet", "huge"]
+        assert await prompted(client, "greet", who="you") == "shop: {'who': 'you'}"
+        for ref, of in (
+            (PromptReference(name="greet", type="ref/prompt"), "greet"),
+            (
+                ResourceTemplateReference(type="ref/resource", uri="item:///{id}/data"),
+                "item:///{id}/data",
+            ),
+        ):
+            found = await client.complete(ref, {"name": "a", "value": "b"})
+            assert found.completion.values == [f"shop {of} b"]
+
+
+@MODES
+async def test_errors_are_those_of_the_server(mode: str) -> None:
+    """Code, message and data reach the client; an unknown prompt is told by us."""
+    async with served(shop(), mode=mode) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource("note://missing")
+        error = {"code": -32002, "message": "no such note", "data": {"uri": "note://missing"}}
+        assert caught.value.error.model_dump() == error
+        with pytest.raises(MCPError, match="no server has the prompt 'nothing'"):
+            await client.get_prompt("nothing")
+
+
+async def test_two_servers_never_collide() -> None:
+    """Prompts and addresses of the same name are told apart, in lists, links and completions."""
+    async with served(shop("a"), shop("b")) as client:
+        uris = [one.uri for one in (await client.list_resources()).resources]
+        assert uris == ["note://shared", "a://own", "mcpg://b/note://shared", "b://own"]
+        for uri, text in zip(uris, ("a", "a", "b", "b"), strict=True):
+            assert (await text_of(client, uri)).startswith(text)
+        templates = (await client.list_resource_templates()).resource_templates
+        assert templates[1].uri_template == "mcpg://b/item:///{id}/data"
+        assert await text_of(client, "mcpg://b/item:///7/data") == "b item:///7/data"
+        names = [one.name for one in (await client.list_prompts()).prompts]
+        assert names == ["greet", "huge", "b_greet", "b_huge"]
+        assert await prompted(client, "greet") == "a: {}"
+        assert await prompted(client, "b_greet") == "b: {}"
+        ref = PromptReference(name="b_greet", type="ref/prompt")
+        found = await client.complete(ref, {"name": "a", "value": "c"})
+        assert found.completion.values == ["b greet c"]
+        # What a tool links to is read at its own server, also where nobody lists it.
+        for owner in ("a", "b"):
+            tool = next(
+                one.name
+                for one in (await client.list_tools()).tools
+                if (one.meta or {}).get("sourceId") == owner and one.meta["toolName"] == "link"  # type: ignore[index]
+            )
+            result = await client.call_tool(tool, {})
+            for block in result.content:
+                uri = block.uri if block.type == "resource_link" else block.resource.uri  # type: ignore[union-attr]
+                assert (await text_of(client, str(uri))).startswith(f"{owner} ")
+
+
+SCHEMES = (
+    "https://a.example/x?y=1#z urn:isbn:1 data:,hi ui://widget/a.html file:///C:/a%20b "
+    "mcpg://shop/evil custom+x.y:opaque"
+)
+
+
+async def test_addresses_of_every_scheme_are_read() -> None:
+    """No scheme is special, except that nobody can pass for an address of another server."""
+    async with served(shop(URIS=SCHEMES)) as client:
+        uris = [one.uri for one in (await client.list_resources()).resources]
+        changed = {"mcpg://shop/evil": "mcpg://shop/mcpg://shop/evil"}
+        assert uris == [changed.get(one, one) for one in SCHEMES.split()]
+        for shown, uri in zip(uris, SCHEMES.split(), strict=True):
+            assert await text_of(client, shown) == f"shop {uri}"
+
+
+async def test_a_prompt_of_megabytes_is_passed_on() -> None:
+    """Its size is that of the server."""
+    async with served(shop(SIZE=str(6 << 20))) as client:
+        assert len(await prompted(client, "huge")) == 6 << 20
+
+
+@pytest.mark.parametrize("fault", ["claims", "hangs"])
+async def test_one_server_that_fails_costs_no_other(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who claims a capability and does not have it, or says nothing, lists nothing."""
+    monkeypatch.setattr(service, "LISTING_SECONDS", 2.0)
+    async with served(shop("bad", "legacy", fault), shop("good")) as client:
+        uris = [one.uri for one in (await client.list_resources()).resources]
+        assert uris == ["note://shared", "good://own"]
+        assert await text_of(client, "note://shared") == "good note://shared"
+        assert await prompted(client, "greet") == "good: {}"
+        assert (await client.call_tool("gateway_tools_search", {"query": "log"})).content
+
+
+@ERAS
+@MODES
+async def test_changes_are_announced(era: str, mode: str, tmp_path: Path) -> None:
+    """A list that a server changes, and a resource that was subscribed to, reach the client."""
+    told: list[str] = []
+    seen = anyio.Event()
+
+    async def heard(message: Any) -> None:
+        method = getattr(message, "method", "")
+        told.append(f"{method} {getattr(message.params, 'uri', '')}".strip())
+        if {"notifications/prompts/list_changed", f"{UPDATED} note://shared"} <= {*told}:
+            seen.set()
+
+    source = shop("shop", era, NOTE=str(tmp_path / "note"))
+    async with served(source, mode=mode, message_handler=heard) as client:
+        await client.list_prompts()
+
+        async def act() -> None:
+            with anyio.fail_after(20):
+                while not seen.is_set():
+                    await client.call_tool("touch", {})
+                    await client.call_tool("change", {})
+                    await anyio.sleep(0.3)
+
+        if mode == "legacy":
+            await client.subscribe_resource("note://shared")
+            await act()
+            await client.unsubscribe_resource("note://shared")
+        else:
+            uris = ["note://shared"]
+            async with client.listen(prompts_list_changed=True, resource_subscriptions=uris):
+                await act()
+        names = [one.name for one in (await client.list_prompts(cache_mode="bypass")).prompts]
+        assert "late" in names
+    if era == "legacy":
+        noted = (tmp_path / "note").read_text("utf-8")
+        assert "resources/subscribe {'uri': 'note://shared'}" in noted
+
+
+UPDATED = "notifications/resources/updated"
+
+
+async def test_log_messages_reach_the_client_that_caused_them(tmp_path: Path) -> None:
+    """A level holds for the client and its servers; later servers learn it, too."""
+    told: list[Any] = []
+
+    async def logged(params: Any) -> None:
+        told.append((params.level, params.data, params.logger, params.meta))
+
+    source = shop(NOTE=str(tmp_path / "note"))
+    async with served(source, logging_callback=logged) as client:
+        await client.call_tool("log", {})
+        meta = {"sourceId": "shop"}
+        assert told == [
+            ("debug", {"n": "debug"}, "mine", meta),
+            ("error", {"n": "error"}, "mine", meta),
+        ]
+        await client.set_logging_level("warning")
+        told.clear()
+        await client.call_tool("log", {})
+        assert [one[0] for one in told] == ["error"]
+        assert "logging/setLevel {'level': 'warning'}" in (tmp_path / "note").read_text("utf-8")
+
+
+@ERAS
+async def test_later_clients_get_the_log_messages_that_they_ask_for(era: str) -> None:
+    """Without a level in the request there are none."""
+    told: list[str] = []
+
+    async def logged(params: Any) -> None:
+        told.append(params.level)
+
+    async with served(shop("shop", era), mode="auto", logging_callback=logged) as client:
+        await client.call_tool("log", {})
+        assert told == []
+        level: Any = {"io.modelcontextprotocol/logLevel": "error"}
+        await client.call_tool("log", {}, meta=level)
+        assert told == ["error"]
+
+
+async def test_lists_have_pages() -> None:
+    """A list of hundreds comes in pages, each with the cursor of the next."""
+    uris = " ".join(f"a:{n}" for n in range(450))
+    async with served(shop(URIS=uris)) as client:
+        found: list[str] = []
+        cursor = None
+        for _ in range(3):
+            page = await client.list_resources(cursor=cursor)
+            found += [one.uri for one in page.resources]
+            cursor = page.next_cursor
+        assert (found, cursor) == (uris.split(), None)
+        with pytest.raises(MCPError, match="invalid cursor"):
+            await client.list_resources(cursor="rubbish")

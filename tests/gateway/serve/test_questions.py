@@ -1,0 +1,256 @@
+"""Servers ask the client on whose behalf they were called: sampling, elicitation, roots."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp_types import (
+    CreateMessageResult,
+    ElicitResult,
+    ErrorData,
+    ListRootsResult,
+    TextContent,
+)
+
+from mcpg.gateway import Gateway, ServerSource
+from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve.http import Http, serve_http
+from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.client_config import Live, StdioServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
+]
+
+PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
+LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+ALL = Serving(expose=Exposure.ALL)
+ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
+MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+def shop(era: str = "legacy", timeout: float | None = None, **env: str) -> ServerSource:
+    """A server that asks."""
+    command = (str(PROGRAM), era)
+    server = StdioServer("mcp.json: shop", "shop", sys.executable, command, env, timeout=timeout)
+    return ServerSource("shop", server)
+
+
+@asynccontextmanager
+async def served(
+    source: ServerSource, mode: str = "legacy", serving: Serving = ALL, **how: Any
+) -> AsyncIterator[Client]:
+    """Serve *source* with all of its tools."""
+    async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
+        server = GatewayServer(gateway, serving)
+        async with server.running(), Client(server.sdk, mode=mode, **how) as client:
+            await client.list_tools()
+            yield client
+
+
+@asynccontextmanager
+async def reached(source: ServerSource) -> AsyncIterator[str]:
+    """Serve *source* over HTTP, and give the address."""
+    addresses: list[str] = []
+    ready = anyio.Event()
+
+    def told(address: str) -> None:
+        addresses.append(address)
+        ready.set()
+
+    async with (
+        Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(serve_http, GatewayServer(gateway, ALL), Http(), told)
+        await ready.wait()
+        yield addresses[0]
+        group.cancel_scope.cancel()
+
+
+class Person:
+    """Answers what a client is asked, and remembers it."""
+
+    def __init__(self, city: str = "Lisbon", *folders: str) -> None:
+        self.asked: list[Any] = []
+        self.city = city
+        self.folders = list(folders or ("file:///home",))
+
+    async def sampled(self, _: Any, params: Any) -> CreateMessageResult:
+        """Make a message."""
+        self.asked.append(params)
+        content = TextContent(type="text", text=f"hello from {self.city}")
+        return CreateMessageResult(role="assistant", content=content, model="m")
+
+    async def elicited(self, _: Any, params: Any) -> ElicitResult:
+        """Fill in a form."""
+        self.asked.append(params)
+        return ElicitResult(action="accept", content={"city": self.city})
+
+    async def rooted(self, _: Any) -> ListRootsResult:
+        """Tell the folders."""
+        return ListRootsResult.model_validate({"roots": [{"uri": uri} for uri in self.folders]})
+
+    def answers(self) -> dict[str, Any]:
+        """Give what a client of the SDK takes."""
+        return {
+            "sampling_callback": self.sampled,
+            "elicitation_callback": self.elicited,
+            "list_roots_callback": self.rooted,
+        }
+
+
+async def told(client: Client, tool: str, **arguments: Any) -> str:
+    """Call a tool, and give its text."""
+    result = await client.call_tool(tool, arguments)
+    return result.content[0].text  # type: ignore[union-attr]
+
+
+async def until(client: Client, folders: str) -> None:
+    """Wait until the server has the *folders*."""
+    for _ in range(100):
+        if await told(client, "folders") == folders:
+            return
+        await anyio.sleep(0.1)
+    raise AssertionError(folders)
+
+
+@ERAS
+@MODES
+async def test_the_client_that_called_is_asked(era: str, mode: str) -> None:
+    """Whichever protocol they speak, the server has the answer, and the client knows who asks."""
+    person = Person()
+    async with served(shop(era), mode, **person.answers()) as client:
+        assert json.loads(await told(client, "elicit"))["content"] == {"city": "Lisbon"}
+        assert person.asked[-1].message.endswith("Which city?")
+        if (era, mode) != ("modern", "auto"):
+            assert person.asked[-1].message == "shop: Which city?"
+            assert person.asked[-1].meta["sourceId"] == "shop"
+        assert "hello from Lisbon" in await told(client, "sample")
+        assert "file:///home" in await told(client, "roots")
+        assert json.loads(await told(client, INVOKE, toolId="elicit"))["action"] == "accept"
+
+
+@MODES
+async def test_a_client_that_takes_no_questions(mode: str) -> None:
+    """The server gets the error that the SDK has for it, and the call goes on."""
+    async with served(shop(), mode) as client:
+        assert await told(client, "sample") == "refused: Sampling not supported"
+        assert await told(client, "elicit") == "refused: Elicitation not supported"
+        assert await told(client, "roots") == "refused: List roots not supported"
+        assert await told(client, "log") == "done"
+
+
+async def test_a_client_that_refuses() -> None:
+    """Its error is the one that the server gets."""
+
+    async def refused(_: Any, __: Any) -> ErrorData:
+        return ErrorData(code=-1, message="not today")
+
+    async with served(shop(), elicitation_callback=refused) as client:
+        assert await told(client, "elicit") == "refused: not today"
+
+
+@MODES
+async def test_an_answer_that_never_comes_ends_nothing(mode: str) -> None:
+    """The server is told after a time; its call, and others, go on."""
+
+    async def silent(_: Any, __: Any) -> ElicitResult:
+        await anyio.sleep(600)
+        raise AssertionError
+
+    serving = replace(ALL, ask_seconds=0.5)
+    async with served(shop(), mode, serving, elicitation_callback=silent) as client:
+        if mode == "legacy":
+            expected = "refused: no response of the client within 0.5 s"
+            assert await told(client, "elicit") == expected
+        else:  # the client itself waits for its user
+            with anyio.move_on_after(1.5):
+                await told(client, "elicit")
+        assert await told(client, "log") == "done"
+
+
+@MODES
+async def test_the_time_of_a_call_stops_while_its_client_thinks(mode: str) -> None:
+    """A person may take longer than a tool."""
+    person = Person()
+
+    async def slow(context: Any, params: Any) -> ElicitResult:
+        await anyio.sleep(1.5)
+        return await person.elicited(context, params)
+
+    async with served(shop(timeout=1), mode, elicitation_callback=slow) as client:
+        assert await told(client, "log") == "done"
+        assert "Lisbon" in await told(client, "elicit")
+
+
+async def test_a_server_that_lives_on_roots_has_those_of_the_client() -> None:
+    """It is given them when it is connected, and again when they change."""
+    person = Person("", "file:///one")
+    async with served(shop(ROOTS="1"), **person.answers()) as client:
+        await until(client, "file:///one")
+        person.folders = ["file:///two", "file:///three"]
+        await client.send_roots_list_changed()
+        await until(client, "file:///two file:///three")
+
+
+async def test_clients_never_get_the_questions_of_others(tmp_path: Path) -> None:
+    """Over HTTP a server that asks gets a process for each client, with the folders of that one."""
+    one, two = Person("Lisbon", "file:///one"), Person("Porto", "file:///two")
+    source = shop(ROOTS="1", NOTE=str(tmp_path / "note"))
+    async with (
+        reached(source) as address,
+        Client(address, mode="legacy", **one.answers()) as first,
+        Client(address, mode="legacy", **two.answers()) as second,
+    ):
+        await first.list_tools()
+        processes = [await told(client, "who") for client in (first, second)]
+        assert processes[0] != processes[1]
+        assert await told(first, "folders") == "file:///one"
+        assert await told(second, "folders") == "file:///two"
+        found: dict[str, str] = {}
+
+        async def ask(name: str, client: Client) -> None:
+            found[name] = await told(client, "elicit")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, "first", first)
+            group.start_soon(ask, "second", second)
+        assert ("Lisbon" in found["first"], "Porto" in found["second"]) == (True, True)
+    # What all share got the folders of nobody.
+    assert "no roots: " in (tmp_path / "note").read_text("utf-8")
+
+
+async def test_nobody_is_asked_where_it_is_uncertain_who_called() -> None:
+    """Two clients that share a server are told apart from its first question on."""
+    one, two = Person("Lisbon"), Person("Porto")
+    async with (
+        reached(shop()) as address,
+        Client(address, mode="legacy", **one.answers()) as first,
+        Client(address, mode="legacy", **two.answers()) as second,
+    ):
+        await first.list_tools()
+        found: list[tuple[str, str]] = []
+
+        async def ask(city: str, client: Client) -> None:
+            found.append((city, await told(client, "elicit")))
+
+        for _ in range(3):
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, "Lisbon", first)
+                group.start_soon(ask, "Porto", second)
+    assert all(city in text or "several clients" in text for city, text in found)
+    assert all(city in text for city, text in found[2:])

@@ -1,0 +1,206 @@
+"""An MCP server with prompts, resources and requests: `python primitiveserver.py ERA [FAULT]`.
+
+The era is `legacy`, for the protocol up to 2025-11-25, or `modern`. With a fault it claims what it
+does not have: `claims` answers with errors, `hangs` not at all.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.runner import serve_loop
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourceUpdated,
+)
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+
+ERA, FAULT = sys.argv[1], (sys.argv[2:] or [""])[0]
+NAME = os.environ.get("NAME", "shop")
+SIZE = int(os.environ.get("SIZE", "1"))
+URIS = os.environ.get("URIS", f"note://shared {NAME}://own").split()
+TEXT = {"type": "string"}
+FORM = {"type": "object", "properties": {"city": TEXT}, "required": ["city"]}
+SAMPLED = {"role": "user", "content": {"type": "text", "text": "hello"}}
+QUESTIONS: dict[str, types.Request[Any, Any]] = {
+    "elicit": types.ElicitRequest(
+        params=types.ElicitRequestFormParams(message="Which city?", requested_schema=FORM)
+    ),
+    "sample": types.CreateMessageRequest.model_validate(
+        {"params": {"messages": [SAMPLED], "maxTokens": 9}}
+    ),
+    "roots": types.ListRootsRequest(),
+}
+ANSWERS: dict[str, Any] = {
+    "elicit": types.ElicitResult,
+    "sample": types.CreateMessageResult,
+    "roots": types.ListRootsResult,
+}
+bus = InMemorySubscriptionBus()
+prompts = ["greet", "huge"]
+folders: list[str] = []
+
+
+def note(line: str) -> None:
+    """Note *line* in the file that the environment names."""
+    if "NOTE" in os.environ:
+        with Path(os.environ["NOTE"]).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+
+async def failing() -> None:
+    """Fail as wanted."""
+    if FAULT == "claims":
+        raise MCPError(-32601, "Method not found")
+    if FAULT == "hangs":
+        await anyio.sleep(600)
+
+
+async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
+    """Tell the tools."""
+    names = (*QUESTIONS, "log", "change", "touch", "link", "folders", "who")
+    tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in names]
+    return types.ListToolsResult(tools=tools)
+
+
+async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
+    """Do what the tool is called."""
+    if params.name in QUESTIONS:
+        return await asked(ctx, params)
+    if params.name == "log":
+        for level in ("debug", "error"):
+            await ctx.session.send_log_message(level, {"n": level}, "mine", ctx.request_id)
+    if params.name == "change":
+        prompts.append("late")
+        await ctx.session.send_prompt_list_changed()
+        await bus.publish(PromptsListChanged())
+    if params.name == "touch":
+        await ctx.session.send_resource_updated(URIS[0])
+        await bus.publish(ResourceUpdated(URIS[0]))
+    if params.name == "link":
+        links = [{"type": "resource_link", "name": "a", "uri": uri} for uri in (URIS[0], "x:un")]
+        inner = {"type": "resource", "resource": {"uri": URIS[0], "text": NAME}}
+        return types.CallToolResult.model_validate({"content": [*links, inner]})
+    told = {"folders": " ".join(folders), "who": str(os.getpid())}.get(params.name, "done")
+    return types.CallToolResult(content=[types.TextContent(type="text", text=told)])
+
+
+async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
+    """Ask the client, and answer what it answers."""
+    question, model = QUESTIONS[params.name], ANSWERS[params.name]
+    if ERA == "modern":
+        if not params.input_responses:
+            return types.InputRequiredResult(input_requests={"q": question}, request_state="s")
+        assert params.request_state == "s"
+        answer = params.input_responses["q"]
+    else:
+        related = ServerMessageMetadata(related_request_id=ctx.request_id)
+        try:
+            answer = await ctx.session.send_request(question, model, metadata=related)
+        except MCPError as fault:
+            note(f"{params.name} refused: {fault.error.message}")
+            text = f"refused: {fault.error.message}"
+            return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+    text = model.model_validate(answer.model_dump()).model_dump_json(by_alias=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+
+async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
+    """Tell the resources."""
+    await failing()
+    return types.ListResourcesResult(resources=[types.Resource(name=u, uri=u) for u in URIS])
+
+
+async def list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
+    """Tell the template."""
+    await failing()
+    template = types.ResourceTemplate(name="item", uri_template="item:///{id}/data")
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def read(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    """Read a resource."""
+    await failing()
+    if params.uri == "note://missing":
+        raise MCPError(-32002, "no such note", {"uri": params.uri})
+    contents = types.TextResourceContents(uri=params.uri, text=f"{NAME} {params.uri}")
+    return types.ReadResourceResult(contents=[contents])
+
+
+async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
+    """Tell the prompts."""
+    await failing()
+    return types.ListPromptsResult(
+        prompts=[types.Prompt(name=name, description=f"{name} of {NAME}") for name in prompts]
+    )
+
+
+async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    """Give a prompt."""
+    await failing()
+    text = "x" * SIZE if params.name == "huge" else f"{NAME}: {params.arguments}"
+    content = types.TextContent(type="text", text=text)
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+
+async def complete(_: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+    """Complete an argument."""
+    ref = params.ref
+    of = ref.name if isinstance(ref, types.PromptReference) else ref.uri
+    values = [f"{NAME} {of} {params.argument.value}"]
+    return types.CompleteResult(completion=types.Completion(values=values))
+
+
+async def noted(ctx: Any, params: Any) -> types.EmptyResult:
+    """Note a request that has no result."""
+    note(f"{ctx.method} {params.model_dump(exclude_none=True)}")
+    return types.EmptyResult()
+
+
+async def take_roots(ctx: Any, _: Any) -> None:
+    """Ask for the roots, as servers of folders do when they are connected, and when told."""
+    try:
+        found = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        folders[:] = [str(one.uri) for one in found.roots]
+    except MCPError as fault:
+        note(f"no roots: {fault.error.message}")
+
+
+async def main() -> None:
+    """Serve."""
+    server: Server[Any] = Server(
+        NAME,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read,
+        on_subscribe_resource=noted,
+        on_unsubscribe_resource=noted,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_completion=complete,
+        on_subscriptions_listen=ListenHandler(bus),
+    )
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, noted)
+    if "ROOTS" in os.environ:
+        for method in ("notifications/initialized", "notifications/roots/list_changed"):
+            server.add_notification_handler(method, types.NotificationParams, take_roots)
+    options = server.create_initialization_options(NotificationOptions(True, True, True))
+    async with stdio_server() as (incoming, outgoing):
+        if ERA == "legacy":
+            await serve_loop(server, incoming, outgoing, lifespan_state={}, init_options=options)
+        else:
+            await server.run(incoming, outgoing, options)
+
+
+if __name__ == "__main__":
+    anyio.run(main)
