@@ -93,6 +93,7 @@ def toml_reason(fault: Exception, text: str) -> tuple[str, str, str]:
 
 
 _YAML = (
+    (r"node content", "a list or mapping is not closed", "add ] or } at its end"),
     (r"',' or '?\]", "a list is not closed", "add ] at its end"),
     (r"',' or '?\}", "a mapping is not closed", "add } at its end"),
     (

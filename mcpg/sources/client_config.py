@@ -1,7 +1,6 @@
 """Configuration files of desktop and editor clients: which servers they name.
 
-Known are the members `mcpServers` (most clients), `servers` and `mcp.servers` (VS Code) and
-`context_servers` (Zed), with comments and trailing commas.
+`mcpg.sources.client_layouts` knows where each client keeps them.
 """
 
 from __future__ import annotations
@@ -14,9 +13,14 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
 from mcpg.net.addresses import split_address
+from mcpg.sources.client_layouts import (
+    CLIENTS_OWN,
+    mentions_servers,
+    parse_configuration,
+    servers_in,
+)
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -123,10 +127,11 @@ class HttpServer:
         file, _, name = self.place.rpartition(": ")
         if not file:
             return "mcpg login ADDRESS"
-        words = [name] if file.endswith(".toml") else [name, file]
+        words = [name] if PurePath(file).name in _OUR_FILES else [name, file]
         return f"mcpg login {shlex.join(words)}"
 
 
+_OUR_FILES = ("mcpg.toml", "pyproject.toml")
 Server = StdioServer | HttpServer
 
 
@@ -446,12 +451,6 @@ class _Members:
         return self._fill(value)
 
 
-_KEYS = ("mcpServers", "context_servers", "servers")
-_MENTIONS = re.compile(r'"(?:mcpServers|context_servers|servers)"\s*:')
-# What is not closed is taken to its end, and kept: nobody has to look for its end again.
-_STRING = r'"(?:[^"\\\n]|\\.)*"?'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 _URLS = ("url", "serverUrl", "httpUrl")
 _HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http"})
 _STDIO = frozenset({"stdio", ""})
@@ -460,10 +459,10 @@ _MILLISECONDS = 1000
 _REMEDY = "see the documentation of the client for its layout"
 
 
-def is_client_configuration(text: str) -> bool:
-    """Return whether a file is the configuration of an MCP client."""
+def is_client_configuration(text: str, place: str = "") -> bool:
+    """Return whether the file at *place* is the configuration of an MCP client."""
     try:
-        return names_servers(text, "")
+        return names_servers(text, place)
     except SourceError:
         return False
 
@@ -474,7 +473,11 @@ def names_servers(text: str, place: str) -> bool:
     Raises:
         SourceError: It seems to have one, but it is broken.
     """
-    return bool(_MENTIONS.search(text)) and _servers(_parse(text, place, set())) is not None
+    if not mentions_servers(text, place):
+        return False
+    value = parse_configuration(text, place, set())
+    is_clients_own = isinstance(value, dict) and CLIENTS_OWN in value
+    return is_clients_own or servers_in(value, {}) is not None
 
 
 def repeated_name(server: Server, first: Server) -> Diagnostic:
@@ -502,9 +505,10 @@ def read_client_configuration(
         SourceError: The text is no such configuration.
     """
     repeated: set[str] = set()
-    found = _servers(_parse(text, place, repeated))
+    found = servers_in(parse_configuration(text, place, repeated), environ)
     if found is None:
-        raise SourceError("names no servers", place=place, remedy=_REMEDY)
+        remedy = f'write "{CLIENTS_OWN}": {{"NAME": {{"command": "PROGRAM"}}}}'
+        raise SourceError("names no servers", place=place, remedy=remedy)
     servers: list[Server] = []
     message = "repeated keys in one object, the last value is used: "
     noticed = [
@@ -527,28 +531,6 @@ class DisabledServerError(Exception):
     """The configuration disables this server."""
 
 
-def _parse(text: str, place: str, repeated: set[str]) -> JsonValue:
-    """Parse JSON with comments and trailing commas; both become spaces, so that places stay."""
-    plain = _COMMENT.sub(
-        lambda found: found[1] or found[2] or re.sub(r"[^\n]", " ", found[0]), text
-    )
-    plain = _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
-    return parse_json_documents(plain, place, repeated)[0]
-
-
-def _servers(value: JsonValue) -> JsonObject | None:
-    """Return the servers by their names, `None` where there are none."""
-    if not isinstance(value, dict):
-        return None
-    inner = value.get("mcp")
-    for holder in (value, inner if isinstance(inner, dict) else {}):
-        for key in _KEYS:
-            found = holder.get(key)
-            if isinstance(found, dict) and all(isinstance(one, dict) for one in found.values()):
-                return found
-    return None
-
-
 def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str]) -> Server:
     """Read one server's *entry*, as it stands in a configuration; variables are filled in.
 
@@ -557,6 +539,8 @@ def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str
         DisabledServerError: It is disabled.
     """
     fields = _Fields(entry if isinstance(entry, dict) else {}, place, environ)
+    if not isinstance(entry, dict):
+        raise fields.fail("it is not an object", 'write {"command": "PROGRAM"} or {"url": ...}')
     if fields.entry.get("disabled") is True or fields.entry.get("enabled") is False:
         raise DisabledServerError
     if not name:

@@ -71,6 +71,7 @@ _IN_HOME = (
     ("Kiro", ".kiro/settings/mcp.json"),
     ("Junie", ".junie/mcp/mcp.json"),
     ("LM Studio", ".lmstudio/mcp.json"),
+    ("Continue", ".continue/config.yaml"),
 )
 _IN_FOLDER = (
     ("Claude Code", ".mcp.json"),
@@ -80,6 +81,8 @@ _IN_FOLDER = (
     ("Roo Code", ".roo/mcp.json"),
     ("Gemini CLI", ".gemini/settings.json"),
     ("Kiro", ".kiro/settings/mcp.json"),
+    ("Codex", ".codex/config.toml"),
+    ("Continue", ".continue/mcpServers/mcp.json"),
 )
 
 
@@ -98,6 +101,8 @@ def client_files(
     places = (
         *(ClientFile(name, *_named(home, applications, path)) for name, path in _IN_APPLICATIONS),
         ClientFile("Zed", *_named(home, settings, "zed/settings.json")),
+        ClientFile("Goose", *_named(home, settings, _goose_file(system))),
+        ClientFile("Codex", *_named(home, _codex_folder(home, environ), "config.toml")),
         *(ClientFile(name, *_named(home, home, path)) for name, path in _IN_HOME),
         *(ClientFile(name, _joined(folder, path), path, True) for name, path in _IN_FOLDER),
     )
@@ -115,6 +120,14 @@ def _folders(home: str, system: str, environ: Mapping[str, str]) -> tuple[str, s
     if system == "darwin":
         return _joined(home, "Library/Application Support"), settings
     return settings, settings
+
+
+def _goose_file(system: str) -> str:
+    return "Block/goose/config/config.yaml" if system == "win32" else "goose/config.yaml"
+
+
+def _codex_folder(home: str, environ: Mapping[str, str]) -> str:
+    return environ.get("CODEX_HOME") or _joined(home, ".codex")
 
 
 def _joined(folder: str, path: str) -> str:

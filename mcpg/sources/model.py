@@ -18,6 +18,7 @@ from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
+from mcpg.sources.client_layouts import mentions_servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ _MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCu
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
 _REMEDY = "use a tools/list response, an OpenAPI document, a tool document or a *.hints.yaml file"
 _OPENAPI_KEYS = frozenset({"openapi", "swagger"})
+_TOML = ".toml"
 _BUNDLE_KEYS = frozenset({"version", "documents", "mcpg"})
 
 
@@ -186,8 +188,9 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
     if "\0" in text or not (text.strip() or _is_hints_name(lower)):
         message = "contains null characters, so it is not text" if "\0" in text else "is empty"
         raise SourceError(message, place=place, remedy=_REMEDY)
-    if lower.endswith(_YAML) and not _is_hints_name(lower) and _is_openapi(text):
-        return FileKind.OPENAPI
+    kind = None if _is_hints_name(lower) else _kind_of_settings(lower, text)
+    if kind is not None:
+        return kind
     if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
         return FileKind.DOCUMENT if lower.endswith(_MARKDOWN) else FileKind.HINTS
     if lower.endswith(_JSON) or _JSON_START.match(text):
@@ -202,6 +205,15 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
         return FileKind.OPENAPI
     message = "is neither JSON nor a Markdown-LD document nor a hints file"
     raise SourceError(message, place=place, remedy=_REMEDY)
+
+
+def _kind_of_settings(lower: str, text: str) -> FileKind | None:
+    """Return what a YAML or TOML file is that holds no hints, `None` where that is not known."""
+    if not lower.endswith((*_YAML, _TOML)):
+        return None
+    if lower.endswith(_YAML) and _is_openapi(text):
+        return FileKind.OPENAPI
+    return FileKind.CLIENT if mentions_servers(text, lower) else None
 
 
 def _is_hints_name(lower: str) -> bool:

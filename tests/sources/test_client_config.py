@@ -224,6 +224,6 @@ def test_a_configuration_ends_where_it_is_closed(rest: str) -> None:
     """A comment or string that does not end is no part of a configuration."""
     text = '{"mcpServers": {"a": {"command": "x"}}} '
     assert is_client_configuration(f"{text}/* more */ // and")
-    with pytest.raises(SourceError, match="not JSON") as caught:
+    with pytest.raises(SourceError, match="invalid JSON") as caught:
         read_client_configuration(text + rest, "mcp.json", {})
     assert caught.value.place.startswith(("mcp.json:1:41", "mcp.json:2:1"))
