@@ -200,8 +200,8 @@ _EXPECTED = {
     "decimal": "a number",
     "finite_number": "a finite number",
     "bool": "true or false",
-    "string": "a text",
-    "bytes": "a text",
+    "string": "a string",
+    "bytes": "a string",
     "list": "a list",
     "tuple": "a list",
     "set": "a list",
@@ -228,11 +228,11 @@ _BOUNDS = {
     "less_than": "a number less than {lt:g}",
     "less_than_equal": "a number of at most {le:g}",
     "multiple_of": "a multiple of {multiple_of:g}",
-    "string_too_short": "a text of at least {min_length} characters",
-    "string_too_long": "a text of at most {max_length} characters",
+    "string_too_short": "a string of at least {min_length} characters",
+    "string_too_long": "a string of at most {max_length} characters",
     "too_short": "at least {min_length} items",
     "too_long": "at most {max_length} items",
-    "string_pattern_mismatch": "a text that matches {pattern}",
+    "string_pattern_mismatch": "a string that matches {pattern}",
 }
 _QUOTED = re.compile(r"'([^']*)'")
 _KIND = re.compile(r"_(?:type|parsing|from_\w+|parsing_size|unicode|sub_type|exact)$")

@@ -433,7 +433,8 @@ def _one_of(name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - most searches need no error
 
     near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
+    *others, last = known
+    return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"
 
 
 def _usage_error(message: str, remedy: str) -> Exception:

@@ -178,7 +178,9 @@ def _of_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
     env: JsonObject = {
         name: f"${{{name}}}" for name in names if isinstance(name, str) and name in environ
     }
-    return {**entry, "headers": headers, "env": env | _table(entry, "env")}
+    given = {**entry, "headers": headers, "env": env | _table(entry, "env")}
+    seconds = entry.get("tool_timeout_sec")
+    return given if seconds is None else {**given, "timeout": seconds}
 
 
 def _goose(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
@@ -194,7 +196,9 @@ def _of_goose(entry: JsonObject) -> JsonObject | None:
     names = secrets if isinstance(secrets, list) else []
     env: JsonObject = {name: f"${{{name}}}" for name in names if isinstance(name, str)}
     given: JsonObject = {"command": entry.get("cmd"), "url": entry.get("uri"), "type": kind}
-    shared: JsonObject = {key: entry[key] for key in ("args", "headers", "enabled") if key in entry}
+    shared: JsonObject = {
+        key: entry[key] for key in ("args", "headers", "enabled", "timeout") if key in entry
+    }
     return {**given, **shared, "env": env | _table(entry, "envs")}
 
 

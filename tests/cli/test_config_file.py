@@ -153,7 +153,7 @@ def test_every_variable_goes_before_files(tmp_path: Path, key: Key) -> None:
         ("[store]\ncolour = 'red'", 2, "'store.colour'", "store.kind, store.path"),
         ("[limits]\nresult = 0", 2, "'limits.result' is 0", "a number of at least 1"),
         ("[serve]\nallow_hosts = 'a'", 2, "'serve.allow_hosts' is 'a'", "use a list"),
-        ("[serve]\nallow_hosts = ['a', 1]", 2, "'serve.allow_hosts[1]' is 1", "use a text"),
+        ("[serve]\nallow_hosts = ['a', 1]", 2, "'serve.allow_hosts[1]' is 1", "use a string"),
         ("[serve]\nexpose = 'al'", 2, "'serve.expose' is 'al'", "did you mean 'all'?"),
         (
             "[serve]\nmax_bytes = 100",

@@ -83,7 +83,7 @@ class TestConfigurationFiles:
             ("mcpg.toml", 'bundel = "x"', ":1: bundel", "unknown key 'bundel'", "mean 'bundle'"),
             ("mcpg.toml", "x = 1", ": x", "unknown key 'x'", "bundle, limit, strategy"),
             ("mcpg.toml", "limit = true", ": limit", "'limit' is True", "a whole number"),
-            ("mcpg.toml", "bundle = 1", ": bundle", "'bundle' is 1", "use a text"),
+            ("mcpg.toml", "bundle = 1", ": bundle", "'bundle' is 1", "use a string"),
             ("pyproject.toml", "[tool.mcpg]\nlmit = 1", ": tool.mcpg.lmit", "'lmit'", "'limit'"),
             ("pyproject.toml", "[tool]\nmcpg = 1", ":2: tool.mcpg", "not a table", "[tool.mcpg]"),
         ],

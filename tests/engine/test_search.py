@@ -240,7 +240,7 @@ def test_absent_vectors_are_said(engine: Engine, strategy: str) -> None:
 def test_strategies_have_names(engine: Engine) -> None:
     """`markdown-ld` is the graph; an unknown name is refused with the known ones."""
     assert engine.search("order", strategy="markdown-ld").strategy == "graph"
-    with pytest.raises(mcpg.UsageError, match="use graph, embeddings, auto"):
+    with pytest.raises(mcpg.UsageError, match="use graph, embeddings or auto"):
         engine.search("order", strategy="tokens")
 
 

@@ -200,7 +200,7 @@ def test_an_entry_that_makes_no_sense_is_reported(text: str, place: str) -> None
     ("text", "place", "at"),
     [
         ("[mcp_servers.a]\ncommand = npx", "config.toml", "config.toml:2:11"),
-        ("extensions:\n  a: [", "config.yaml", "config.yaml:2"),
+        ("extensions:\n  a: [x\n", "config.yaml", "config.yaml:2"),
     ],
 )
 def test_a_broken_file_is_an_error_with_its_line(text: str, place: str, at: str) -> None:
