@@ -30,17 +30,7 @@ HEADINGS = {
     "Checks": ("--check", "--diff", "--strict", "--baseline", "--min", "--max", "--max-drop"),
     "HTTP": ("--http", "--stdio", "--allow-host", "--max-requests", "--max-sessions"),
     "Output": (
-        *(
-            "--output",
-            "--format",
-            "--input-schema",
-            "--related",
-            "--html",
-            "--force",
-            "--explain",
-            "--route",
-            "--timings",
-        ),
+        *("--output", "--format", "--html", "--force", "--explain", "--route", "--timings"),
         *("--worst", "--all", "--document", "--line"),
     ),
     "Common options": ("--quiet", "--verbose", "--color", "--debug", "--help"),

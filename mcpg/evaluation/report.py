@@ -36,6 +36,7 @@ from mcpg.json_types import JsonObject
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace, to_json
 
 if TYPE_CHECKING:
+    from mcpg.catalog.catalog import Catalog
     from mcpg.engine import Engine
 
 SCHEMA = "mcpg/eval/1"
@@ -92,7 +93,7 @@ class Report:
         return percentile(self.durations, share)
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
     engine: Engine,
     judgements: Judgements,
     *,
@@ -102,6 +103,7 @@ def evaluate(
     normalize: bool = False,
     lexicon: bool = True,
     include_disabled: bool = False,
+    catalog: Catalog | None = None,
 ) -> Report:
     """Search for every judged query and measure what is found.
 
@@ -115,12 +117,13 @@ def evaluate(
         normalize: Whether queries may be rewritten in English, to be searched beside themselves.
         lexicon: Whether words also match related words and translations.
         include_disabled: Whether tools that are off by default may be found.
+        catalog: The tools of the engine, for a caller that has them at hand.
 
     Raises:
         UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is asked of
             another strategy than `auto`.
     """
-    catalog = engine.catalog
+    catalog = engine.catalog if catalog is None else catalog
     resolved = resolve(judgements, catalog)
     depth = min(max(limit, DEPTH), MAX_LIMIT) if limit > 0 else limit
     off = [] if include_disabled else disabled_tools(judgements, resolved, catalog)

@@ -163,17 +163,18 @@ class Explorer:
             "toolId": tool.id,
             "ranks": ranks,
             "comparison": compare_json(comparison, Side(name), Side(name)),
-            "effect": self._effect(engine, trial),
+            "effect": self._effect(generation, trial),
         }
 
-    def _effect(self, engine: Engine, trial: Engine) -> JsonObject | None:
+    def _effect(self, generation: Generation, trial: Engine) -> JsonObject | None:
         """Return what a trial changes for the judged queries, `None` without or with too many."""
         judgements = self._judged.read()
         if judgements is None or len(judgements.queries) > MOST_MEASURED:
             return None
         asked = dict(self._settings.asked)
         options = {"lexicon": asked["lexicon"], "include_disabled": asked["include_disabled"]}
-        before, now = (evaluate(one, judgements, **options) for one in (engine, trial))
+        options["catalog"] = generation.catalog
+        before, now = (evaluate(one, judgements, **options) for one in (generation.engine, trial))
         return compare_runs(before.outcomes, now.outcomes).json()
 
     def _hints_shown(self, body: JsonObject) -> JsonObject:
@@ -195,19 +196,20 @@ class Explorer:
 
     def _judged_queries(self, _: JsonObject) -> JsonObject:
         judgements = self._judged.read()
-        engine = self._live.current.engine
+        generation = self._live.current
         file = shown_path(self._judged.path)
         if judgements is None:
             return {"file": file, "judgements": [], "report": None}
         is_measured = len(judgements.queries) <= MOST_LISTED
         return {
             "file": file,
-            "judgements": _judgements_json(engine, judgements),
-            "report": report_json(self._measured(engine, judgements)) if is_measured else None,
+            "judgements": _judgements_json(generation, judgements),
+            "report": report_json(self._measured(generation, judgements)) if is_measured else None,
         }
 
-    def _measured(self, engine: Engine, judgements: Judgements) -> Report:
-        return evaluate(engine, judgements, **{key: self._settings.asked[key] for key in _OF_RUNS})
+    def _measured(self, generation: Generation, judgements: Judgements) -> Report:
+        options = {key: self._settings.asked[key] for key in _OF_RUNS}
+        return evaluate(generation.engine, judgements, catalog=generation.catalog, **options)
 
     def _judge(self, body: JsonObject) -> JsonObject:
         query = _text(body, "query", MOST_QUERY)
@@ -230,7 +232,7 @@ class Explorer:
         return asked
 
 
-def _judgements_json(engine: Engine, judgements: Judgements) -> list[JsonValue]:
+def _judgements_json(generation: Generation, judgements: Judgements) -> list[JsonValue]:
     """Return every judged query with the ids of its tools."""
     return [
         {
@@ -239,7 +241,7 @@ def _judgements_json(engine: Engine, judgements: Judgements) -> list[JsonValue]:
             "isAnswerless": one.is_answerless,
             "contextTools": list(one.judged.context_tools),
         }
-        for one in resolve(judgements, engine.catalog).queries
+        for one in resolve(judgements, generation.catalog).queries
     ]
 
 

@@ -83,9 +83,7 @@ def rank_summary_blocks(query: str, tool: Json, snippet: str = "") -> list[Block
 def _answer(tool: Json) -> Iterator[tuple[str, Inline]]:
     yield "tool", Code(tool["toolId"])
     retrieval = tool["retrieval"]
-    if tool["unmet"]:
-        yield "rank", ("none: the filter leaves it out: ", _unmet(tool))
-    elif tool["isHidden"]:
+    if tool["isHidden"]:
         yield "rank", "none: it is disabled by default"
     elif tool["rank"] is None:
         yield "rank", f"none among {tool['ranked']:,}"
@@ -141,7 +139,7 @@ def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
     fused: Inline = (", fused ", Figure(tool["fusedScore"]))
     if tool["unmet"]:
         yield "rank", ("none: the filter leaves it out", fused)
-        yield "filter", _unmet(tool)
+        yield "filter", listed([Code(reason) for reason in tool["unmet"]])
     elif tool["isHidden"]:
         yield "rank", ("none: it is disabled by default", fused)
     elif tool["rank"] is None:
@@ -151,10 +149,6 @@ def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
         yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}", score, fused)
     yield "by its words", _place(tool["retrieval"])
     yield "lacks", listed([Code(word) for word in tool["missing"]])
-
-
-def _unmet(tool: Json) -> Inline:
-    return listed([Code(reason) for reason in tool["unmet"]])
 
 
 def _place(retrieval: Json) -> str:

@@ -226,7 +226,7 @@ def test_a_trial_tells_what_it_does_to_judged_queries(visit: Visit) -> None:
     visit.has("#detail-name", "shipment_events")
     visit.click("#tab-hints")
     visit.type("#hint-aliases", "where is my parcel")
-    visit.has(".tried", "Of 1 judged query: 0 better, 1 worse, nDCG@5 1.0 to 0.63")
+    visit.has(".tried", "Of 1 judged query: 0 better, 1 worse, nDCG@5 1.00 to 0.63")
 
 
 def test_by_keyboard_alone(visit: Visit) -> None:

@@ -35,9 +35,12 @@ export function readable(text) {
   return String(text).replace(UNSAFE, (one) => `\\u{${one.codePointAt(0).toString(16)}}`);
 }
 
-/** Write a score or share for people. */
-export function figure(value) {
-  return value >= 0.995 ? "1.0" : value > 0 && value < 0.01 ? "<0.01" : value.toFixed(2);
+/** Write a score as the command line does: two significant digits, 1.00 only for what is certain. */
+export function figure(score) {
+  if (score === 0 || score === 1) return score.toFixed(2);
+  if (score < 0.001) return "<0.001";
+  const decimals = score >= 0.0995 ? 2 : score >= 0.00995 ? 3 : 4;
+  return Math.min(score, 0.99).toFixed(decimals);
 }
 
 /** Write a difference with its sign, and a real minus. */

@@ -84,7 +84,7 @@ class App {
     this.#complain(info.fault && { ...info.fault, message: `${info.fault.message}; the tools that were loaded last are searched` });
     if (before && before.generation === info.generation) return;
     if (!before) this.#begin(info);
-    at("catalogue").replaceChildren(`${counted(info.tools, "tool")} · `, bdi(info.bundle.join(", ")));
+    at("catalogue").replaceChildren(`${counted(info.tools, "tool")} · `, bdi(info.bundle.join(", ")), info.strategy === "graph" ? "" : ` · ${info.strategy}`);
     at("map").replaceChildren();
     if (!at("view-map").hidden) this.#map();
     if (before) this.tell(`Loaded again: ${counted(info.tools, "tool")}.`);
@@ -160,8 +160,8 @@ class App {
     const { answer } = this;
     const shown = [...answer.matches, ...answer.prerequisites, ...answer.relatedMatches, ...answer.nextStepMatches];
     const isShown = shown.some((match) => match.toolId === this.chosen);
-    // A tool that was picked although it is no match stays; else the first match is looked at.
-    if (!this.isHeld || (!isShown && !this.query)) {
+    // What is compared or tried stays, even where it is no match; else the first match is looked at.
+    if (!this.isHeld || (!isShown && (!this.query || this.tab === "why"))) {
       this.chosen = answer.matches[0]?.toolId ?? null;
       this.isHeld = false;
     }
@@ -256,7 +256,7 @@ class App {
     at("detail").hidden = !tool;
     if (!tool) return;
     const tabs = [];
-    if (match) tabs.push(["why", match.via ? "Why it is shown" : "Why it is here"]);
+    if (match) tabs.push(["why", match.via ? "Why shown" : "Why here"]);
     if (this.query && match?.rank !== 1) tabs.push(["why-not", "Why not first"]);
     tabs.push(["hints", this.hints.has(tool.toolId) ? "Try hints (edited)" : "Try hints"]);
     const tab = tabs.some(([name]) => name === this.tab) ? this.tab : tabs[0][0];

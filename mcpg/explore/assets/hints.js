@@ -36,6 +36,7 @@ export class HintsPanel {
   show(tool) {
     this.tool = tool;
     const draft = this.#draft();
+    for (const [key] of FIELDS) draft[key] = without(draft[key], textsOf(tool, key));
     this.result = make("div", { class: "tried" });
     this.told = make("p", { class: "unseen", role: "status" });
     this.save = make("button", { type: "button", class: "primary", onclick: () => this.#review() }, `Save to ${this.app.info.hintsFile}…`);
@@ -57,7 +58,7 @@ export class HintsPanel {
 
   #field(tool, draft, key, label, hint) {
     const id = `hint-${key}`;
-    const known = tool[key].map((one) => (typeof one === "string" ? one : one.input));
+    const known = textsOf(tool, key);
     const area = make("textarea", { id, rows: 2, "aria-describedby": `${id}-hint`, spellcheck: "false", autocomplete: "off", dir: "auto" });
     area.value = draft[key] ?? "";
     area.addEventListener("input", () => {
@@ -165,6 +166,17 @@ function linesOf(draft) {
   }
   if (draft.enabledByDefault) hints.enabledByDefault = true;
   return hints;
+}
+
+/** The aliases, keywords or requests that *tool* has. */
+function textsOf(tool, key) {
+  return tool[key].map((one) => (typeof one === "string" ? one : one.input));
+}
+
+/** What is typed, without the lines that the tool has by now. */
+function without(typed, known) {
+  const folded = new Set(known.map((text) => text.toLowerCase()));
+  return (typed ?? "").split("\n").filter((line) => !folded.has(line.trim().toLowerCase())).join("\n");
 }
 
 function joined(typed, added) {

@@ -71,7 +71,7 @@ export class Judged {
     return [
       ...broken.map((one) => make("p", { class: "notice error" }, make("span", { class: "message" }, bdi(one.place ?? ""), ": ", bdi(one.message)))),
       make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
-      table("Judged queries", [["Query"], ["Right"], ["Rank now", true], [""]], rows),
+      table("Judged queries", [["Query"], ["Right tools"], ["Rank now", true], [""]], rows),
       make("p", { class: "hint" }, "Measure and compare: ", make("code", {}, `mcpg eval ${file}`)),
     ];
   }
