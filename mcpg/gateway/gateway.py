@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial, wraps
+from os import PathLike
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from uuid import uuid4
@@ -17,7 +18,15 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices, check_limit, check_text
+from mcpg.engine.results import (
+    DEFAULT_LIMIT,
+    NONE,
+    EngineServices,
+    check_limit,
+    check_text,
+    texts_of,
+    wrong_type,
+)
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway.calls import Fault, Invoked, Limits
 from mcpg.gateway.calls.invoke import Invoker
@@ -28,7 +37,15 @@ from mcpg.gateway.opening import SourceLike, sources_of
 from mcpg.gateway.primitives.service import Primitives
 from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions import Sessions
-from mcpg.gateway.sources import GENERATED, GraphSource, Registry, ServerSource, Source, kind_of
+from mcpg.gateway.sources import (
+    GENERATED,
+    FileGraph,
+    GraphSource,
+    Registry,
+    ServerSource,
+    Source,
+    kind_of,
+)
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress
@@ -78,7 +95,7 @@ class Gateway:
         self,
         sources: SourceLike | Iterable[SourceLike] = (),
         *,
-        graph: GraphSource = GENERATED,
+        graph: GraphSource | str | PathLike[str] = GENERATED,
         live: Live | None = None,
         reserved: Collection[str] = (),
         limit: int = DEFAULT_LIMIT,
@@ -87,7 +104,7 @@ class Gateway:
         limits: Limits | None = None,
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
-        record_calls: str | CallRecorder | None = None,
+        record_calls: str | PathLike[str] | CallRecorder | None = None,
     ) -> None:
         """Create a gateway; no source is read or started yet.
 
@@ -95,7 +112,7 @@ class Gateway:
             sources: Sources of its tools, in any number. A text or path is opened as by
                 `open_sources`: the configuration of a client, a bundle, a folder, the address of a
                 server ...
-            graph: Source of the documents that it searches.
+            graph: Source of the documents that it searches; a path is a `FileGraph`.
             live: Options for querying servers, `None` for the environment of this process and the
                 default timeout.
             reserved: Ids that no tool may get.
@@ -110,11 +127,21 @@ class Gateway:
                 `mcpg learn`; or a recorder, which the gateway closes with itself.
 
         Raises:
-            UsageError: A source is none, two sources have the same id, or *limit* is not a whole
-                number of at least 1.
+            UsageError: A source is none, two sources have the same id, an argument has the wrong
+                type, or *limit* is below 1.
             NotFoundError: A path does not exist.
             SourceError: A file holds no tools.
         """
+        if isinstance(graph, str | PathLike):
+            graph = FileGraph(os.fspath(graph))
+        _check_kinds(
+            graph=(graph, GraphSource),
+            live=(live, Live | None),
+            services=(services, EngineServices),
+            limits=(limits, Limits | None),
+            diagnostics=(diagnostics, Iterable),
+            record_calls=(record_calls, str | PathLike | CallRecorder | None),
+        )
         self.limits = limits or Limits()
         self._live = live or Live(os.environ)
         opened, noticed = sources_of(sources, self._live)
@@ -122,10 +149,16 @@ class Gateway:
         if observer is not None:
             services = replace(services, observer=observer)
         self._observer = services.observer
-        self._plan = Plan(graph, frozenset(reserved), services, cache_dir, check_limit(limit))
+        self._plan = Plan(
+            graph,
+            frozenset(texts_of("reserved", reserved)),
+            services,
+            cache_dir,
+            check_limit(limit),
+        )
         self._before = (*diagnostics, *noticed)
-        if isinstance(record_calls, str):
-            record_calls = CallRecorder(record_calls)
+        if isinstance(record_calls, str | PathLike):
+            record_calls = CallRecorder(os.fspath(record_calls))
         self._recorder = record_calls
         # What calls belong to where nobody says more.
         self._session = uuid4().hex
@@ -381,6 +414,18 @@ class Gateway:
         return [source for source in known if source.server == server]
 
 
+def _check_kinds(**arguments: tuple[object, Any]) -> None:
+    """Check that each argument is of the kind beside it.
+
+    Raises:
+        UsageError: One is not.
+    """
+    for name, (given, kind) in arguments.items():
+        if not isinstance(given, kind):
+            wanted = getattr(kind, "__name__", None) or str(kind).replace("mcpg.gateway.", "")
+            raise wrong_type(name, given, wanted)
+
+
 def not_open() -> UsageError:
     """Return the error for using a gateway that is not open."""
     return UsageError("the gateway is not open", remedy="use it as a context manager")
@@ -433,7 +478,7 @@ class SyncGateway:
         self,
         sources: SourceLike | Iterable[SourceLike] = (),
         *,
-        graph: GraphSource = GENERATED,
+        graph: GraphSource | str | PathLike[str] = GENERATED,
         live: Live | None = None,
         reserved: Collection[str] = (),
         limit: int = DEFAULT_LIMIT,
@@ -442,7 +487,7 @@ class SyncGateway:
         limits: Limits | None = None,
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
-        record_calls: str | CallRecorder | None = None,
+        record_calls: str | PathLike[str] | CallRecorder | None = None,
     ) -> None:
         """Create a gateway, as `Gateway` does from the same arguments."""
         self._gateway = Gateway(

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.engine.results import wrong_type
 from mcpg.errors import Severity, UsageError
 from mcpg.net.addresses import has_control, is_header_name
 from mcpg.sources.client_config import Server, StdioServer, secrets_of
@@ -321,4 +322,6 @@ class Registry:
 
 
 def _key(source_id: str) -> str:
+    if not isinstance(source_id, str):
+        raise wrong_type("the id of a source", source_id, "text")
     return source_id.strip().casefold()

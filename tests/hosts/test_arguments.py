@@ -30,9 +30,11 @@ SHARED: list[tuple[str, Any]] = [
     *(("min_score", given) for given in ("high", None, True, 1.5, float("nan"), [0.5])),
     *(("context", given) for given in (b"x", {1, 2}, object(), dt.date(2026, 1, 1), iter("ab"))),
     *(("context_tools", given) for given in ("list", b"list", 7, [7], [None])),
+    *(("sources", given) for given in ("shop", 7, [7])),
+    *(("categories", given) for given in ("shop", 7, [None])),
     *(
         (name, given)
-        for name in ("include_disabled", "abstain", "normalize", "lexicon")
+        for name in ("include_disabled", "abstain", "normalize", "lexicon", "read_only")
         for given in ("yes", 1, None)
     ),
 ]
@@ -47,8 +49,9 @@ OWN: dict[str, list[tuple[str, Any]]] = {
         *(
             (name, given)
             for name, given in SHARED
-            if name not in {"limit", "abstain", "context_tools"}
+            if name not in {"limit", "abstain", "context_tools", "categories"}
         ),
+        ("in_categories", "shop"),
         ("prefer_read_only", "yes"),
         ("derives_preference", None),
     ],
@@ -57,6 +60,9 @@ OWN: dict[str, list[tuple[str, Any]]] = {
         *(("question", given) for given in NO_TEXTS),
         *(("intent", given) for given in (3, ["search"], "find")),
         ("include_disabled", "yes"),
+        ("sources", "shop"),
+        ("categories", [7]),
+        ("read_only", "yes"),
     ],
 }
 CASES = [

@@ -126,6 +126,55 @@ def test_what_is_no_source_is_a_usage_error(kind: Any, given: Any) -> None:
         kind(given)
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        *((name, 42) for name in ("graph", "live", "services", "limits", "record_calls")),
+        *(("services", None), ("live", {}), ("limits", {"invoke_seconds": 1}), ("graph", ["a"])),
+        *(("reserved", 42), ("reserved", "search"), ("diagnostics", 42)),
+    ],
+)
+@pytest.mark.parametrize("kind", [Gateway, SyncGateway])
+def test_what_a_gateway_is_made_of_is_checked(kind: Any, name: str, given: Any) -> None:
+    """An argument of a wrong type is a usage error that names it, before anything starts."""
+    with pytest.raises(UsageError, match=name):
+        kind(**{name: given})
+
+
+@pytest.mark.parametrize(
+    ("method", "words", "options"),
+    [
+        *((name, (42,), {}) for name in ("describe", "remove", "invalidate", "invoke")),
+        *((name, (None,), {}) for name in ("remove", "invalidate")),
+        ("invoke", ("x", {}), {"timeout": "3"}),
+        ("invoke", (), {"source_id": 42, "name": "x"}),
+    ],
+)
+def test_what_a_gateway_is_asked_is_checked(
+    method: str, words: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    """Names are texts, and times are numbers."""
+
+    def list_tools() -> None:
+        """List the tools."""
+
+    def x() -> None:
+        """Do something else."""
+
+    with (
+        SyncGateway(FunctionSource("f", (list_tools, x))) as gateway,
+        pytest.raises(UsageError, match="of type"),
+    ):
+        getattr(gateway, method)(*words, **options)
+
+
+def test_a_graph_is_named_by_its_path(folder: Path) -> None:
+    """A path stands for the documents in it."""
+    with SyncGateway("tools.json", graph=folder / "tools.json") as gateway:
+        assert gateway.search("does the machine answer").matches[0].tool_id == "ping"
+        assert [one for one in gateway.diagnostics if one.severity != "info"] == []
+
+
 @pytest.mark.parametrize("given", [42, None, "mcp.json", ["tools.json"]])
 def test_what_is_added_is_a_source(given: Any) -> None:
     """A path is opened first."""

@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Tool
-from mcpg.engine.results import flatten_context
+from mcpg.engine.results import flatten_context, wrong_type
 from mcpg.errors import McpgError, UsageError
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
 from mcpg.gateway.calls.validation import as_json, check_arguments
@@ -191,8 +191,10 @@ class Invoker:
             params: Further parameters of this request, such as input that the server requires.
 
         Raises:
-            UsageError: The time is not above 0.
+            UsageError: The time is no number, or not above 0.
         """
+        if not isinstance(timeout, float | int | None):
+            raise wrong_type("timeout", timeout, "a number of seconds")
         if timeout is not None and not timeout > 0:
             raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
         if timeout is None:

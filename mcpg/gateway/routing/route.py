@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mcpg.catalog.model import Hints, Tier
-from mcpg.engine.results import MAX_LIMIT, Strategy, check_flag, check_limit, check_text
+from mcpg.engine.results import MAX_LIMIT, Strategy, check_flag, check_limit, check_text, texts_of
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.routing.preference import (
     NONE,
@@ -390,6 +390,7 @@ def route(  # noqa: PLR0913 - each is an option of its own
             `Engine.search`.
     """
     check_text("query", query)
+    in_categories = texts_of("in_categories", in_categories)
     check_flag("derives_preference", derives_preference)
     if prefer_read_only is not None:
         check_flag("prefer_read_only", prefer_read_only)
