@@ -37,6 +37,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "route": lambda gateway: gateway.route("x"),
     "invoke": lambda gateway: gateway.invoke("x", {}),
 }
+# Parts of an asynchronous gateway that are asynchronous themselves.
+PARTS = {"sessions", "primitives"}
 NEEDS_NO_LOOP = {"sources", "diagnostics", "add", "remove", "invalidate", "on_change"}
 
 
@@ -52,8 +54,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_method_is_tried_here() -> None:
     """The table of calls has every public name of both gateways."""
-    for kind in (Gateway, SyncGateway):
-        assert {name for name in vars(kind) if not name.startswith("_")} == CALLS.keys()
+    for kind, others in ((Gateway, PARTS), (SyncGateway, set())):
+        named = {name for name in vars(kind) if not name.startswith("_")}
+        assert named == CALLS.keys() | others
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -86,6 +89,13 @@ def test_an_asynchronous_gateway_says_so_too(name: str, is_closed: bool) -> None
 
     with pytest.raises(UsageError, match=r"not open.*context manager"):
         anyio.run(use)
+
+
+@pytest.mark.parametrize("name", sorted(PARTS))
+def test_parts_of_a_gateway_that_is_not_open_say_so(name: str) -> None:
+    """Its sessions are there once it is open."""
+    with pytest.raises(UsageError, match="not open"):
+        getattr(Gateway(), name)
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_NO_LOOP - {"remove"}))
