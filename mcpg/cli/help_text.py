@@ -30,7 +30,17 @@ HEADINGS = {
     "Checks": ("--check", "--diff", "--strict", "--baseline", "--min", "--max", "--max-drop"),
     "HTTP": ("--http", "--stdio", "--allow-host", "--max-requests", "--max-sessions"),
     "Output": (
-        *("--output", "--format", "--html", "--force", "--explain", "--route", "--timings"),
+        *(
+            "--output",
+            "--format",
+            "--input-schema",
+            "--related",
+            "--html",
+            "--force",
+            "--explain",
+            "--route",
+            "--timings",
+        ),
         *("--worst", "--all", "--document", "--line"),
     ),
     "Common options": ("--quiet", "--verbose", "--color", "--debug", "--help"),

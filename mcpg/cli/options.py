@@ -54,12 +54,12 @@ def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_source(ctx: Any, incomplete: str) -> list[str]:
-    """Return the sources that begin with *incomplete*, in any case."""
+    """Return the sources that begin with *incomplete*."""
     return _beginning(incomplete, (tool.source_id for tool in _tools(ctx)))
 
 
 def complete_category(ctx: Any, incomplete: str) -> list[str]:
-    """Return the categories that begin with *incomplete*, in any case."""
+    """Return the categories that begin with *incomplete*."""
     return _beginning(incomplete, (name for tool in _tools(ctx) for name in tool.hints.categories))
 
 
@@ -74,8 +74,7 @@ def _tools(ctx: Any) -> Sequence[Tool]:
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    begun = incomplete.casefold()
-    return sorted({one_line(name) for name in names if name.casefold().startswith(begun)})
+    return sorted({one_line(name) for name in names if name.startswith(incomplete)})
 
 
 COMPLETIONS = {

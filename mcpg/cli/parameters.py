@@ -297,9 +297,23 @@ COMMON = (
 )
 """The options that every command has."""
 
+INPUT_SCHEMA = switch(
+    "input_schema",
+    "--input-schema",
+    text="With --format json or jsonl, write the input schema of each tool as well.",
+)
+
 SEARCH = (
     *QUESTION,
     CONTEXT_TOOLS,
+    Parameter(
+        "related",
+        ("--related/--no-related",),
+        "Show prerequisites, related tools and next steps. [default: yes]",
+        kind=bool,
+        default=True,
+    ),
+    INPUT_SCHEMA,
     switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
     WATCH,
     LIST_FORMAT,
@@ -307,8 +321,11 @@ SEARCH = (
 
 LIST = (
     BUNDLE,
-    Parameter("source", ("--source",), "Only tools of this source, in any case.", "NAME"),
-    Parameter("category", ("--category",), "Only tools of this category, in any case.", "NAME"),
+    *FILTERS,
+    Parameter(
+        "limit", ("--limit", "-n"), "Maximum number of tools. [default: all]", "N", int, least=1
+    ),
+    INPUT_SCHEMA,
     LIST_FORMAT,
 )
 

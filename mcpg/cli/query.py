@@ -132,15 +132,28 @@ def context_of(context: str | None, summary: str | None) -> Any:
     return [summary, known] if summary else known
 
 
-def answer_search(question: Question, form: str, output: Output) -> int:
-    """Search and print the result."""
+def answer_search(
+    question: Question, form: str, output: Output, *, related: bool = True, schemas: bool = False
+) -> int:
+    """Search and print the result.
+
+    Args:
+        question: The query.
+        form: What standard output carries, a choice of `LIST_FORMAT`.
+        output: Where it goes.
+        related: Whether it has prerequisites, related tools and next steps.
+        schemas: Whether it has input schemas, in the forms `json` and `jsonl`.
+    """
     arguments = arguments_of(question)
     engine = open_engine(question.settings, output)
     result = engine.search(**arguments)
+    if not related:
+        result = result.without_related()
     if form == "json":
         from mcpg.gateway.json import result_json  # noqa: PLC0415 - only for this format
 
-        output.json(result_json(result, engine.diagnostics))
+        members = result_json(result, engine.diagnostics)
+        output.json(members | (_with_schemas(result) if schemas else {}))
         return exit_code(result)
     output.opened(engine.diagnostics)
     output.diagnostics(result.diagnostics)
@@ -151,10 +164,36 @@ def answer_search(question: Question, form: str, output: Output) -> int:
     else:
         from mcpg.cli.listing import write_listing  # noqa: PLC0415 - as above
 
-        write_listing(matches_listing(result.matches), form, output)
+        records = _with_schemas(result)["matches"] if schemas else None
+        write_listing(matches_listing(result.matches, records), form, output)
     if not result.matches:
         output.note(nothing_found(question))
     return exit_code(result)
+
+
+def check_schemas(form: str, *, is_asked: bool) -> None:
+    """Check that input schemas, if they are *asked* for, can be written in the *form*.
+
+    Raises:
+        UsageError: They cannot.
+    """
+    if is_asked and form not in {"json", "jsonl"}:
+        remedy = "use --format json or --format jsonl"
+        raise UsageError(f"{form} has no input schemas", place="--input-schema", remedy=remedy)
+
+
+def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
+    """Return the lists of *result* as JSON, each tool with its input schema."""
+    lists = {
+        "matches": result.matches,
+        "relatedMatches": result.related_matches,
+        "nextStepMatches": result.next_step_matches,
+        "prerequisites": result.prerequisites,
+    }
+    return {
+        name: [one.to_dict() | {"inputSchema": one.descriptor.input_schema} for one in matches]
+        for name, matches in lists.items()
+    }
 
 
 def nothing_found(question: Question) -> str:
@@ -167,13 +206,15 @@ def nothing_found(question: Question) -> str:
     return "no tool matches: try other words, or `mcpg list` for all tools"
 
 
-def matches_listing(matches: Sequence[Match]) -> Listing:
-    """Return *matches* as a list."""
+def matches_listing(
+    matches: Sequence[Match], records: Sequence[JsonObject] | None = None
+) -> Listing:
+    """Return *matches* as a list; its *records* are what the matches write, unless given."""
     from mcpg.cli.listing import Listing  # noqa: PLC0415 - text and JSON do without
     from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
     from mcpg.values import score_text  # noqa: PLC0415 - as above
 
-    records = [match.to_dict() for match in matches]
+    records = [match.to_dict() for match in matches] if records is None else records
     columns = (
         Column("#", is_number=True),
         *(Column("score", is_number=True), Column("tool", is_whole=True), Column("source")),

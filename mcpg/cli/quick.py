@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from mcpg.engine.results import SearchResult
 
 _DEFAULT_BUNDLE = "graph.mdld"
-_PLAIN = {"query", "bundle", "limit", "strategy", "context", "include_disabled", "lexicon"}
+_PLAIN = {
+    *("query", "bundle", "limit", "strategy", "context", "include_disabled", "lexicon"),
+    *("sources", "in_categories", "read_only", "related"),
+}
 # What needs vectors needs settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
 _SETTING_VARIABLES = (
@@ -149,13 +152,22 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
     ):
         return None
     try:
-        options = {name: one for name, one in given.items() if name not in ("query", "bundle")}
         query = " ".join(given.get("query", ())).strip()
         engine = _engine(bundles[0] if bundles else None)
-        text, noticed = _lay_out(engine.search(query or None, **options))
+        result = engine.search(query or None, **_options(given))
+        text, noticed = _lay_out(result if given.get("related", True) else result.without_related())
     except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
         return None
     return _print(text, noticed)
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a search among the values *given* of parameters."""
+    others = ("query", "bundle", "related", "in_categories")
+    options = {name: one for name, one in given.items() if name not in others}
+    if "in_categories" in given:
+        options["categories"] = given["in_categories"]
+    return options
 
 
 def _engine(named: str | None) -> Engine:

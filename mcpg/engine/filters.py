@@ -11,7 +11,6 @@ every kind of condition that is set.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
 
 from mcpg.engine.results import Request
 from mcpg.index import Index
@@ -21,6 +20,7 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
     from mcpg.errors import Diagnostic
 
 _MOST_NOTED = 16
@@ -50,7 +50,7 @@ def filtered(index: Index, request: Request, disabled: frozenset[int]) -> Filter
     passing = _passing(index, request)
     allowed = passing - disabled if disabled else passing
     excluded = frozenset(range(len(index))) - allowed
-    return Filtered(passing, allowed, excluded, tuple(_notes(index, request, passing, allowed)))
+    return Filtered(passing, allowed, excluded, _notes(index, request, passing, allowed))
 
 
 def conditions_on(tool: int, index: Index, request: Request) -> Iterator[str]:
@@ -63,6 +63,32 @@ def conditions_on(tool: int, index: Index, request: Request) -> Iterator[str]:
     if request.read_only and index.read_only_flags()[tool] != READS:
         writes = index.read_only_flags()[tool] == WRITES
         yield "it does not only read" if writes else "it has no hint that it only reads"
+
+
+def filter_tools(
+    tools: Sequence[Tool],
+    *,
+    sources: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    read_only: bool = False,
+) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
+    """Return those of *tools* that pass a filter, as that of a search, with its diagnostics."""
+    wanted, among = _folded(sources), _folded(categories)
+    passing = tuple(
+        tool
+        for tool in tools
+        if (not wanted or tool.source_id.casefold() in wanted)
+        and not (among and among.isdisjoint(_folded(tool.hints.categories)))
+        and (not read_only or tool.hints.read_only)
+    )
+    known = sorted({tool.source_id for tool in tools})
+    named = sorted({name for tool in tools for name in tool.hints.categories})
+    unknown = [
+        *_unknown("source", sources, known, named),
+        *_unknown("category", categories, named, known),
+    ]
+    reads = any(tool.hints.read_only for tool in tools)
+    return passing, tuple(_warnings(unknown, passing, passing, lacks_hints=read_only and not reads))
 
 
 def _passing(index: Index, request: Request) -> frozenset[int]:
@@ -103,22 +129,41 @@ def _folded(names: Iterable[str]) -> frozenset[str]:
 
 def _notes(
     index: Index, request: Request, passing: Collection[int], allowed: Collection[int]
-) -> Iterator[Diagnostic]:
-    """Yield a warning for each name that is unknown, or else one that says why nothing is left."""
+) -> tuple[Diagnostic, ...]:
+    """Return what is to be told of the filter of *request*, as `_warnings` does."""
     unknown = [
         *_unknown("source", request.sources, index.source_ids, index.categories),
         *_unknown("category", request.categories, index.categories, index.source_ids),
     ]
     if not unknown and allowed:
-        return
+        return ()
+    lacks_hints = request.read_only and READS not in index.read_only_flags()
+    return tuple(_warnings(unknown, passing, allowed, lacks_hints=lacks_hints))
+
+
+def _warnings(
+    unknown: Sequence[str],
+    passing: Collection[object],
+    allowed: Collection[object],
+    *,
+    lacks_hints: bool,
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each *unknown* name, or else one that says why nothing is left.
+
+    Args:
+        unknown: What is wrong with each name.
+        passing: What passes the filter, disabled tools too.
+        allowed: What may be offered.
+        lacks_hints: Whether read-only tools are wanted, and no tool has the hint.
+    """
     from mcpg.errors import Code, warning  # noqa: PLC0415 - most filters leave something
 
-    for message in islice(unknown, _MOST_NOTED):
+    for message in unknown[:_MOST_NOTED]:
         yield warning(Code.FILTER_UNKNOWN, message)
     if unknown or allowed:
         return
     reason = "the tools that pass it are disabled by default" if passing else "no tool passes it"
-    if not passing and request.read_only and READS not in index.read_only_flags():
+    if lacks_hints:
         reason = "no tool of the catalogue has the hint that it only reads"
     yield warning(Code.FILTER_EMPTY, f"the filter leaves no tool: {reason}")
 

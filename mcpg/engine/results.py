@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mcpg.values import counted, rounded, score_text, to_json, value
+from mcpg.values import counted, replace, rounded, score_text, to_json, value
 
 TYPE_CHECKING = False
 
@@ -202,6 +202,10 @@ class SearchResult:
     focused_graph: FocusedGraph = FocusedGraph()
     normalized_query: str | None = None
     prerequisites: tuple[Match, ...] = ()
+
+    def without_related(self) -> SearchResult:
+        """Return the result without prerequisites, related tools and next steps."""
+        return replace(self, related_matches=(), next_step_matches=(), prerequisites=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as `mcpg search --format json` prints it."""

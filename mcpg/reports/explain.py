@@ -84,7 +84,7 @@ def _facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inline], 
     return (
         ("query", Code(data["query"]) if data["query"] else "(none: every tool by name)"),
         ("rewritten", Code(data.get("normalizedQuery") or "")),
-        ("filter", _filter(data.get("filter"))),
+        ("filter", about_filter(data.get("filter"))),
         ("strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"),
         ("normalised", Code(folded) if folded != " ".join(data["query"].split()) else ""),
         ("identifiers", Code(", ".join(reading.get("identifiers", ())))),
@@ -95,7 +95,7 @@ def _facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inline], 
     )
 
 
-def _filter(conditions: Json | None) -> Inline:
+def about_filter(conditions: Json | None) -> Inline:
     """Return the conditions of the filter and how many tools it leaves, "" where none is set."""
     if not conditions:
         return ""

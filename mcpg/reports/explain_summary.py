@@ -22,7 +22,7 @@ from mcpg.reports.blocks import (
     Table,
     listed,
 )
-from mcpg.reports.explain import about_match, timings
+from mcpg.reports.explain import about_filter, about_match, timings
 from mcpg.values import counted
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
 def _query(data: Json) -> Iterator[tuple[str, Inline]]:
     yield "query", Code(data["query"]) if data["query"] else "(none: every tool by name)"
     yield "rewritten", Code(data.get("normalizedQuery") or "")
+    yield "filter", about_filter(data.get("filter"))
     if data["rankingMode"] != data["strategy"]:
         yield "strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"
     words = [word for word in data["words"] if word["origin"] != "context"]

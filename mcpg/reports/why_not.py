@@ -83,7 +83,9 @@ def rank_summary_blocks(query: str, tool: Json, snippet: str = "") -> list[Block
 def _answer(tool: Json) -> Iterator[tuple[str, Inline]]:
     yield "tool", Code(tool["toolId"])
     retrieval = tool["retrieval"]
-    if tool["isHidden"]:
+    if tool["unmet"]:
+        yield "rank", ("none: the filter leaves it out: ", _unmet(tool))
+    elif tool["isHidden"]:
         yield "rank", "none: it is disabled by default"
     elif tool["rank"] is None:
         yield "rank", f"none among {tool['ranked']:,}"
@@ -139,7 +141,7 @@ def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
     fused: Inline = (", fused ", Figure(tool["fusedScore"]))
     if tool["unmet"]:
         yield "rank", ("none: the filter leaves it out", fused)
-        yield "filter", listed([Code(reason) for reason in tool["unmet"]])
+        yield "filter", _unmet(tool)
     elif tool["isHidden"]:
         yield "rank", ("none: it is disabled by default", fused)
     elif tool["rank"] is None:
@@ -149,6 +151,10 @@ def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
         yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}", score, fused)
     yield "by its words", _place(tool["retrieval"])
     yield "lacks", listed([Code(word) for word in tool["missing"]])
+
+
+def _unmet(tool: Json) -> Inline:
+    return listed([Code(reason) for reason in tool["unmet"]])
 
 
 def _place(retrieval: Json) -> str:

@@ -222,6 +222,9 @@ class TestCompletion:
             ("mcpg search --strategy e", ["embeddings"]),
             ("mcpg list --format j", ["json", "jsonl"]),
             ("mcpg show -b missing.mdld s", []),
+            ("mcpg search --source sh", ["shop"]),
+            ("mcpg list --category b", ["billing"]),
+            ("mcpg search --source s -b missing.mdld --category b", []),
         ],
     )
     @pytest.mark.usefixtures("graph")

@@ -21,7 +21,12 @@ from mcpg.sources import SourceBatch
 
 TOOLS = (
     make_tool("shipment_status", description="Tell where a shipment is.", keywords=("parcel",)),
-    make_tool("order_get", description="Get an order and its shipments."),
+    make_tool(
+        "order_get",
+        description="Get an order and its shipments.",
+        categories=("Orders",),
+        read_only=True,
+    ),
     make_tool("weird", id="weird", title="Bell\x07 \u202eevil", description="\x1b[31mred\x1b[0m"),
     make_tool("shipment_delete", description="Delete one.", enabled_by_default=False),
 )
@@ -48,6 +53,9 @@ ORDINARY = [
     ["search", "where is my parcel", "--no-lexicon"],
     ["search", "evil red bell"],
     ["search", "order invoices xyzzy"],
+    ["search", "shipment", "--source", "COMMERCE", "--source", "nobody"],
+    ["search", "shipment", "--category", "orders", "--read-only"],
+    ["search", "shipment", "--no-related"],
     ["search"],
 ]
 

@@ -215,7 +215,8 @@ class TestList:
         text = run("list", *arguments)
         assert text.code == (0 if count else 1)
         assert len(text.out.splitlines()) == (count + 1 if count else 0)
-        assert text.err == ("" if count else "no tool is of source 'x'; sources: shop\n")
+        unknown = "warning[filter_unknown]: no source is called 'x'; the sources are 'shop'\n"
+        assert text.err == ("" if count else f"{unknown}no tool is listed\n")
 
     def test_verbose_counts(self, run: Callable[..., Run]) -> None:
         """--verbose says how many of how many."""

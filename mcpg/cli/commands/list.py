@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_catalog, settings_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcpg list
 mcpg list --source commerce --category orders
+mcpg list --read-only --format ids
 mcpg list -b manifests/ --format json | jq -r '.tools[].toolId'"""
 
 
@@ -35,53 +36,47 @@ def run(
     output: Output,
     *,
     bundle: list[str] | None,
-    source: str | None,
-    category: str | None,
+    limit: int | None,
+    input_schema: bool,
     form: str,
+    **given: Any,
 ) -> int:
     """List the tools of a bundle, disabled ones included."""
+    from mcpg.cli.query import check_schemas, filters_of  # noqa: PLC0415 - help needs none of it
+    from mcpg.engine.filters import filter_tools  # noqa: PLC0415 - as above
+
+    check_schemas(form, is_asked=input_schema)
     opened = open_catalog(settings_of(bundle=bundle), output)
-    tools = [tool for tool in opened.tools if _is_wanted(tool, source, category)]
-    code = ExitCode.DONE if tools or not (source or category) else ExitCode.FINDINGS
+    filters = dict(filters_of(given))
+    found, noticed = filter_tools(opened.tools, **filters) if filters else (opened.tools, ())
+    tools = found[:limit]
+    code = ExitCode.DONE if tools or not filters else ExitCode.FINDINGS
+    records = [_record(tool, with_schema=input_schema) for tool in tools]
     if form == "json":
-        output.json(_list_json(tools, opened.diagnostics))
+        output.json(_list_json(records, (*opened.diagnostics, *noticed)))
         return code
     from mcpg.cli.listing import write_listing  # noqa: PLC0415 - JSON does without
 
     output.opened(opened.diagnostics)
-    write_listing(_listing(tools), form, output)
+    output.diagnostics(noticed)
+    write_listing(_listing(tools, records), form, output)
     output.detail(f"{len(tools)} of {len(opened.tools)} tools")
     if not tools:
-        output.note(_nothing(opened.tools, source, category))
+        output.note("no tool is listed" if opened.tools else "there is no tool")
     return code
 
 
-def _is_wanted(tool: Tool, source: str | None, category: str | None) -> bool:
-    if source is not None and tool.source_id.casefold() != source.casefold():
-        return False
-    categories = {name.casefold() for name in tool.hints.categories}
-    return category is None or category.casefold() in categories
+def _record(tool: Tool, *, with_schema: bool) -> JsonObject:
+    return tool.to_dict() | ({"inputSchema": tool.input_schema} if with_schema else {})
 
 
-def _nothing(tools: Sequence[Tool], source: str | None, category: str | None) -> str:
-    """Return why nothing is listed, and what there is."""
-    if not tools:
-        return "there is no tool"
-    if source is not None and not any(_is_wanted(tool, source, None) for tool in tools):
-        known = sorted({tool.source_id for tool in tools})
-        return f"no tool is of source '{source}'; sources: {', '.join(known)}"
-    known = sorted({name for tool in tools for name in tool.hints.categories})
-    found = f"; categories: {', '.join(known)}" if known else ""
-    return f"no tool is of category '{category}'{found}"
-
-
-def _listing(tools: Sequence[Tool]) -> Listing:
+def _listing(tools: Sequence[Tool], records: Sequence[JsonObject]) -> Listing:
     from mcpg.cli.listing import Listing  # noqa: PLC0415 - JSON does without
     from mcpg.cli.matches import WITH_SOURCE, summary  # noqa: PLC0415 - as above
     from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
 
     return Listing(
-        [tool.to_dict() for tool in tools],
+        records,
         ("toolId", "sourceId", "toolName", "displayName", "description", "categories", "tags"),
         "toolId",
         Table(
@@ -100,11 +95,11 @@ def _listing(tools: Sequence[Tool]) -> Listing:
     )
 
 
-def _list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:
+def _list_json(records: Sequence[JsonObject], diagnostics: Iterable[Diagnostic]) -> JsonObject:
     from mcpg.gateway.json import diagnostics_json  # noqa: PLC0415 - as above
 
     return {
         "schema": "mcpg/list/1",
-        "tools": [tool.to_dict() for tool in tools],
+        "tools": list(records),
         "diagnostics": diagnostics_json(diagnostics),
     }

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcpg search shipment status
 mcpg search "comit my stagd changes" -b real.mdld -n 3
+mcpg search "open pull requests" --source github --read-only --no-related
 mcpg search "refund the customer" --min-score 0.5 --format json | jq -r '.matches[].toolId'
 echo "where is my parcel" | mcpg search -
 mcpg search "where is my parcel" --watch
@@ -27,19 +28,36 @@ def register(app: typer.Typer) -> None:
     options.command(app, "search", examples=EXAMPLES, more="docs/tutorial.md", table=SEARCH)(run)
 
 
-def run(output: Output, *, explain: bool, form: str, watch: bool, **asked: Any) -> int:
+def run(
+    output: Output,
+    *,
+    explain: bool,
+    form: str,
+    watch: bool,
+    related: bool,
+    input_schema: bool,
+    **asked: Any,
+) -> int:
     """Find the tools for a request.
 
     Each match has a score, the probability that the tool is the right one. Below the matches are
     tools that must run first, related tools and next steps.
     """
-    from mcpg.cli.query import Question, Showing, answer_explain, answer_search  # noqa: PLC0415 - as above
+    from mcpg.cli.query import (  # noqa: PLC0415 - as above
+        Question,
+        Showing,
+        answer_explain,
+        answer_search,
+        check_schemas,
+    )
+
+    check_schemas("an explanation" if explain else form, is_asked=input_schema)
 
     def answer() -> int:
         question = Question.of(asked)
         if explain:
             return answer_explain(question, Showing(form), output)
-        return answer_search(question, form, output)
+        return answer_search(question, form, output, related=related, schemas=input_schema)
 
     if not watch:
         return answer()
