@@ -109,6 +109,11 @@ def to_json(
     }
 
 
+def empty_as_null(members: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return *members* with `None` for those of *names* that are empty: JSON says so by `null`."""
+    return members | {name: members[name] or None for name in names}
+
+
 def _json_value(part: Any, names: Mapping[str, str]) -> JsonValue:
     if part is None or isinstance(part, (str, int, float)):
         return part

@@ -175,7 +175,11 @@ class StageDetails:
             "shift": near.shift,
             "window": [name(number) for number in window],
             "nearest": [
-                {"tool": name(number), "cosine": cosine, "standardised": near.standardised(number)}
+                {
+                    "toolId": name(number),
+                    "cosine": cosine,
+                    "standardised": near.standardised(number),
+                }
                 for number, cosine in near.nearest[: max(POOL, len(window))]
             ],
         }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcpg.values import TIME_DECIMALS, rounded, to_json, value
+from mcpg.values import TIME_DECIMALS, empty_as_null, rounded, to_json, value
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints
@@ -512,7 +512,7 @@ class RankExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a JSON object; gaps at full precision, as sums."""
-        return to_json(self) | {
+        return empty_as_null(to_json(self), "remark") | {
             "score": rounded(self.score),
             "above": [
                 to_json(rival)

@@ -115,7 +115,7 @@ def _missing(data: Json) -> Table:
             (
                 Styled(Code(one["argument"]), "cyan"),
                 ", ".join(name[1:] for name in one["tasks"]),
-                Code(one["description"] or one["type"]),
+                Code(one["description"] or one["type"] or ""),
             )
             for one in data["missing"]
         ]

@@ -365,11 +365,12 @@ def _digest(judgements: Judgements) -> str:
     return f"sha256:{hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:_DIGITS]}"
 
 
-def tune_json(report: TuneReport, *, is_written: bool) -> JsonObject:
-    """Return *report* as the JSON object of schema `SCHEMA`."""
+def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
+    """Return *report* as the JSON object of schema `SCHEMA`; *path* is that of the tuned bundle."""
     tuning = report.tuning
     return {
         "schema": SCHEMA,
+        "path": path,
         "queries": report.queries,
         **(
             {

@@ -201,7 +201,7 @@ def test_the_answer_as_json(call: Callable[..., Run]) -> None:
     (fault,) = failed["faults"]
     assert (fault["code"], fault["field"]) == ("arguments_invalid", "/numbers")
     unknown = json.loads(call("ad", "--format", "json").out)
-    assert (unknown["toolId"], unknown["faults"][0]["code"]) == ("", "not_found")
+    assert (unknown["toolId"], unknown["faults"][0]["code"]) == (None, "not_found")
 
 
 @pytest.mark.parametrize(

@@ -222,10 +222,10 @@ def test_the_provenance_tells_how_it_came_about(tuned: Tuning) -> None:
 def test_a_report_without_a_trial(tuned: Tuning) -> None:
     """Where there is too little to learn from, there are no figures, and the reason stands."""
     report = TuneReport(3, shipped_ranking(), refusal="too few")
-    found = tune_json(report, is_written=False)
+    found = tune_json(report, "graph.mdld", is_written=False)
     assert (found["refusal"], found["tuned"], found["written"]) == ("too few", None, False)
     assert "weights" not in found
-    assert tune_json(replace(report, tuning=tuned), is_written=False)["folds"] == 5
+    assert tune_json(replace(report, tuning=tuned), "graph.mdld", is_written=False)["folds"] == 5
 
 
 @pytest.mark.parametrize("uses_lexicon", [True, False])

@@ -14,6 +14,7 @@ from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import ServiceFactory
 from mcpg.errors import UsageError
+from mcpg.gateway.json import diagnostics_json
 from mcpg.values import counted
 
 if TYPE_CHECKING:
@@ -73,10 +74,12 @@ def publish(
     with closing(factory.candidates()) as source, output.progress("publishing"):
         is_new = source.publish(_tools(engine, vectors), key.hex(), maker, keep)
     if form is OutputFormat.JSON:
+        found = {"diagnostics": diagnostics_json(engine.diagnostics)}
         facts = {"published": is_new, "tools": tools, "key": key.hex()}
         origin = {"fingerprint": maker or None, "database": database.address}
-        output.json({"schema": "mcpg/publish/1", **facts, **origin})
+        output.json({"schema": "mcpg/publish/1", **facts, **origin, **found})
     else:
+        output.opened(engine.diagnostics)
         how = "published" if is_new else "published already:"
         by = f" with vectors by {maker}" if maker else ""
         output.text(f"{how} {counted(tools, 'tool')}{by} at {database.address}")

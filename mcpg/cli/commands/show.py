@@ -18,7 +18,7 @@ from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.reports.blocks import Bullets, Code, Column, Facts, Figure, Section, Styled, Table
-from mcpg.values import rounded, to_json
+from mcpg.values import empty_as_null, rounded, to_json
 
 if TYPE_CHECKING:
     import typer
@@ -169,7 +169,8 @@ def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
 
 def _neighbours_json(card: Card, kind: EdgeKind) -> list[JsonValue]:
     return [
-        to_json(one, {"given": "field"}, ["kind"]) | {"weight": rounded(one.weight)}
+        empty_as_null(to_json(one, {"given": "field"}, ["kind"]), "reason")
+        | {"weight": rounded(one.weight)}
         for one in card.neighbours
         if one.kind is kind
     ]

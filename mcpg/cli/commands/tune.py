@@ -220,7 +220,7 @@ def run(chosen: TuneOptions, form: OutputFormat, settings: Settings, output: Out
         _check_unchanged(path, bundle)
         is_written = _write(bundle, report.ranking, target, force=chosen.force)
     if form is OutputFormat.JSON:
-        data = tune_json(report, is_written=is_written)
+        data = tune_json(report, target, is_written=is_written)
         output.json(data | {"diagnostics": diagnostics_json(diagnostics)})
     else:
         output.diagnostics(diagnostics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from mcpg.values import counted, score_text, to_json, value
+from mcpg.values import counted, empty_as_null, score_text, to_json, value
 
 if TYPE_CHECKING:
     from typing import Any, Final, Literal, TypeAlias
@@ -136,7 +136,7 @@ class Decision:
     def to_dict(self) -> dict[str, Any]:
         """Return all but the intent as a JSON object."""
         certainty = {"probability": round(self.probability, _SCORE_DECIMALS)}
-        return to_json(self, without={"intent"}) | certainty
+        return empty_as_null(to_json(self, without={"intent"}), "direction") | certainty
 
 
 @value

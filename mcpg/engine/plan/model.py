@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpg.values import rounded, score_text, to_json, value
+from mcpg.values import empty_as_null, rounded, score_text, to_json, value
 
 TYPE_CHECKING = False
 
@@ -146,9 +146,14 @@ class Task:
             "score": rounded(self.score),
             "confidence": rounded(self.confidence),
             "dependsOn": [
-                to_json(one) | {"weight": rounded(one.weight)} for one in self.depends_on
+                to_json(one)
+                | {
+                    "weight": rounded(one.weight),
+                    "mappings": [empty_as_null(to_json(each), "field") for each in one.mappings],
+                }
+                for one in self.depends_on
             ],
-            "provided": [to_json(one) for one in self.provided],
+            "provided": [empty_as_null(to_json(one), "field") for one in self.provided],
             "alternatives": [
                 to_json(one) | {"confidence": rounded(one.confidence)} for one in self.alternatives
             ],
@@ -261,7 +266,7 @@ class Plan:
             "tasks": [task.to_dict() | {"filled": filled.get(task.id, [])} for task in self.tasks],
             "layers": [list(layer) for layer in self.layers],
             "intents": [to_json(one) for one in self.intents],
-            "missing": [to_json(one) for one in self.missing],
+            "missing": [empty_as_null(to_json(one), "type") for one in self.missing],
             "broken": [to_json(one) | {"weight": rounded(one.weight)} for one in self.broken],
             "diagnostics": [one.to_dict() for one in self.diagnostics],
         }

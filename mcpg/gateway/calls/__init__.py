@@ -8,7 +8,7 @@ from typing import Any
 
 from mcpg.errors import UsageError
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.values import to_json
+from mcpg.values import empty_as_null, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,13 @@ class Invoked:
         """
         return {
             "schema": "mcpg/invoke/1",
-            "toolId": self.tool_id,
-            "sourceId": self.source_id,
-            "toolName": self.tool_name,
+            "toolId": self.tool_id or None,
+            "sourceId": self.source_id or None,
+            "toolName": self.tool_name or None,
             "isSuccess": self.is_success,
             "content": [*self.content],
             "structured": self.structured,
-            "faults": [to_json(fault) for fault in self.faults],
+            "faults": [empty_as_null(to_json(one), "remedy", "field") for one in self.faults],
         }
 
     @property
