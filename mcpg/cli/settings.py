@@ -117,6 +117,20 @@ class Settings:
         """The folder of the nearest configuration file, or the working folder."""
         return next((file.path.parent for file in self._files()), self.folder)
 
+    def target(self) -> str:
+        """Return the bundle to write where nothing names one: that of the settings, if it is one.
+
+        Raises:
+            McpgError: See `find`.
+        """
+        named = self.find("bundle")
+        path = str(named.value) if named and isinstance(named.value, str) else ""
+        if not path.casefold().endswith(".mdld"):
+            return DEFAULT_BUNDLE
+        with suppress(ValueError):  # not below the working folder
+            return str(Path(path).relative_to(self.folder.absolute()))
+        return path
+
     def watched(self) -> tuple[str, ...]:
         """Return what is looked at for changes: configuration files, and what is worked on.
 

@@ -343,3 +343,47 @@ def test_names_with_a_leading_dot_survive_generate_and_bundle(
 
     assert Path("one.mdld").read_bytes() == Path("two.mdld").read_bytes()
     assert ".com" in Path("one.mdld").read_text(encoding="utf-8")
+
+
+class TestTarget:
+    """Where a bundle goes that nothing names on the command line."""
+
+    @pytest.mark.parametrize(
+        ("text", "written"),
+        [
+            ('bundle = "out/shop.mdld"', "out/shop.mdld"),
+            ('bundle = "tools"', "graph.mdld"),
+            ("limit = 3", "graph.mdld"),
+        ],
+    )
+    @pytest.mark.usefixtures("sources")
+    def test_the_settings_name_it(
+        self, folder: Path, run: Callable[..., Run], text: str, written: str
+    ) -> None:
+        """It is the bundle of the configuration file; a folder or a manifest there is none."""
+        (folder / "mcpg.toml").write_text(f'{text}\n[[sources]]\npath = "tools"\n', "utf-8")
+        done = run("bundle")
+        assert (done.code, f"wrote {written}:" in done.err) == (0, True)
+        assert (folder / written).is_file()
+        assert run("bundle", "--check").code == 0
+
+    @pytest.mark.usefixtures("sources")
+    def test_a_variable_and_an_option_name_another(
+        self, folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Precedence is that of all settings: option, environment, file."""
+        (folder / "mcpg.toml").write_text('bundle = "file.mdld"\n', "utf-8")
+        monkeypatch.setenv("MCPG_BUNDLE", "variable.mdld")
+        run("bundle", "tools")
+        run("bundle", "tools", "-o", "option.mdld")
+        assert {one.name for one in folder.glob("*.mdld")} == {"variable.mdld", "option.mdld"}
+
+    @pytest.mark.usefixtures("sources")
+    def test_it_is_that_of_the_file_in_a_folder_above(
+        self, folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A path in the file is relative to the file."""
+        (folder / "mcpg.toml").write_text('bundle = "shop.mdld"\n', "utf-8")
+        monkeypatch.chdir(folder / "tools")
+        assert run("bundle", "shop.json").code == 0
+        assert (folder / "shop.mdld").is_file()

@@ -120,7 +120,7 @@ def test_the_cache_in_memory_has_the_bounds_that_are_set(tmp_path: Path) -> None
     cache.put(RESULT, "a", b"1")
     cache.put(RESULT, "b", b"2")
     assert len(cache) == 1
-    with pytest.raises(UsageError, match="0 entries"):
+    with pytest.raises(UsageError, match="entries' is 0"):
         factory(tmp_path, text="[cache]\nkind = 'memory'\nentries = 0").cache()
 
 

@@ -55,9 +55,13 @@ class VectorKind(StrEnum):
 
 
 Target = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="The bundle to write; - is standard output."
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="The bundle to write; - is standard output. [default: the bundle in mcpg.toml, or "
+        "graph.mdld]",
     ),
 ]
 Untuned = Annotated[
@@ -94,7 +98,7 @@ def bundle(
     output: Output,
     *,
     sources: options.Sources = None,
-    target: Target = "graph.mdld",
+    target: Target = None,
     check: options.Check = False,
     diff: options.Diff = False,
     strict: options.Strict = False,
@@ -117,6 +121,7 @@ def bundle(
     """
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
 
+    target = target or settings_of().target()
     compares = check or diff
     _check_options(target, form, compares=compares)
     if watch:
