@@ -35,13 +35,17 @@ RIGHT, LEFT, DOWN = "\ue014", "\ue012", "\ue015"
 COUNT = "return document.getElementById('map-count').textContent"
 CARD = "return document.querySelector('#graph-details h3')?.textContent ?? null"
 LABELS = "return [...document.querySelectorAll('.labels text')].map((one) => one.textContent)"
-# A map is placed and moved a little at a time; the last step draws its labels.
+# A map is placed and moved a little at a time: it stands when nothing changed for a few frames.
 SETTLE = """
 const done = arguments[0];
 const canvas = document.getElementById("graph-canvas");
+const state = () => [...canvas.querySelectorAll("g, text")].map((one) => one.outerHTML.slice(0, 99));
+let last = "";
 (function look() {
-  if (canvas.getAttribute("aria-busy") === "true") setTimeout(look, 20);
-  else setTimeout(done, 600);
+  const now = canvas.getAttribute("aria-busy") === "true" ? "" : state().join();
+  if (now && now === last) done();
+  else setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(look)), 200);
+  last = now;
 })();
 """
 LABELLED = """
