@@ -20,7 +20,7 @@ _TEXT = 320
 _ROWS = 500
 _KINDS = {"related": "related", "nextSteps": "nextStep", "groups": "member"}
 _NAMES = {"related": "related", "nextSteps": "next step", "groups": "group"}
-_SCRIPTS = ("map_layout.js", "map_labels.js", "map.js")
+_SCRIPTS = ("map_layout.js", "map_labels.js", "map_servers.js", "map_search.js", "map.js")
 _HINT = (
     "Labels appear as you zoom in, the most connected tools first. Drag to move; Ctrl and the "
     "wheel, or two fingers, to zoom. With the keyboard: Tab into the map, arrow keys from node to "

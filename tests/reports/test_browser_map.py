@@ -39,7 +39,8 @@ LABELS = "return [...document.querySelectorAll('.labels text')].map((one) => one
 SETTLE = """
 const done = arguments[0];
 const canvas = document.getElementById("graph-canvas");
-const state = () => [...canvas.querySelectorAll("g, text")].map((one) => one.outerHTML.slice(0, 99));
+const shown = () => [...canvas.querySelectorAll("g, text")];
+const state = () => shown().map((one) => one.outerHTML.slice(0, 99));
 let last = "";
 (function look() {
   const now = canvas.getAttribute("aria-busy") === "true" ? "" : state().join();
@@ -149,6 +150,10 @@ def test_the_map_shows_what_is_there(
     assert browser.count(".spots .tool") == len(documents)
     assert browser.count(".spots .spot") == len(network.nodes)
     assert drawn_lines(browser) == len(network.edges)
+    groups = len(network.nodes) - len(documents)
+    assert browser.run(COUNT) == (
+        f"10 of 10 tools, {edges} of {edges} edges and {groups} of {groups} groups drawn."
+    )
     click(browser, "#map-groups")
     settle(browser)
     assert browser.count(".spots .spot") == len(documents)

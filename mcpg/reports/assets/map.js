@@ -1,12 +1,11 @@
 // The map of a catalogue: tools in the colour of their server, pages, groups and things, with the edges
-// between them. `mapLayout` places the nodes and `mapLabels` chooses labels; D3 moves and zooms.
+// between them. `mapLayout` places the nodes, `mapLabels` chooses labels, `mapServers` has the colours
+// and the legend, `mapSearch` finds; D3 moves and zooms.
 const toolMap = (() => {
   const { servers, nodes, edges } = reportData;
   const byId = (id) => document.getElementById(id);
   const canvas = byId("graph-canvas");
   const details = byId("graph-details");
-  const search = byId("map-search");
-  const found = byId("map-found");
   const reachOf = byId("map-reach");
   const groups = byId("map-groups");
   const KINDS = { tool: "tool", page: "page", group: "group", thing: "thing" };
@@ -14,25 +13,9 @@ const toolMap = (() => {
   const MOST = 2000;
   const BUNDLE = 100;
   const FEW = 80;
-  const SHOWN = 10;
   const LINKS = 100;
   const MARGIN = 26;
   const NEAR = { mouse: 14, touch: 26, pen: 18 };
-
-  // ---- Servers: a colour and, where colours run out, another shape --------------------------------
-
-  const COLORS = 7;
-  const SHAPES = [
-    "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
-    "M-.9,-.9H.9V.9H-.9Z",
-    "M0,-1.2L1.15,.85H-1.15Z",
-    "M0,-1.25L1.25,0L0,1.25L-1.25,0Z",
-  ];
-  const NAMED = servers.length > COLORS * SHAPES.length ? COLORS * SHAPES.length - 1 : servers.length;
-  const isOther = (server) => server >= NAMED;
-  const colorOf = (server) => (isOther(server) ? "others" : `s${server % COLORS}`);
-  const shapeOf = (server) => SHAPES[isOther(server) ? 0 : Math.floor(server / COLORS)];
-  const off = new Set();
 
   // ---- What there is ------------------------------------------------------------------------------
 
@@ -46,9 +29,14 @@ const toolMap = (() => {
   const otherEnd = (edge, number) => (edge.from === number ? edge.to : edge.from);
   const links = nodes.map((_, number) => beside[number].filter((edge) => edge.kind !== "member").length);
   const hasGroups = () => Boolean(groups?.checked);
-  const isOff = ({ server }) => server !== null && off.has(Math.min(server, NAMED));
-  const isWanted = (number) => (hasGroups() || nodes[number].kind !== "group") && !isOff(nodes[number]);
-  const byDegree = nodes.map((_, number) => number).sort((a, b) => links[b] - links[a] || a - b);
+  const isOff = ({ server }) => server !== null && legend.isOff(server);
+  const isWanted = (number) => (hasGroups() || !isGroup(number)) && !isOff(nodes[number]);
+  // Groups come last, so that they never take the place of a tool.
+  const isGroup = (number) => nodes[number].kind === "group";
+  const byDegree = nodes.map((_, number) => number).sort(
+    (a, b) =>
+      isGroup(a) - isGroup(b) || links[b] - links[a] || beside[b].length - beside[a].length || a - b,
+  );
   const hub = byDegree.find((number) => nodes[number].kind === "tool") ?? 0;
   const texts = nodes.map(({ label }) => mapLabels.shortened(label));
   const counted = (number, one, many = `${one}s`) =>
@@ -121,8 +109,10 @@ const toolMap = (() => {
   /** What to place: servers that are switched off keep their places, so that nothing jumps. */
   function wanted() {
     if (reachOf.value !== "all") return around(chosen ?? hub, Number(reachOf.value));
-    return byDegree.filter((number) => hasGroups() || nodes[number].kind !== "group").slice(0, MOST);
+    return eligible().slice(0, MOST);
   }
+
+  const eligible = () => byDegree.filter((number) => hasGroups() || !isGroup(number));
 
   function layOut(after = () => {}) {
     measure();
@@ -132,7 +122,7 @@ const toolMap = (() => {
     const joins = edges
       .filter((edge) => places.has(edge.from) && places.has(edge.to))
       .map((edge) => ({ edge, source: places.get(edge.from), target: places.get(edge.to) }));
-    if (spots.length > 600) tellCount([`Placing ${counted(spots.length, "node")} …`]);
+    if (spots.length > 600) tellCount(`Placing ${counted(spots.length, "node")} …`);
     const { width, height } = inner();
     const stretch = Math.sqrt(Math.min(1.8, Math.max(0.4, width / height)));
     mapLayout.place({ spots, lines: joins, nodes, beside, sizeOf, stretch }, () => {
@@ -204,12 +194,16 @@ const toolMap = (() => {
       .selectAll("path")
       .data([...members], ([server]) => server)
       .join("path")
-      .attr("class", ([server]) => `ground g-${colorOf(server)}`)
+      .attr("class", ([server]) => `ground g-${mapServers.colorOf(server)}`)
       .attr("d", ([, points]) => `M${mapLayout.hull(points).join("L") || points[0]}Z`);
   }
 
-  const classOf = (node) => `spot ${node.kind} ${node.kind === "tool" ? colorOf(node.server) : ""}`;
-  const pathOf = (node) => (node.kind === "tool" ? shapeOf(node.server) : SHAPES[node.kind === "page" ? 1 : 0]);
+  const classOf = (node) => `spot ${node.kind} ${node.kind === "tool" ? mapServers.colorOf(node.server) : ""}`;
+
+  function pathOf({ kind, server }) {
+    if (kind === "tool") return mapServers.shapeOf(server);
+    return kind === "page" ? mapServers.SQUARE : mapServers.CIRCLE;
+  }
 
   function nameOf(number) {
     const node = nodes[number];
@@ -304,7 +298,7 @@ const toolMap = (() => {
       part.top = Math.min(part.top, y * now.k - r);
       part.bottom = Math.max(part.bottom, y * now.k + r);
     }
-    const most = now.k > fitted * 1.4 ? Infinity : NAMED;
+    const most = now.k > fitted * 1.4 ? Infinity : mapServers.NAMED;
     return [...parts.values()]
       .filter(({ server }) => server < most)
       .sort((a, b) => b.n - a.n || a.server - b.server)
@@ -415,8 +409,7 @@ const toolMap = (() => {
       return;
     }
     if (isOff(nodes[number])) {
-      off.delete(Math.min(nodes[number].server, NAMED));
-      tickServers();
+      legend.switchOn(nodes[number].server);
     }
     if (reachOf.value === "all" && spotOf.has(number)) {
       redraw();
@@ -528,6 +521,16 @@ const toolMap = (() => {
     return item;
   }
 
+  /** Draw what is switched on, without what is selected where that is off. */
+  function redraw() {
+    draw();
+    render();
+    if (shown !== null && !isWanted(shown)) {
+      chosen = null;
+      select();
+    }
+  }
+
   /** Select a node and move to it. */
   function visit(number) {
     choose(number);
@@ -538,168 +541,31 @@ const toolMap = (() => {
   // ---- How much is drawn --------------------------------------------------------------------------
 
   const isEdge = ({ kind }) => kind !== "member";
-  const allTools = nodes.filter(({ kind }) => kind === "tool").length;
-  const allEdges = edges.filter(isEdge).length;
+  const ofKind = (name) => nodes.filter(({ kind }) => kind === name).length;
+  const all = { tool: ofKind("tool"), group: ofKind("group"), edge: edges.filter(isEdge).length };
 
   function tellCount(stated) {
-    const tools = drawn.filter(({ number }) => nodes[number].kind === "tool").length;
-    const joins = lines.filter(({ edge }) => isEdge(edge)).length;
-    const all = (some, every, name) => `${some.toLocaleString("en")} of ${counted(every, name)}`;
-    const parts = stated ?? [`${all(tools, allTools, "tool")} and ${all(joins, allEdges, "edge")} drawn.`];
-    if (!stated) parts.push(...reasons(tools));
-    byId("map-count").textContent = parts.join(" ");
+    const share = (some, name) => `${some.toLocaleString("en")} of ${counted(all[name], name)}`;
+    const there = (name) => drawn.filter(({ number }) => nodes[number].kind === name).length;
+    const parts = [share(there("tool"), "tool"), share(lines.filter(({ edge }) => isEdge(edge)).length, "edge")];
+    if (hasGroups()) parts.push(share(there("group"), "group"));
+    const told = `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)} drawn.`;
+    byId("map-count").textContent = stated ?? [told, ...reasons()].join(" ");
   }
 
   /** Why less is drawn than there is. */
-  function reasons(tools) {
+  function reasons() {
     const told = [];
     if (reachOf.value !== "all") {
       told.push(`Only what is around ${nodes[chosen ?? hub].label}; Show: everything for the rest.`);
-    } else if (placed.length >= MOST && nodes.length > MOST && tools < allTools) {
+    } else if (eligible().length > MOST) {
       const most = MOST.toLocaleString("en");
       told.push(`A map of more than ${most} nodes would be slow: these are the most connected. Find reaches all.`);
     }
-    if (off.size) told.push(`${counted(off.size, "server")} switched off.`);
+    const off = legend.offCount();
+    if (off) told.push(`${counted(off, "server")} switched off.`);
     return told;
   }
-
-  // ---- Servers ------------------------------------------------------------------------------------
-
-  function redraw() {
-    draw();
-    render();
-    if (shown !== null && !isWanted(shown)) {
-      chosen = null;
-      select();
-    }
-  }
-
-  function tickServers() {
-    for (const box of document.querySelectorAll("#map-servers input")) {
-      box.checked = !off.has(Number(box.value));
-    }
-  }
-
-  function serverItem(place, name, tools) {
-    const item = make("li", "");
-    const label = make("label", "");
-    const box = make("input", "");
-    box.type = "checkbox";
-    box.checked = true;
-    box.value = String(place);
-    box.autocomplete = "off";
-    box.addEventListener("change", () => {
-      if (box.checked) off.delete(place);
-      else off.add(place);
-      redraw();
-    });
-    label.append(box);
-    d3.select(label)
-      .append("svg")
-      .attr("viewBox", "-1.4 -1.4 2.8 2.8")
-      .attr("class", "swatch")
-      .attr("aria-hidden", "true")
-      .append("path")
-      .attr("class", colorOf(place))
-      .attr("d", shapeOf(place));
-    label.append(make("bdi", "", name), make("span", "dim", tools.toLocaleString("en")));
-    item.append(label);
-    return item;
-  }
-
-  function listServers() {
-    const list = make("ul", "");
-    servers.slice(0, NAMED).forEach(({ name, tools }, place) => list.append(serverItem(place, name, tools)));
-    const others = servers.slice(NAMED);
-    if (others.length) {
-      const tools = others.reduce((sum, one) => sum + one.tools, 0);
-      list.append(serverItem(NAMED, `others: ${counted(others.length, "server")}`, tools));
-    }
-    byId("map-servers").replaceChildren(list);
-    if (servers.length < 2) return;
-    const buttons = make("div", "switches");
-    for (const [name, isOn] of [["All", true], ["None", false]]) {
-      const button = make("button", "", name);
-      button.type = "button";
-      button.addEventListener("click", () => {
-        off.clear();
-        if (!isOn) for (let place = 0; place <= Math.min(NAMED, servers.length - 1); place += 1) off.add(place);
-        tickServers();
-        redraw();
-      });
-      buttons.append(button);
-    }
-    byId("map-servers").append(buttons);
-  }
-
-  // ---- Finding ------------------------------------------------------------------------------------
-
-  /** The nodes that have every word, those with the words in their names first. */
-  function matching(words) {
-    const rank = ({ label, title, text }) => {
-      const [name, all] = [label.toLowerCase(), `${label} ${title} ${text}`.toLowerCase()];
-      if (!words.every((word) => all.includes(word))) return 0;
-      if (!words.every((word) => name.includes(word))) return 1;
-      if (name === words.join(" ")) return 4;
-      return name.startsWith(words[0]) ? 3 : 2;
-    };
-    return byDegree
-      .map((number) => [number, rank(nodes[number])])
-      .filter(([, fits]) => fits)
-      .sort((a, b) => b[1] - a[1])
-      .map(([number]) => number);
-  }
-
-  function find() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const hits = words.length ? matching(words) : [];
-    found.replaceChildren(
-      ...hits.slice(0, SHOWN).map((number) => {
-        const item = make("li", "");
-        const button = make("button", "", "");
-        button.type = "button";
-        button.append(make("bdi", "term", nodes[number].label));
-        const { server, kind } = nodes[number];
-        button.append(make("span", "dim", server === null ? KINDS[kind] : servers[server].name));
-        button.addEventListener("click", () => take(number));
-        item.append(button);
-        return item;
-      }),
-    );
-    if (words.length && hits.length !== Math.min(hits.length, SHOWN)) {
-      found.append(make("li", "dim", `and ${(hits.length - SHOWN).toLocaleString("en")} more`));
-    }
-    if (words.length && !hits.length) found.append(make("li", "dim", "nothing found"));
-    found.hidden = !words.length;
-    return hits;
-  }
-
-  function take(number) {
-    found.hidden = true;
-    search.focus();
-    visit(number);
-  }
-
-  search.addEventListener("input", find);
-  search.addEventListener("focus", () => (found.hidden = !search.value.trim() || !found.childElementCount));
-  search.parentElement.addEventListener("keydown", (event) => {
-    const buttons = [...found.querySelectorAll("button")];
-    const at = buttons.indexOf(document.activeElement);
-    if (event.key === "Enter" && at < 0) {
-      const [first] = find();
-      if (first !== undefined) take(first);
-    } else if (event.key === "Escape") {
-      found.hidden = true;
-      search.focus();
-    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      const next = at + (event.key === "ArrowDown" ? 1 : -1);
-      (next < 0 ? search : buttons[Math.min(next, buttons.length - 1)])?.focus();
-    } else return;
-    event.preventDefault();
-  });
-  search.parentElement.addEventListener("focusout", ({ relatedTarget }) => {
-    if (!search.parentElement.contains(relatedTarget)) found.hidden = true;
-  });
 
   // ---- The pointer --------------------------------------------------------------------------------
 
@@ -802,7 +668,8 @@ const toolMap = (() => {
     before = null;
   });
 
-  listServers();
+  const legend = mapServers.list(byId("map-servers"), redraw);
+  mapSearch(byId("map-search"), byId("map-found"), byDegree, visit);
   if (groups) groups.checked = nodes.length <= FEW;
   reachOf.value = "all";
   layOut(select);
