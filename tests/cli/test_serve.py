@@ -233,8 +233,8 @@ def test_it_serves_over_http(config: Path) -> None:
 def test_what_makes_no_sense_is_refused(run: Callable[..., Run], config: Path) -> None:
     """A mistake is told before anything is started."""
     for arguments, said in (
-        (("--http", "here"), "no address"),
-        (("--http", "70000"), "no address"),
+        (("--http", "here"), "is not an address"),
+        (("--http", "70000"), "is not an address"),
         (("--http", "0.0.0.0:80"), "MCPG_SERVE_TOKEN"),
         (("--endpoint", "https://sparql.example"), "--graph-tools"),
         (("--strategy", "best"), "best"),

@@ -526,7 +526,7 @@ def test_things_that_are_no_operations() -> None:
         ('{"swagger": "2.0", "paths": []}', "no mapping `paths`"),
         ("openapi: [", "invalid YAML"),
         ("- openapi", "version ''"),
-        ('{"openapi": ', "not JSON"),
+        ('{"openapi": ', "invalid JSON"),
         ('{"openapi":' + "[" * 200 + "]" * 200 + "}", "nested deeper"),
     ],
 )
