@@ -17,7 +17,9 @@ from mcpg.values import to_json, value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Final, Literal, TypeAlias
+
+    SeverityName: TypeAlias = Literal["info", "warning", "error"]
 
 
 def os_reason(fault: Exception) -> str:
@@ -83,9 +85,9 @@ class NotFoundError(McpgError):
 class Severity:
     """How much a diagnostic matters."""
 
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+    INFO: Final = "info"
+    WARNING: Final = "warning"
+    ERROR: Final = "error"
 
 
 class Code:
@@ -186,7 +188,7 @@ class Diagnostic:
     """
 
     code: str
-    severity: str
+    severity: SeverityName
     message: str
     place: str | None = None
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mcpg.embeddings.provider import EmbeddingError
     from mcpg.engine.model import Model
+    from mcpg.engine.results import RankingModeName
     from mcpg.engine.vectors import VectorScores
 
     Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]
@@ -199,7 +200,7 @@ class HybridDetails:
         # Once all have lost what they have in common, the sign of a cosine says no more.
         return tuple(number for number, cosine in nearest if cosine > 0 or self.vector_scores.shift)
 
-    def mode(self, *, is_expanded: bool) -> str:
+    def mode(self, *, is_expanded: bool) -> RankingModeName:
         """Return the ranking mode: `vector`, or `hybrid` where the graph contributed."""
         is_fused = self.scheme.name not in {EMBEDDINGS, SEMANTIC}
         is_hybrid = is_fused or is_expanded or bool(self.lifted)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Context: TypeAlias = Any
     StrategyName: TypeAlias = Literal["graph", "embeddings", "auto", "markdown-ld"]
     FusionName: TypeAlias = Literal["", "learned", "rrf"]
+    RankingModeName: TypeAlias = Literal["graph", "vector", "hybrid", "browse", "empty"]
 
 
 class Strategy:
@@ -43,11 +44,11 @@ FUSIONS: tuple[FusionName, ...] = ("learned", "rrf")
 class RankingMode:
     """The names of the ways a result came to be ranked."""
 
-    GRAPH = "graph"
-    VECTOR = "vector"
-    HYBRID = "hybrid"
-    BROWSE = "browse"
-    EMPTY = "empty"
+    GRAPH: Final = "graph"
+    VECTOR: Final = "vector"
+    HYBRID: Final = "hybrid"
+    BROWSE: Final = "browse"
+    EMPTY: Final = "empty"
 
 
 PREREQUISITE = "prerequisite"
@@ -193,8 +194,8 @@ class SearchResult:
     """
 
     query: str
-    strategy: str
-    ranking_mode: str
+    strategy: StrategyName
+    ranking_mode: RankingModeName
     matches: tuple[Match, ...] = ()
     related_matches: tuple[Match, ...] = ()
     next_step_matches: tuple[Match, ...] = ()

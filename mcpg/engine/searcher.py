@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mcpg.engine.plan.planner import Planner
     from mcpg.engine.query import Analysis
     from mcpg.engine.query_terms import Memo
+    from mcpg.engine.results import RankingModeName
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
     from mcpg.errors import Diagnostic
@@ -192,7 +193,7 @@ class Searcher:
         diagnostics = (*diagnostics, *_merges(rankings, *counts), *_doubts(request, best, matches))
         expanded = [one.document for one in (*related, *next_steps, *needed)]
         shown = list(dict.fromkeys((*numbers, *expanded)))
-        modes = {
+        modes: set[RankingModeName] = {
             one.semantic.mode(is_expanded=any(counts)) if one.semantic else RankingMode.GRAPH
             for one in rankings
         }

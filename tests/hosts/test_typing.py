@@ -44,6 +44,8 @@ engine.ask("x", intent="navigate")  # wrong: arg-type
 engine.plan("x", strategy="grahp")  # wrong: arg-type
 route(engine, "x", tols=3)  # wrong: call-arg
 result.matches[0].toolid  # wrong: attr-defined
+print(result.ranking_mode == "hybird")  # wrong: comparison-overlap
+print(result.diagnostics[0].severity == "eror")  # wrong: comparison-overlap
 mcpg.EngineServices(embedder=provider)  # wrong: call-arg
 
 SyncGateway(42)  # wrong: arg-type

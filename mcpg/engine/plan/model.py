@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.catalog.model import Tool
+    from mcpg.engine.results import StrategyName
     from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonValue
 
@@ -241,7 +242,7 @@ class Plan:
     """
 
     goal: str
-    strategy: str
+    strategy: StrategyName
     tasks: tuple[Task, ...] = ()
     layers: tuple[tuple[str, ...], ...] = ()
     intents: tuple[Intent, ...] = ()

@@ -43,7 +43,7 @@ from mcpg.values import DECIMALS, rounded, score_text, to_json
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine, Match, SearchResult
-    from mcpg.engine.results import Context, FusionName, StrategyName
+    from mcpg.engine.results import Context, FusionName, RankingModeName, StrategyName
     from mcpg.telemetry.observer import Observer
 
 ADJUSTMENTS = (
@@ -292,8 +292,8 @@ class RouteResult:
     categories: tuple[RoutedCategory, ...]
     suggested: tuple[RoutedMatch, ...]
     diagnostics: tuple[Diagnostic, ...]
-    ranking_mode: str
-    strategy: str
+    ranking_mode: RankingModeName
+    strategy: StrategyName
     normalized_query: str | None
     candidates: int
     weights: RouteWeights
