@@ -117,6 +117,7 @@ class Explorer:
             "query": self._settings.query,
             "limit": self._settings.asked["limit"],
             "strategy": self._settings.asked["strategy"],
+            "normalize": self._settings.asked["normalize"],
             "lowConfidence": LOW_CONFIDENCE,
             "hintsFile": shown_path(self._hints.path),
             "judgedFile": shown_path(self._judged.path),

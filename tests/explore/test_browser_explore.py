@@ -134,7 +134,7 @@ def test_why_not_and_its_change(visit: Visit) -> None:
     visit.ask(MISSPELT)
     visit.type("#another", "voice")
     visit.until("return document.querySelectorAll('#others [role=option]').length", 1)
-    visit.browser.press(Keys.ARROW_DOWN, Keys.ENTER)
+    visit.browser.press(Keys.ENTER)
     visit.has("#detail-name", "invoice_get")
     visit.has("#panel .change", "Then: rank 1")
     standing = mcpg.load("graph.mdld").explain(MISSPELT, tool="invoice_get").tool

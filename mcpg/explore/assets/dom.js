@@ -85,12 +85,12 @@ export function table(caption, columns, rows) {
   );
 }
 
-/** Do *work* once nobody has asked for it for some milliseconds. */
+/** Do *work* once nobody has asked for it for as many milliseconds as *delay* returns. */
 export function debounced(work, delay) {
   let timer = 0;
   const later = (...given) => {
     clearTimeout(timer);
-    timer = setTimeout(() => work(...given), delay);
+    timer = setTimeout(() => work(...given), delay());
   };
   later.now = (...given) => {
     clearTimeout(timer);

@@ -10,6 +10,8 @@ import { whyNotOf, whyOf } from "./why.js";
 
 const POLL = 2000;
 const PATIENCE = 400;
+const TYPING = 120;
+const TYPING_MODEL = 700;
 const KEPT = "mcpg-explore-query";
 const LIMITS = [5, 10, 20, 50];
 const at = (id) => document.getElementById(id);
@@ -31,12 +33,17 @@ class App {
       onTake: (id) => this.look(id, true),
     });
     this.others = new Choices(at("another"), at("others"), { onTake: (id) => this.pick(id), pops: true });
-    this.search = debounced(() => this.#search(), 120);
+    this.search = debounced(() => this.#search(), () => this.#typing);
     this.#listen();
   }
 
   get query() {
     return at("query").value.trim();
+  }
+
+  /** How long somebody pauses who has typed: longer where each search may cost a call of a model. */
+  get #typing() {
+    return this.info && (this.info.strategy !== "graph" || this.info.normalize) ? TYPING_MODEL : TYPING;
   }
 
   get limit() {
@@ -240,7 +247,7 @@ class App {
           content: make("span", { class: "what" }, make("span", { class: "id" }, bdi(tool.toolId)), make("span", { class: "line" }, bdi(summaryOf(tool)))),
         })),
       },
-    ]);
+    ], found.tools[0]?.toolId);
   }
 
   #match() {

@@ -9,13 +9,15 @@ const FIELDS = [
   ["usageExamples", "Example requests", "What somebody would ask it for, one a line"],
 ];
 
+const TYPING = 250;
+
 export class HintsPanel {
   /** *app* has the `query`, the `limit`, the `info` and shows a `fault`. */
   constructor(app) {
     this.app = app;
     this.drafts = new Map(); // by tool: what is typed, kept while one looks at others
     this.latest = new Latest();
-    this.try = debounced(() => this.#try(), 250);
+    this.try = debounced(() => this.#try(), () => TYPING);
     this.dialog = document.getElementById("saving");
   }
 
