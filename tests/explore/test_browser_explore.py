@@ -279,6 +279,31 @@ def test_what_is_typed_outlives_a_look_elsewhere(visit: Visit) -> None:
     assert visit.browser.driver.title == "where is my parcel · mcpg explore"
 
 
+def test_a_search_that_fails_is_told_and_forgotten(
+    browser: Browser, page: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search that mcpg fails at is told; a tool can still be picked, and the next search works."""
+    visit = Visit(browser, page.server.address)
+    answers = page.server.explorer.answers
+    real = answers["explain"]
+
+    def fail(body: dict[str, Any]) -> Any:
+        if body["query"] == "boom" and "tool" not in body:
+            raise ZeroDivisionError
+        return real(body)
+
+    monkeypatch.setattr(page.server.explorer, "answers", {**answers, "explain": fail})
+    visit.type("#query", "boom")
+    visit.has("#nothing .notice", "failed unexpectedly: ZeroDivisionError")
+    visit.type("#another", "invoice_get")
+    visit.until("return document.querySelectorAll('#others [role=option]').length", 1)
+    visit.browser.press(Keys.ENTER)
+    visit.has("#detail-name", "invoice_get")
+    visit.has("#panel", "Not found")
+    visit.ask("where is my parcel")
+    assert {type(one) for one in page.faults} == {ZeroDivisionError}
+
+
 def test_late_answers_are_dropped(visit: Visit) -> None:
     """However fast one types, the matches are those of the query that stands there."""
     visit.browser.run(

@@ -182,6 +182,7 @@ class App {
   }
 
   #list() {
+    if (!this.answer) return;
     const right = this.judged.right(this.query);
     this.matches.show(groupsOf(this.answer, right), this.chosen);
     const isAnswerless = this.judged.isAnswerless(this.query);
@@ -191,7 +192,6 @@ class App {
   }
 
   judgedChanged() {
-    if (!this.answer) return;
     this.#list();
     this.#verdict();
   }
@@ -251,6 +251,7 @@ class App {
   }
 
   #match() {
+    if (!this.answer) return null;
     const { matches, prerequisites, relatedMatches, nextStepMatches } = this.answer;
     return [matches, prerequisites, relatedMatches, nextStepMatches].flat().find((one) => one.toolId === this.chosen) ?? null;
   }
@@ -363,7 +364,7 @@ class App {
   }
 
   #verdict() {
-    if (!this.right) return;
+    if (!this.right || !this.current) return;
     const isRight = this.judged.right(this.query).has(this.current.tool.toolId);
     this.right.setAttribute("aria-pressed", String(isRight));
     this.right.textContent = isRight ? "✓ Right for this query" : "Right for this query";
