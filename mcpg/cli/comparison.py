@@ -48,7 +48,7 @@ def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
     tools = data["tools"]
     blocks = [
         Facts(tuple(_facts(data))),
-        _list("words", map(_word, data["words"])),
+        _list("words", _words(data["words"], is_whole=is_whole)),
         _ranks(tools, is_whole=is_whole) if tools else Paragraph("No tool matches in either."),
         _list("what moved them", _reasons(tools) if is_whole else _main_reasons(tools)),
         _list("diagnostics", _diagnostics(data)),
@@ -78,19 +78,18 @@ def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
             yield name, (Code(model["name"]), ": ", Code(model["provenance"]))
 
 
-def _word(change: Json) -> Inline:
-    return (
-        Code(change["text"]),
-        ": then ",
-        _state(change["then"]),
-        "; now ",
-        _state(change["now"]),
-    )
+def _words(changes: Iterable[Json], *, is_whole: bool) -> Iterator[Inline]:
+    for change in changes:
+        then, now = (_state(change[side], is_whole=is_whole) for side in ("then", "now"))
+        if is_whole or then != now:
+            yield (Code(change["text"]), ": then ", then, "; now ", now)
 
 
-def _state(word: Json | None) -> Inline:
+def _state(word: Json | None, *, is_whole: bool) -> Inline:
     if word is None:
         return "no part of the query"
+    if not is_whole:
+        return (became(word), f", in {counted(word['documentFrequency'], 'tool')}")
     found = f", in {counted(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
     share = f", {word['weight']:.1%} of the query" if word["weight"] else ""
     near = ("; related ", related(word)) if word["related"] else ""

@@ -340,7 +340,7 @@ SHOW = (
     ),
     BUNDLE,
     switch("document", "--document", text="Print the tool's Markdown-LD document."),
-    FORMAT,
+    REPORT,
 )
 
 EXPLAIN = (
@@ -397,7 +397,7 @@ ASK = (
     Parameter(
         "limit",
         ("--limit", "-n"),
-        "Maximum number of results, 1 to 200. [default: 50]",
+        "Maximum number of results, 1 to 200. [default: 50; 5 for a search]",
         "N",
         kind=int,
     ),
@@ -445,7 +445,7 @@ ASK = (
         repeats=True,
     ),
     INCLUDE_DISABLED,
-    FORMAT,
+    LIST_FORMAT,
 )
 
 FREQUENT = {"search": SEARCH, "list": LIST, "show": SHOW, "explain": EXPLAIN}

@@ -106,9 +106,13 @@ class Layout:
             spans += [(_GAP, ""), (figures, "bold")]
         about = self._plain(entry.about)
         if about:
-            room = self._view.row_columns - sum(width(text) for text, _ in spans) - len(_GAP)
-            spans += [(_GAP, ""), (self._glyphs.cut(about, room), "")]
+            room = self._view.row_columns - _width(spans) - len(_GAP)
+            if room >= min(_WRAPPABLE, width(about)):
+                spans += [(_GAP, ""), (self._glyphs.cut(about, room), "")]
+                about = ""
         yield self._painted(spans).rstrip()
+        if about:
+            yield INDENT + self._glyphs.cut(about, self._view.row_columns - len(INDENT))
         yield from self._all(entry.blocks, INDENT)
 
     @lines.register(model.Facts)

@@ -13,8 +13,8 @@ from mcpg.reports.blocks import (
     Entries,
     Entry,
     Facts,
-    Figure,
     Notices,
+    Score,
     Section,
     Styled,
     Table,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     Json = Mapping[str, Any]
 
 _SHORT, _LONG = 60, 240
-_FORM = ".2f"
 
 
 def plan_blocks(data: Json) -> list[Block]:
@@ -52,12 +51,35 @@ def plan_blocks(data: Json) -> list[Block]:
     return blocks
 
 
+def tasks_table(data: Json) -> Table:
+    """Return the tasks of *data* as a table: when each comes, what it is, why it is there."""
+    steps = {name: step for step, layer in enumerate(data["layers"], 1) for name in layer}
+    rows = tuple(
+        (
+            task["id"][1:],
+            str(steps[task["id"]]),
+            Score(task["confidence"]),
+            Styled(Code(task["toolId"]), "cyan"),
+            ", ".join(one["task"][1:] for one in task["dependsOn"]),
+            Code(task["rationale"]),
+        )
+        for task in data["tasks"]
+    )
+    columns = (
+        *(Column(head, is_number=True) for head in ("#", "step")),
+        Column("confidence"),
+        Column("tool", is_whole=True),
+        *(Column(head) for head in ("after", "why")),
+    )
+    return Table("Tasks", columns, rows, has_heads=True)
+
+
 def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
     yield "goal", Code(data["goal"])
     if not data["tasks"]:
         yield "plan", "no tool fits"
         return
-    yield "confidence", Figure(data["confidence"], _FORM)
+    yield "confidence", Score(data["confidence"])
     yield "plan", f"{counted(len(data['tasks']), 'task')} in {counted(len(data['layers']), 'step')}"
     yield "because", Code(data["rationale"])
     for one in data["intents"] if len(data["intents"]) > 1 else ():
@@ -76,7 +98,7 @@ def _entry(task: Json, tasks: Mapping[str, Json]) -> Entry:
         )
         if is_so
     ]
-    figures: list[Inline] = [Figure(task["confidence"], _FORM)]
+    figures: list[Inline] = [Score(task["confidence"])]
     figures += [Styled(mark, "yellow") for mark in marks]
     return Entry(
         int(task["id"][1:]),
@@ -120,8 +142,8 @@ def _missing(data: Json) -> Table:
             for one in data["missing"]
         ]
     )
-    columns = (Column("argument"), Column("tasks", most=12), Column("description"))
-    return Table("Arguments that only the user can give", columns, rows)
+    columns = (Column("argument", is_whole=True), Column("tasks", most=12), Column("description"))
+    return Table("Arguments that only the user can give", columns, rows, has_heads=True)
 
 
 # HTML

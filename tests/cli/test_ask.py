@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from shop import Run
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "tools"
 
 
 @pytest.mark.usefixtures("graph")
@@ -83,7 +85,7 @@ def test_a_budget_of_bytes(run: Callable[..., Run], form: str, budget: int) -> N
         (["ask", "x", "--intent", "gossip"], "gossip"),
         (["ask", "x", "--pattern", "who owns {tool}"], "is no pattern"),
         (["ask", "x", "--pattern", "gossip=who owns {tool}"], "no intent is called"),
-        (["ask", "x", "--max-bytes", "10"], "no answer fits"),
+        (["ask", "invoice", "--max-bytes", "10"], "no answer fits"),
     ],
 )
 def test_bad_usage(run: Callable[..., Run], arguments: list[str], message: str) -> None:
@@ -91,6 +93,28 @@ def test_bad_usage(run: Callable[..., Run], arguments: list[str], message: str) 
     done = run(*arguments)
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_search_fits_a_screen(run: Callable[..., Run]) -> None:
+    """A question that becomes a search has as many results as `search`, and no hopeless ones."""
+    asked = ("ask", "which tools can delete files?", "-b", str(EXAMPLES))
+    told = run(*asked)
+    found = run(*asked, "--format", "json").json
+    assert len(told.out.splitlines()) <= 30
+    assert 0 < len(found["results"]) <= 5 < found["total"]
+    assert min(one["score"] for one in found["results"]) >= 0.01
+    assert f"{found['total'] - len(found['results'])} more: see them with --limit" in told.out
+    every = run(*asked, "-n", "50", "--format", "json").json
+    assert len(every["results"]) == found["total"]
+
+
+@pytest.mark.usefixtures("graph")
+def test_evidence_is_told_on_request(run: Callable[..., Run]) -> None:
+    """Text has the first reason for the intent, all of them with their numbers if verbose."""
+    asked = ("ask", "example of shipment_create")
+    assert run(*asked).out.startswith("examples: mentions tool 'shipment_create'\n")
+    assert "cue example" in run(*asked, "-v").out
 
 
 @pytest.mark.usefixtures("graph")

@@ -21,6 +21,9 @@ LISTS = {
     "search": (["search", "invoice shipment"], "matches", "toolId"),
     "list": (["list"], "tools", "toolId"),
     "explain": (["explain", "invoice shipment"], "matches", "toolId"),
+    "route": (["route", "invoice shipment"], "suggestedMatches", "toolId"),
+    "plan": (["plan", "make a label of a shipment and search an invoice"], "tasks", "toolId"),
+    "ask": (["ask", "find the invoice of a shipment"], "results", "symbol"),
     "graph search": (["graph", "search", "invoice shipment"], "matches", "node"),
     "graph schema": (["graph", "schema"], "predicates", "name"),
     "cache": (["cache"], "files", "path"),
@@ -33,6 +36,9 @@ TIMES = re.compile(r'[\d.]+ ms|"durationMs": [\d.]+')
 EMPTY = {
     "search": ["search", "qqqq"],
     "list": ["list", "--category", "none"],
+    "route": ["route", "qqqq"],
+    "plan": ["plan", "qqqq"],
+    "ask": ["ask", "qqqq"],
     "graph search": ["graph", "search", "qqqq"],
 }
 SHAPES = """\

@@ -91,5 +91,6 @@ def test_a_goal_that_nothing_fits_is_told(graph: Path, run: Callable[..., Run]) 
     assert graph.is_file()
     nothing = run("plan", "zzyzx qwrtp")
 
-    assert "no tool fits" in nothing.out
+    assert (nothing.code, nothing.out) == (1, "")
+    assert "try other words" in nothing.err
     assert "low_confidence" in nothing.err

@@ -39,8 +39,9 @@ def test_categories_hold_the_tools(graph: Path, run: Callable[..., Run]) -> None
     """The text names each category and under it its tools, best first."""
     assert graph.is_file()
     lines = run("route", "where is my parcel").out.splitlines()
-    assert lines[0].startswith("shipping  0.")
-    assert lines[1].split()[2] == "shipment_status"
+    assert lines[0].split() == ["#", "score", "tool", "source", "description"]
+    assert lines[1].startswith("shipping  0.")
+    assert lines[2].split()[2] == "shipment_status"
 
 
 def test_json_holds_each_tool_once(graph: Path, run: Callable[..., Run]) -> None:

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, listing_text
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import standard_input
 from mcpg.cli.text import text
 from mcpg.code.graph import CodeScope
-from mcpg.engine.ask import IntentPattern
+from mcpg.engine.ask import Intent, IntentPattern
 from mcpg.engine.ask.budget import fitted
-from mcpg.engine.results import ASK_LIMIT
+from mcpg.engine.results import ASK_LIMIT, DEFAULT_LIMIT
 from mcpg.errors import UsageError
 from mcpg.gateway.json import ask_json
-from mcpg.reports.blocks import (
-    Bullets,
-    Code,
-    Entries,
-    Entry,
-    Facts,
-    Figure,
-    Paragraph,
-    Section,
-    Source,
-    Styled,
-)
+from mcpg.reports.ask import answers_table, ask_blocks
+from mcpg.values import counted, replace
 
 if TYPE_CHECKING:
     import typer
@@ -38,7 +29,6 @@ if TYPE_CHECKING:
     from mcpg.engine.ask import AskResult, Suggestion
     from mcpg.engine.ask.model import IntentName
     from mcpg.json_types import JsonObject
-    from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\
 mcpg ask "what comes before git_commit"
@@ -51,6 +41,8 @@ mcpg ask git_commit --intent documentation
 mcpg ask "who owns git_commit" --pattern 'documentation=who owns {tool}'"""
 
 _QUESTION_LIMIT = 1024 * 1024
+_HOPELESS = 0.01
+"""A search without a limit leaves out what is less likely than this."""
 
 
 def register(app: typer.Typer) -> None:
@@ -92,6 +84,9 @@ def run(
         limit=ASK_LIMIT if limit is None else limit,
     )
     milliseconds = 1000 * (perf_counter() - started)
+    total = result.total
+    if limit is None and result.decision.intent == Intent.SEARCH:
+        result = _worth_showing(result)
 
     def command(suggestion: Suggestion) -> str:
         return _command(suggestion, bundle or ())
@@ -100,9 +95,7 @@ def run(
         return ask_json(shown, command, engine.diagnostics, milliseconds)
 
     def written(shown: AskResult) -> str:
-        if form == "json":
-            return json.dumps(members(shown), ensure_ascii=False, indent=2) + "\n"
-        return text(_blocks(members(shown)), output) + "\n"
+        return _written(members(shown), form, output)
 
     if max_bytes is not None:
         result = _within(result, written, max_bytes)
@@ -111,10 +104,39 @@ def run(
     else:
         output.opened(engine.diagnostics)
         output.diagnostics(result.diagnostics)
-        output.text(text(_blocks(members(result)), output))
+        output.text(written(result))
     if not result.results:
-        output.note("nothing answers the question")
-    return ExitCode.DONE
+        output.note(_nothing(total))
+    return ExitCode.DONE if total else ExitCode.FINDINGS
+
+
+def _worth_showing(result: AskResult) -> AskResult:
+    """Return the best results of a search: as many as `search` has, and none that is hopeless."""
+    best = [one for one in result.results if one.score >= _HOPELESS]
+    return replace(result, results=tuple(best[:DEFAULT_LIMIT]))
+
+
+def _nothing(total: int) -> str:
+    """Return that there is no result, and what to try."""
+    if total:
+        left = f"{counted(total, 'result')} with a score below {_HOPELESS:g}"
+        return f"nothing answers the question; {left}: see them with --limit"
+    return (
+        "nothing answers the question: name a tool, a field or a symbol, or try other words with "
+        "`mcpg search`"
+    )
+
+
+def _written(data: JsonObject, form: str, output: Output) -> str:
+    """Return *data* in *form*."""
+    if form == "json":
+        return json.dumps(data, ensure_ascii=False, indent=2)
+    if form == "text":
+        return text(ask_blocks(data, is_whole=output.verbose), output)
+    results: Any = data["results"]
+    members = ("symbol", "kind", "type", "score", "file", "sig", "docs", "why")
+    listing = Listing(results, members, "symbol", answers_table(results))
+    return listing_text(listing, form, output)
 
 
 def _words(question: list[str]) -> str:
@@ -130,7 +152,7 @@ def _within(result: AskResult, written: Any, most: int) -> AskResult:
     Raises:
         UsageError: Not even an answer without results does.
     """
-    found = fitted(result, lambda one: len(written(one).encode("utf-8", "replace")), most)
+    found = fitted(result, lambda one: len(f"{written(one)}\n".encode("utf-8", "replace")), most)
     if found is None:
         message = f"no answer fits {most:,} bytes"
         raise UsageError(message, place="--max-bytes", remedy="raise the limit")
@@ -158,56 +180,3 @@ def _scope(given: Mapping[str, list[str] | None]) -> CodeScope | None:
 def _command(suggestion: Suggestion, bundle: Sequence[str]) -> str:
     paths = (argument for path in bundle for argument in ("-b", path))
     return shlex.join(["mcpg", *suggestion.command, *paths])
-
-
-def _blocks(data: JsonObject) -> Iterator[Block]:
-    """Return what `ask` shows of the object that it prints as JSON."""
-    decision: Any = data["decision"]
-    direction = f", {decision['direction']}" if decision["direction"] else ""
-    wanted = Styled(f"{data['intent']}{direction}", "bold")
-    why = "; ".join(decision["evidence"])
-    yield Paragraph((wanted, " ", Figure(decision["probability"], ".2f"), "  ", Code(why)))
-    results: Any = data["results"]
-    yield Entries("answer", tuple(_entry(rank, one) for rank, one in enumerate(results, 1)))
-    left: Any = data["total"]
-    if left > len(results):
-        yield Paragraph(f"{left - len(results)} more; raise --limit or --max-bytes to see them")
-    suggestions: Any = data["suggestions"]
-    commands = tuple(map(Code, suggestions))
-    yield Section("suggestions", "Next", (Bullets(commands),), heading="next")
-
-
-_RELATION_NAMES = {"nextStep": "next step"}
-
-
-def _entry(rank: int, one: Mapping[str, Any]) -> Entry:
-    lines = f":{one['lines']}" if one.get("lines") else ""
-    is_code = one["kind"] not in {"tool", "page"}
-    related = [
-        (_RELATION_NAMES.get(other["rel"], other["rel"]), f"{other['name']}{_place(other)}")
-        for other in one.get("related", ())
-    ]
-    rows: list[tuple[str, Inline]] = [
-        ("is", Code(f"{one['type']}, {one['kind']}" if is_code else one["type"])),
-        ("at", Code(f"{one['file']}{lines}") if is_code else ""),
-        ("call", Code(one.get("sig", ""))),
-        *(("why", Code(reason)) for reason in one.get("why", ())),
-        *((name, Code(other)) for name, other in related),
-    ]
-    blocks: list[Block] = [Facts(tuple(rows))]
-    if "call" in one:
-        blocks.append(Source(json.dumps(one["call"], ensure_ascii=False), "json"))
-    if "card" in one:
-        blocks += [Paragraph(Code(line)) for line in _card_lines(one["card"])]
-    figures = Figure(one["score"], ".2f")
-    return Entry(rank, one["symbol"], figures, Code(one.get("docs", "")), tuple(blocks))
-
-
-def _place(other: Mapping[str, Any]) -> str:
-    return f" {other['file']}:{other['line']}" if "line" in other else ""
-
-
-def _card_lines(card: Mapping[str, Any]) -> Iterator[str]:
-    for part in str(card.get("description") or "").split("\n"):
-        if part.strip():
-            yield part

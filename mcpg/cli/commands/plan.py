@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
@@ -11,13 +12,14 @@ from mcpg.cli.parameters import (
     ABSTAIN,
     CONTEXT_TOOLS,
     LIMIT,
+    LIST_FORMAT,
     MIN_SCORE,
     NORMALIZE,
     QUERY,
     QUESTION,
     Parameter,
 )
-from mcpg.cli.query import Question, arguments_of
+from mcpg.cli.query import Question, arguments_of, nothing_found
 from mcpg.errors import UsageError
 from mcpg.gateway.json import result_json
 from mcpg.values import replace
@@ -25,6 +27,7 @@ from mcpg.values import replace
 if TYPE_CHECKING:
     import typer
 
+    from mcpg.cli.listing import Listing
     from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
@@ -34,7 +37,7 @@ mcpg plan refund order 4711 --format json | jq -r '.tasks[].toolId'
 mcpg plan refund order 4711 --format mermaid > plan.mmd
 mcpg plan refund order 4711 --format html > plan.html"""
 
-FORMATS = ("text", "json", "mermaid", "dot", "html")
+DRAWINGS = ("mermaid", "dot", "html")
 
 GOAL = replace(
     QUERY,
@@ -62,10 +65,12 @@ PARAMETERS = (
     Parameter(
         "form",
         ("--format",),
-        "What to write to standard output.",
-        "|".join(FORMATS),
+        "What to write to standard output: text; json, the whole plan; the tasks alone as jsonl "
+        "(one object a line), csv, ids, or a markdown table; or a drawing.",
+        "|".join((*LIST_FORMAT.choices, *DRAWINGS)),
         default="text",
-        choices=FORMATS,
+        choices=(*LIST_FORMAT.choices, *DRAWINGS),
+        synonyms=LIST_FORMAT.synonyms,
     ),
 )
 _ARGUMENTS = ("limit", "strategy", "context", "include_disabled", "fusion", "lexicon")
@@ -96,22 +101,38 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
     chosen |= dict(question.filters)
     plan = engine.plan(arguments["query"], **chosen)
     data = result_json(plan, engine.diagnostics)
+    code = ExitCode.DONE if plan.tasks else ExitCode.FINDINGS
     if form == "json":
         output.json(data)
-        return ExitCode.DONE
+        return code
     if form != "html":
         output.opened(engine.diagnostics)
         output.diagnostics(plan.diagnostics)
-    output.document(_written(data, form, output))
-    return ExitCode.DONE
+    _write(data, form, output)
+    if not plan.tasks:
+        output.note(nothing_found(question))
+    return code
 
 
-def _written(data: JsonObject, form: str, output: Output) -> str:
+def _write(data: JsonObject, form: str, output: Output) -> None:
     from mcpg.reports import plan as views  # noqa: PLC0415 - JSON does without
 
-    if form == "text":
+    if form in DRAWINGS:
+        draw = {"mermaid": views.plan_mermaid, "dot": views.plan_dot, "html": views.plan_page}
+        output.document(draw[form](data))
+    elif form == "text":
         from mcpg.cli.text import text  # noqa: PLC0415 - only for this format
 
-        return f"{text(views.plan_blocks(data), output)}\n"
-    write = {"mermaid": views.plan_mermaid, "dot": views.plan_dot, "html": views.plan_page}
-    return write[form](data)
+        output.text(text(views.plan_blocks(data), output) if data["tasks"] else "")
+    else:
+        from mcpg.cli.listing import write_listing  # noqa: PLC0415 - as above
+
+        write_listing(_tasks_listing(data), form, output)
+
+
+def _tasks_listing(data: Mapping[str, Any]) -> Listing:
+    from mcpg.cli.listing import Listing  # noqa: PLC0415 - as above
+    from mcpg.reports.plan import tasks_table  # noqa: PLC0415 - as above
+
+    members = ("id", "toolId", "sourceId", "confidence", "isPrerequisite", "isDestructive")
+    return Listing(data["tasks"], (*members, "rationale"), "toolId", tasks_table(data))

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.matches import MatchRows
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import ABSTAIN, FORMAT, LIMIT, PREFER, QUESTION, Parameter
+from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, Parameter
 from mcpg.cli.query import (
     Question,
     Showing,
     arguments_of,
     exit_code,
     explanation_blocks,
+    matches_listing,
     nothing_found,
     write_blocks,
 )
@@ -26,7 +28,7 @@ from mcpg.gateway.json import result_json
 from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.reports.blocks import Code, Column, Facts, Figure, Score, Section, Styled, Table, listed
-from mcpg.values import counted, score_text
+from mcpg.values import counted, replace, score_text
 
 if TYPE_CHECKING:
     import typer
@@ -62,7 +64,7 @@ PARAMETERS = (
         least=1,
     ),
     PREFER,
-    FORMAT,
+    LIST_FORMAT,
 )
 
 
@@ -91,10 +93,18 @@ def route_query(
     else:
         output.opened(engine.diagnostics)
         output.diagnostics(result.diagnostics)
-        output.text(route_text(result, output))
+        if form == "text":
+            output.text(route_text(result, output))
+        else:
+            write_listing(_suggested_listing(result), form, output)
         if not result.categories:
             output.note(nothing_found(question))
     return ExitCode.DONE if result.suggested else ExitCode.FINDINGS
+
+
+def _suggested_listing(result: RouteResult) -> Listing:
+    found = matches_listing([replace(one.match, score=one.score) for one in result.suggested])
+    return replace(found, records=[one.to_dict() for one in result.suggested])
 
 
 _NAME_LIMIT = 60
@@ -115,6 +125,8 @@ def route_text(result: RouteResult, output: Output) -> str:
         ]
         for category in result.categories
     ]
+    if blocks:
+        blocks[0].insert(0, rows.head())
     if blocks and result.preference.name != NONE:
         reason = f"preferring {_KINDS[result.preference.name]}: {_briefly(result.preference)}"
         blocks.append([output.paint(cut(reason, output.row_columns), "dim")])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import table_text
 from mcpg.cli.open_bundle import Opened, open_catalog, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
@@ -17,7 +18,17 @@ from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
-from mcpg.reports.blocks import Bullets, Code, Column, Facts, Figure, Section, Styled, Table
+from mcpg.reports.blocks import (
+    Bullets,
+    Code,
+    Column,
+    Facts,
+    Paragraph,
+    Score,
+    Section,
+    Styled,
+    Table,
+)
 from mcpg.values import empty_as_null, rounded, to_json
 
 if TYPE_CHECKING:
@@ -108,7 +119,7 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
         output.json(_show_json(card, opened.diagnostics))
     else:
         output.opened(opened.diagnostics)
-        output.text(_show_text(card, output))
+        output.text(_show_markdown(card) if form == "markdown" else _show_text(card, output))
     return ExitCode.DONE
 
 
@@ -190,7 +201,7 @@ def _tool_json(tool: Tool) -> JsonObject:
     }
 
 
-_NAME_LIMIT, _TYPE_LIMIT = 32, 20
+_TYPE_LIMIT = 20
 _ANY = 1_000
 
 
@@ -202,12 +213,32 @@ def _show_text(card: Card, output: Output) -> str:
         for paragraph in lines_kept(tool.description.strip()).split("\n")
         for line in textwrap.wrap(paragraph, max(20, output.columns - 2)) or [""]
     ]
-    parts = [
-        text([_title(tool)], output),
-        "\n".join(described),
-        text(_blocks(card), output),
+    parts = [text([_title(tool)], output), "\n".join(described)]
+    parts += [
+        _table_text(block, output) if isinstance(block, Table) else text([block], output)
+        for block in _blocks(card)
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _table_text(table: Table, output: Output) -> str:
+    if not table.rows:
+        return ""
+    return f"{output.paint(table.title.lower(), 'bold')}\n{table_text(table, output)}"
+
+
+def _show_markdown(card: Card) -> str:
+    """Return everything about the tool of *card* as Markdown."""
+    from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
+
+    lines = card.tool.description.strip().split("\n")
+    described = [Paragraph(Code(line)) for line in lines if line.strip()]
+    sections = [
+        Section(block.title, block.title, (block,)) if isinstance(block, Table) else block
+        for block in _blocks(card)
+        if not isinstance(block, Table) or block.rows
+    ]
+    return markdown([*described, *sections], "### mcpg show", card.tool.id)
 
 
 def _title(tool: Tool) -> Table:
@@ -261,7 +292,7 @@ def _behaviour(hints: Hints) -> Iterator[str]:
             yield f"{tier.lower()} {what}"
 
 
-def _parameters(title: str, parameters: Iterable[Argument]) -> Section:
+def _parameters(title: str, parameters: Iterable[Argument]) -> Table:
     rows = tuple(
         (
             Code(one.path),
@@ -271,18 +302,18 @@ def _parameters(title: str, parameters: Iterable[Argument]) -> Section:
         for one in parameters
     )
     columns = (
-        Column("name", most=_NAME_LIMIT),
+        Column("name", is_whole=True),
         Column("type", most=_TYPE_LIMIT),
         Column("description"),
     )
-    return Section(title.lower(), title, (Table(title, columns, rows),))
+    return Table(title, columns, rows, has_heads=True, wraps=True)
 
 
-def _neighbours(title: str, card: Card, kind: EdgeKind) -> Section:
+def _neighbours(title: str, card: Card, kind: EdgeKind) -> Table:
     rows = tuple(
-        (Figure(one.weight, ".3f"), Code(one.name), Code(one.reason or one.origin))
+        (Score(one.weight), Code(one.name), Code(one.reason or one.origin))
         for one in card.neighbours
         if one.kind is kind
     )
-    columns = (Column("weight", is_number=True), Column("tool", most=_ANY), Column("reason"))
-    return Section(kind.lower(), title, (Table(title, columns, rows),))
+    columns = (Column("strength"), Column("tool", is_whole=True), Column("reason"))
+    return Table(title, columns, rows, has_heads=True, wraps=True)
