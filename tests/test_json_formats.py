@@ -310,7 +310,7 @@ def test_enumerations_are_those_of_the_code() -> None:
     assert set(values_of(ask, "intent")) == {*INTENTS}
     assert set(values_of(show["$defs"]["edge"], "origin")) == {*EdgeOrigin}  # type: ignore[call-overload,index]
     assert set(values_of(show["$defs"]["edge"], "coverage")) == {*Coverage, None}  # type: ignore[call-overload,index]
-    origins = plan["$defs"]["task"]["properties"]["dependsOn"]["items"]  # type: ignore[call-overload,index]
+    origins = plan["$defs"]["line"]["properties"]["dependsOn"]["items"]  # type: ignore[call-overload,index]
     assert set(values_of(origins, "origin")) == {*EdgeOrigin}
     assert set(values_of(invoke["properties"]["faults"]["items"], "code")) == {*FaultCode}  # type: ignore[call-overload,index]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.terminal import diagnostic_text
 from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
+from mcpg.errors import Severity
 from mcpg.reports.blocks import (
     Bullets,
     Code,
@@ -51,7 +52,7 @@ def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
         _list("words", _words(data["words"], is_whole=is_whole)),
         _ranks(tools, is_whole=is_whole) if tools else Paragraph("No tool matches in either."),
         _list("what moved them", _reasons(tools) if is_whole else _main_reasons(tools)),
-        _list("diagnostics", _diagnostics(data)),
+        _list("diagnostics", _diagnostics(data, is_whole=is_whole)),
     ]
     return [one for one in blocks if one is not None]
 
@@ -182,9 +183,16 @@ def _sum(change: Json) -> Inline:
     return (listed(parts), (" (words: ", words, ")") if terms else "")
 
 
-def _diagnostics(data: Json) -> Iterator[Inline]:
-    """Return every diagnostic, and which of the two answers has it."""
-    then, now = ([*map(diagnostic_text, data[side]["diagnostics"])] for side in ("then", "now"))
+def _diagnostics(data: Json, *, is_whole: bool) -> Iterator[Inline]:
+    """Return the diagnostics, and which of the two answers has them."""
+    then, now = (
+        [
+            diagnostic_text(one)
+            for one in data[side]["diagnostics"]
+            if is_whole or one["severity"] != Severity.INFO
+        ]
+        for side in ("then", "now")
+    )
     for line in dict.fromkeys((*now, *then)):
         when = "both" if line in then and line in now else "now" if line in now else "then"
         yield (f"{when}: ", Code(line))
