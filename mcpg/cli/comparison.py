@@ -89,9 +89,9 @@ def _words(changes: Iterable[Json], *, is_whole: bool) -> Iterator[Inline]:
 def _state(word: Json | None, *, is_whole: bool) -> Inline:
     if word is None:
         return "no part of the query"
-    if not is_whole:
-        return (became(word), f", in {counted(word['documentFrequency'], 'tool')}")
     found = f", in {counted(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
+    if not is_whole:
+        return (became(word), found)
     share = f", {word['weight']:.1%} of the query" if word["weight"] else ""
     near = ("; related ", related(word)) if word["related"] else ""
     return (became(word), found, share, near)
