@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from exploring import mcpg_run, opened, serving, started_command
-from selenium.webdriver.common.keys import Keys
 
 import mcpg
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from exploring import Served
 
 DEADLINE = 30
+ENTER, DOWN, RIGHT, TAB = "\ue007", "\ue015", "\ue014", "\ue004"
+"""Keys as WebDriver names them (section 17.4.2)."""
 MATCHES = "[...document.querySelectorAll('#matches [role=option]')]"
 IDS = (
     f"return {MATCHES}.filter((one) => !one.closest('[role=group]'))"
@@ -134,7 +135,7 @@ def test_why_not_and_its_change(visit: Visit) -> None:
     visit.ask(MISSPELT)
     visit.type("#another", "voice")
     visit.until("return document.querySelectorAll('#others [role=option]').length", 1)
-    visit.browser.press(Keys.ENTER)
+    visit.browser.press(ENTER)
     visit.has("#detail-name", "invoice_get")
     visit.has("#panel .change", "Then: rank 1")
     standing = mcpg.load("graph.mdld").explain(MISSPELT, tool="invoice_get").tool
@@ -236,29 +237,29 @@ def test_by_keyboard_alone(visit: Visit) -> None:
     assert visit.until(active) == "query"
     browser.press(*MISSPELT)
     visit.first(mcpg.load("graph.mdld").search(MISSPELT).matches)
-    browser.press(Keys.ARROW_DOWN)
+    browser.press(DOWN)
     second = browser.run(IDS)[1]
     visit.has("#detail-name", second)
     assert browser.run(
         "return document.querySelector('#query').getAttribute('aria-activedescendant')"
     )
     assert browser.run(active) == "query"
-    browser.press(Keys.ENTER)
+    browser.press(ENTER)
     visit.until(active, "tab-why")
-    browser.press(Keys.ARROW_RIGHT)
+    browser.press(RIGHT)
     visit.until(active, "tab-why-not")
     visit.has("#panel", "Rank 2")
-    browser.press(Keys.ARROW_RIGHT)
+    browser.press(RIGHT)
     visit.until(active, "tab-hints")
-    browser.press(Keys.TAB, Keys.TAB)
+    browser.press(TAB, TAB)
     visit.until(active, "hint-aliases")
     browser.press(*MISSPELT)
     visit.has(".tried .big", "Rank 1")
     visit.until("return !document.querySelector('.actions .primary').disabled")
     browser.run("document.querySelector('.actions .primary').focus()")
-    browser.press(Keys.ENTER)
+    browser.press(ENTER)
     visit.until("return document.querySelector('#saving').open")
-    browser.press(Keys.ENTER)
+    browser.press(ENTER)
     visit.has(".saved", "Saved")
     assert browser.run("return document.activeElement.textContent").startswith("Save to")
 
@@ -297,7 +298,7 @@ def test_a_search_that_fails_is_told_and_forgotten(
     visit.has("#nothing .notice", "failed unexpectedly: ZeroDivisionError")
     visit.type("#another", "invoice_get")
     visit.until("return document.querySelectorAll('#others [role=option]').length", 1)
-    visit.browser.press(Keys.ENTER)
+    visit.browser.press(ENTER)
     visit.has("#detail-name", "invoice_get")
     visit.has("#panel", "Not found")
     visit.ask("where is my parcel")
