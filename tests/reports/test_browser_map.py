@@ -386,6 +386,26 @@ def test_a_tool_is_found_and_moved_to(browser: Browser) -> None:
 
 
 @pytest.mark.usefixtures("chart")
+def test_a_group_that_is_found_is_shown(browser: Browser) -> None:
+    """Selecting a group switches groups on and shows its members; what is off is switched on."""
+    click(browser, "#map-groups")
+    click(browser, "#map-servers input")
+    settle(browser)
+    browser.run("document.getElementById('map-search').focus()")
+    browser.press(*"domain:refund", ENTER)
+    settle(browser)
+    assert browser.run(CARD).endswith("domain:refund")
+    assert browser.run("return document.getElementById('map-groups').checked")
+    assert browser.count(".lit .group.chosen") == 1
+    browser.run("document.querySelector('#graph-details .links button').click()")
+    settle(browser)
+    assert browser.run(CARD).startswith("refund_")
+    assert browser.run("return document.querySelector('#map-servers input').checked")
+    assert browser.count(".lit .tool.chosen") == 1
+    assert browser.complaints() == []
+
+
+@pytest.mark.usefixtures("chart")
 def test_pointing_shows_neighbours(browser: Browser, documents: list[ToolDocument]) -> None:
     """The node under the pointer is described, and lit with its neighbours until it is left."""
     from selenium.webdriver import ActionChains  # noqa: PLC0415 - the browser is optional

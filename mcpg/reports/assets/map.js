@@ -401,23 +401,26 @@ const toolMap = (() => {
 
   // ---- Selecting ----------------------------------------------------------------------------------
 
-  function choose(number) {
+  /** Select a node, or none, draw it where it was not, and call *after*. */
+  function choose(number, after = () => {}) {
     chosen = number;
-    const isDrawn = spotOf.has(number) && isWanted(number);
-    if (number === null || (isDrawn && reachOf.value === "all")) {
+    const done = () => {
       select();
+      after();
+    };
+    if (number === null) {
+      done();
       return;
     }
     if (isOff(nodes[number])) {
       legend.switchOn(nodes[number].server);
-    }
-    if (reachOf.value === "all" && spotOf.has(number)) {
       redraw();
-      select();
-      return;
     }
-    if (reachOf.value === "all") reachOf.value = "1";
-    layOut(select);
+    const isHidden = isGroup(number) && !hasGroups();
+    if (isHidden) groups.checked = true;
+    if (eligible().indexOf(number) >= MOST) reachOf.value = "1";
+    if (isHidden || reachOf.value !== "all" || !spotOf.has(number)) layOut(done);
+    else done();
   }
 
   function select() {
@@ -533,9 +536,7 @@ const toolMap = (() => {
 
   /** Select a node and move to it. */
   function visit(number) {
-    choose(number);
-    const go = () => (spotOf.has(number) ? moveTo(number) : undefined);
-    if (canvas.getAttribute("aria-busy") === "false") go();
+    choose(number, () => (reachOf.value === "all" ? moveTo(number) : undefined));
   }
 
   // ---- How much is drawn --------------------------------------------------------------------------
