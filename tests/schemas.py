@@ -14,7 +14,10 @@ _WHOLE = ("properties", "$ref", "allOf")
 
 
 def assert_described(printed: dict[str, Any]) -> None:
-    """Fail unless the schema that *printed* names describes all of it, and allows its values."""
+    """Fail unless the schema that *printed* names describes all of it, and allows its values.
+
+    A new member is described in `mcpg/cli/schemas`.
+    """
     faults = [
         f"/{'/'.join(map(str, fault.absolute_path))}: {fault.message[:500]}"
         for fault in _validator(printed["schema"]).iter_errors(printed)

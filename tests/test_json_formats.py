@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import re
@@ -208,6 +209,20 @@ def test_all_that_is_printed_is_described(objects: dict[str, dict[str, Any]]) ->
     """No command prints a member or a value that the schema of its format lacks."""
     for arguments, found in objects.items():
         assert_described(found), arguments
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("path", ["", "/matches/0", "/matches/0/evidence", "/focusedGraph"])
+def test_what_is_not_described_is_noticed(objects: dict[str, dict[str, Any]], path: str) -> None:
+    """A further member fails the test above wherever it is; the published schema allows it."""
+    found = copy.deepcopy(objects["search where is my shipmnt"])
+    at: Any = found
+    for step in path.split("/")[1:]:
+        at = at[int(step) if step.isdecimal() else step]
+    at["further"] = 1
+    with pytest.raises(AssertionError, match="further"):
+        assert_described(found)
+    assert Draft202012Validator(json_schema("search")).is_valid(found)
 
 
 @pytest.mark.untraced

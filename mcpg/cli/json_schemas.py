@@ -22,8 +22,8 @@ LINE = "line"
 """Name of the definition of one line of JSON Lines."""
 
 SETTINGS = "settings"
-FILES = ("hints-file", "judged-queries", SETTINGS)
-"""Names of the schemas of files that people write."""
+FILES = ("hints-file", "judged-queries", "observed-file", SETTINGS)
+"""Names of the schemas of files, which people write or keep."""
 
 _COMMON = "common"
 _FOLDER = files("mcpg.cli") / "schemas"

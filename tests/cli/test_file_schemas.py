@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -20,6 +20,11 @@ from mcpg.cli.setting_models import check_settings
 from mcpg.cli.source_settings import check_sources
 from mcpg.errors import InputError, McpgError, UsageError
 from mcpg.evaluation.judged import parse_judged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,6 +118,22 @@ def test_a_line_of_judged_queries() -> None:
     line = Draft202012Validator(json_schema("judged-queries", line=True))
     assert line.is_valid({"query": "a", "relevant": ["b"]})
     assert not line.is_valid([{"query": "a", "relevant": ["b"]}])
+
+
+# Observed files
+
+
+def test_observed_files(folder: Path, run: Callable[..., Run]) -> None:
+    """Every line that `mcpg learn` writes is valid, and no other."""
+    calls = (ROOT / "examples/calls.jsonl").read_text("utf-8")
+    (folder / "calls.jsonl").write_text(calls, "utf-8")
+    assert run("learn", "calls.jsonl", "-b", str(ROOT / "examples/tools")).code == 0
+    rows = (folder / "graph.observed.jsonl").read_text("utf-8").splitlines()
+    lines = [json.loads(row) for row in rows]
+    assert {key for line in lines for key in line} >= {"sessions", "file", "tool", "pair"}
+    assert all(accepts("observed-file", line) for line in lines)
+    for broken in ({"tool": "a"}, {"pair": ["a"], "days": {}}, {"tool": "a", "days": {"": [1]}}):
+        assert not accepts("observed-file", broken)
 
 
 # mcpg.toml
