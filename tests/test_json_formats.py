@@ -70,6 +70,7 @@ COMMANDS = [
     ["graph", "stats"],
     ["graph", "validate"],
     ["graph", "validate", "-b", "pages"],
+    ["init", "--dry-run", "--client", "mcp.json"],
     ["invoke", "isleap", "--from", "python:calendar:isleap", "--arg", "year=2024"],
     ["invoke", "isleap", "--from", "python:calendar:isleap"],
     ["invoke", "nothing", "--from", "python:calendar:isleap"],
@@ -117,6 +118,7 @@ ASKING_A_MODEL = [
 
 SEEN_ELSEWHERE = {
     "publish#": "tests/cli/test_publish.py, which needs a database",
+    "init#/search": "tests/cli/test_init.py, which starts servers",
     "#/$defs/node/evidence/*/endpoint": "tests/cli/test_graph_search.py, at an endpoint",
 }
 """Members that occur where more is needed than a folder, by the test that has them."""
@@ -153,6 +155,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "src/app.py": SOURCE,
         "src/.git/HEAD": "ref: refs/heads/main\n",
         "pages/page.md": PAGE_AT_FAULT,
+        "mcp.json": json.dumps({"mcpServers": {"tracker": {"url": "https://tracker.example"}}}),
     }
     for name, text in files.items():
         (path / name).parent.mkdir(exist_ok=True, parents=True)

@@ -55,6 +55,24 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def test_a_program_reads_what_was_found(folder: Path, home: Path, run: Callable[..., Run]) -> None:
+    """As JSON there are the clients, what was written, and the first answer, without a secret."""
+    write(home / CLAUDE, sums=program("sdk", env={"TOKEN": SECRET}))
+    write(folder / ".mcp.json", pages=program("pages"))
+    looked = run("init", "--dry-run", "--format", "json").json
+    assert [(one["servers"], one["isUsed"]) for one in looked["clients"]] == [
+        (["sums"], True),
+        (["pages"], False),
+    ]
+    assert (looked["written"], looked["search"]) == ([], None)
+    done = run("init", "add", "two", "numbers", "--format", "json")
+    assert done.code == 0
+    assert done.json["written"] == ["mcpg.toml", "graph.mdld"]
+    assert done.json["search"]["schema"] == "mcpg/search/1"
+    assert done.json["search"]["matches"]
+    assert SECRET not in done.out
+
+
 def test_one_command_to_an_answer(folder: Path, home: Path, run: Callable[..., Run]) -> None:
     """Configurations are found, named in a small file, bundled and searched; none is changed."""
     write(home / CLAUDE, sums=program("sdk"), pages=program("pages", env={"TOKEN": SECRET}))

@@ -14,7 +14,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
-from mcpg.cli.output import Output
+from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, OutputError, SourceError
@@ -22,13 +22,17 @@ from mcpg.files import atomic_write, exists
 from mcpg.values import counted
 
 if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources.clients import FoundClient
 
 EXAMPLES = """\
 mcpg init
 mcpg init "what is the weather in Oslo"
 mcpg init --dry-run                   # what would be used
-mcpg init --client ~/work/mcp.json"""
+mcpg init --client ~/work/mcp.json
+mcpg init --dry-run --format json | jq -r '.clients[].servers[]'"""
+
+SCHEMA = "mcpg/init/1"
 
 Query = Annotated[
     list[str] | None,
@@ -77,6 +81,7 @@ def init(
     dry_run: DryRun = False,
     force: Force = False,
     server_timeout: options.ServerTimeout = None,
+    form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Bundle the servers of the MCP clients on this machine, and search.
 
@@ -86,15 +91,48 @@ def init(
     from mcpg.cli.commands.bundle import bundle  # noqa: PLC0415 - help needs none of it
     from mcpg.sources.live import require_sdk  # noqa: PLC0415 - as above
 
-    used = _used(_found(client, output), output, with_project=project or bool(client))
+    found = _found(client, output)
+    used = _used(found, output, with_project=project or bool(client))
     if dry_run:
+        if form is OutputFormat.JSON:
+            output.json(_report(found, used, (), None))
         return ExitCode.DONE
     require_sdk(used[0].file.shown)
     _check_free((CONFIG_FILE, DEFAULT_BUNDLE), force=force)
     atomic_write(Path(CONFIG_FILE), _configuration(used).encode())
     output.note(f"wrote {CONFIG_FILE}: {counted(len(used), 'source')}")
     code = bundle(output, target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
-    return code or _answer(query or (), output)
+    if code or form is OutputFormat.TEXT:
+        return code or _answer(query or (), output)
+    from mcpg.cli.open_bundle import open_engine  # noqa: PLC0415 - as above
+    from mcpg.cli.query import exit_code  # noqa: PLC0415 - as above
+    from mcpg.gateway.json import result_json  # noqa: PLC0415 - as above
+
+    engine = open_engine(settings_of(bundle=[DEFAULT_BUNDLE]), output)
+    result = engine.search(" ".join(query or ()) or None)
+    members = result_json(result, engine.diagnostics)
+    output.json(_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members))
+    return exit_code(result)
+
+
+def _report(
+    found: Iterable[FoundClient],
+    used: Sequence[FoundClient],
+    written: Sequence[str],
+    search: JsonObject | None,
+) -> JsonObject:
+    """Return what the command writes as JSON."""
+    clients: list[JsonValue] = [
+        {
+            "client": one.file.client,
+            "path": one.file.shown,
+            "servers": list(one.servers),
+            "unusable": len(one.diagnostics),
+            "isUsed": one in used,
+        }
+        for one in found
+    ]
+    return {"schema": SCHEMA, "clients": clients, "written": list(written), "search": search}
 
 
 def _found(named: Sequence[str] | None, output: Output) -> tuple[FoundClient, ...]:
