@@ -149,3 +149,18 @@ def test_a_name_that_the_vocabulary_lacks_is_told(run: Callable[..., Run]) -> No
     done = run("graph", "sparql", "SELECT ?t { ?t mcpg:nextStep ?u }")
     assert done.code == 0
     assert "the vocabulary has no mcpg:nextStep: did you mean kb:nextStep?" in done.err
+
+
+@pytest.mark.usefixtures("graph")
+@pytest.mark.parametrize("form", ["csv", "table", "json"])
+def test_no_value_steers_a_terminal(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """On a terminal every format shows control characters as escapes; CSV in a pipe is as it is."""
+    query = 'SELECT (CONCAT("a", "\\u001b[31m\\u009b") AS ?x) {}'
+    piped = run("graph", "sparql", query, "--format", form)
+    assert ("\x9b" in piped.out) == (form == "csv")
+    monkeypatch.setattr("mcpg.cli.output.is_terminal", lambda _stream: True)
+    shown = run("graph", "sparql", query, "--format", form, "--color", "never")
+    assert shown.out.replace("\n", "").replace("\t", "").isprintable()
+    assert "9b" in shown.out
