@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MORE = "-v for all numbers; --tool ID for why a tool is not first"
 
 _NEGLIGIBLE = 5e-7
-_WORDS_NAMED = 5
+_WORDS_NAMED = 3
 _FIELDS_NAMED = 4
 _TOOLS_NAMED = 3
 _REPAIRS_NAMED = 3
@@ -170,8 +170,9 @@ def _held(match: Json, asked: set[str]) -> Inline:
     parts += [(listed(words), " in ", _joined(names)) for names, words in groups.items()]
     rest = len(found) - _WORDS_NAMED
     parts += [counted(rest, "other word")] if rest > 0 else []
-    missing = _named(match["evidence"]["missing"])
-    lacks: list[Inline] = [("lacks ", missing)] if missing else []
+    missing = match["evidence"]["missing"]
+    more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""
+    lacks: list[Inline] = [("lacks ", _named(missing[:_WORDS_NAMED], more))] if missing else []
     return listed([*(parts or [_without_words(match)]), *lacks], "; ")
 
 
@@ -217,7 +218,7 @@ def _ahead(match: Json, following: Json | None) -> Inline:
     for one, sign in ((match, 1), (following, -1)):
         for part in one["contributions"]:
             gaps[part["feature"]] += sign * part["contribution"]
-    return ("of ", other, ": ", ", ".join(advantages(gaps)))
+    return ("of ", other, f" by {gains(gaps)}")
 
 
 def advantages(gaps: Mapping[str, float], most: int = 2) -> list[str]:
