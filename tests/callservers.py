@@ -121,6 +121,12 @@ def structured(number: int, _: dict[str, Any]) -> None:
     say({"id": number, "result": {"content": [], "structuredContent": result}})
 
 
+ANSWERS: dict[str, Any] = json.loads(os.environ.get("ANSWERS", "{}"))
+"""Results of further methods, as the environment gives them."""
+
+CLAIMED = sorted({method.partition("/")[0] for method in ANSWERS})
+"""Capabilities beside tools."""
+
 STEPS = ["working", "working", "completed"]
 """The states of the one task, one after the other."""
 
@@ -178,7 +184,7 @@ def greet(number: int, version: str) -> None:
     """Answer who this is."""
     said = {
         "protocolVersion": version,
-        "capabilities": {"tools": {"listChanged": True}},
+        "capabilities": {"tools": {"listChanged": True}, **{key: {} for key in CLAIMED}},
         "serverInfo": {"name": "by hand", "version": "1"},
     }
     say({"id": number, "result": said})
@@ -223,19 +229,25 @@ def main(mode: str) -> None:
     if mode == "hangs":
         time.sleep(600)
     for line in sys.stdin:
-        request = json.loads(line)
-        number, method = request.get("id"), request["method"]
-        if method == "initialize":
-            greet(number, request["params"]["protocolVersion"])
-        elif method == "tools/list":
-            tell(mode, number)
-        elif method == "tools/call":
-            note(f"call {request['params']['name']} {os.getpid()}")
-            CALLS.get(mode, plain)(number, request["params"])
-        elif method.startswith("tasks/"):
-            of_task(number, method, request["params"])
-        elif number is not None:
-            say({"id": number, "error": {"code": -32601, "message": "no such method"}})
+        answer(mode, json.loads(line))
+
+
+def answer(mode: str, request: Any) -> None:
+    """Answer one message."""
+    number, method = request.get("id"), request["method"]
+    if method == "initialize":
+        greet(number, request["params"]["protocolVersion"])
+    elif method == "tools/list":
+        tell(mode, number)
+    elif method == "tools/call":
+        note(f"call {request['params']['name']} {os.getpid()}")
+        CALLS.get(mode, plain)(number, request["params"])
+    elif method in ANSWERS:
+        say({"id": number, "result": ANSWERS[method]})
+    elif method.startswith("tasks/"):
+        of_task(number, method, request["params"])
+    elif number is not None:
+        say({"id": number, "error": {"code": -32601, "message": "no such method"}})
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """An MCP server with prompts, resources and requests: `python primitiveserver.py ERA [FAULT]`.
 
-The era is `legacy`, for the protocol up to 2025-11-25, or `modern`. With a fault it claims what it
-does not have: `claims` answers with errors, `hangs` not at all.
+The era is `legacy`, for the protocol up to 2025-11-25, or `modern`, for later versions alone.
+With a fault it claims what it does not have: `claims` answers with errors, `hangs` not at all.
 """
 
 import os
@@ -174,6 +174,13 @@ async def take_roots(ctx: Any, _: Any) -> None:
         note(f"no roots: {fault.error.message}")
 
 
+async def only_later(ctx: Any, call_next: Any) -> Any:
+    """Refuse the handshake of the older versions."""
+    if ctx.method == "initialize":
+        raise MCPError(types.UNSUPPORTED_PROTOCOL_VERSION, "too old", {"supported": ["2026-07-28"]})
+    return await call_next(ctx)
+
+
 async def main() -> None:
     """Serve."""
     server: Server[Any] = Server(
@@ -194,6 +201,8 @@ async def main() -> None:
     if "ROOTS" in os.environ:
         for method in ("notifications/initialized", "notifications/roots/list_changed"):
             server.add_notification_handler(method, types.NotificationParams, take_roots)
+    if ERA == "modern":
+        server.middleware.append(only_later)
     options = server.create_initialization_options(NotificationOptions(True, True, True))
     async with stdio_server() as (incoming, outgoing):
         if ERA == "legacy":

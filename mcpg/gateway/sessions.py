@@ -17,7 +17,7 @@ from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.client import Listing
-from mcpg.sources.live.connection import PING_SECONDS, Connection
+from mcpg.sources.live.connection import AUTO, LEGACY, PING_SECONDS, Connection
 from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
 from mcpg.sources.live.requests import (
@@ -138,6 +138,7 @@ class Sessions:
     Attributes:
         host: Serves requests of servers and receives their notifications; `None` for servers that
             get no response.
+        mode: The mode of connections that are opened on behalf of nobody.
     """
 
     def __init__(
@@ -165,6 +166,7 @@ class Sessions:
         self._pauses = pauses
         self._ping_seconds = ping_seconds
         self.host: Host | None = None
+        self.mode = AUTO
         self._is_left = False
         self._personal: list[Server] = []
         self._log_level: str | None = None
@@ -222,7 +224,8 @@ class Sessions:
         answer: Listing | str = ""
         for _ in range(_ATTEMPTS):
             try:
-                answer = await self._connection(server, seconds).list_tools(seconds)
+                connection = await self._connection(server, seconds)
+                answer = await connection.list_tools(seconds)
                 self._tool_list(server).update(answer)
                 break
             except NotProcessedError:
@@ -344,19 +347,22 @@ class Sessions:
         granted = allowed.granted or allowed.seconds
         patience = Patience(granted, allowed.seconds, allowed.end)
         underway = Underway(current_caller.get(), patience, progress)
+        connection: Connection | None = None
         try:
-            connection = self._connection(server, seconds, compares=True)
             with underway.running():
+                connection = await self._connection(server, seconds, compares=True)
                 try:
                     return await work(connection, underway)
                 except NotProcessedError:
-                    connection = self._connection(server, seconds, compares=True)
+                    connection = await self._connection(server, seconds, compares=True)
                 return await work(connection, underway)
         except NotProcessedError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
         except ServerError as fault:
             code = FaultCode(fault.kind)
             raise CallError(code, str(fault), has_died=fault.has_died, error=fault.error) from None
+        if connection is None:
+            raise CallError(FaultCode.TIMED_OUT, f"no response within {granted:g} s")
         connection.ping()
         raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted))
 
@@ -366,12 +372,30 @@ class Sessions:
             connection.end(_REMOVED)
             await connection.ended.wait()
 
-    def _connection(self, server: Server, seconds: float, *, compares: bool = False) -> Connection:
-        """Return the connection to a server, which may still be opening."""
-        client = self._client_of(server)
-        for connection in self._connections:
-            if (connection.server, connection.client) == (server, client) and connection.is_usable:
-                return connection
+    async def _connection(
+        self, server: Server, seconds: float, *, compares: bool = False
+    ) -> Connection:
+        """Return the connection to a server, which may still be opening.
+
+        One is shared by all, except that a server that speaks the older and the later versions of
+        the protocol has one for clients of each: its tools may need what only these have.
+        """
+        client, mode = self._client_of(server), self._mode()
+        known = [one for one in self._connections if (one.server, one.client) == (server, client)]
+        for one in known:
+            is_fit = one.mode == mode or (one.mode == AUTO and await one.speaks_older())
+            if is_fit and one.is_usable:
+                return one
+        return self._opened(server, client, mode, seconds, compares=compares)
+
+    def _opened(
+        self, server: Server, client: Hashable | None, mode: str, seconds: float, *, compares: bool
+    ) -> Connection:
+        """Return a connection that begins to open, perhaps by another request."""
+        wanted = server, client, mode
+        for one in self._connections:
+            if (one.server, one.client, one.mode) == wanted and one.is_usable:
+                return one
         if self._is_left:
             raise ServerError(_CLOSED)
         if self._is_wanted is not None and not self._is_wanted(server):
@@ -389,6 +413,7 @@ class Sessions:
             host=self if self.host is not None else None,
             client=client,
             is_asking=client is not None or self._tool_list(server).is_asking,
+            mode=mode,
         )
         self._connections.append(connection)
         self._update_watches()
@@ -396,6 +421,13 @@ class Sessions:
         if compares and self._tool_list(server).digest is not None:
             self._tasks.start_soon(self._compare, connection, seconds)
         return connection
+
+    def _mode(self) -> str:
+        """Return the mode of a connection for the caller."""
+        caller = current_caller.get()
+        if caller is None:
+            return self.mode
+        return AUTO if caller.takes_input else LEGACY
 
     def _client_of(self, server: Server) -> Hashable | None:
         """Return the client that has a connection to *server* of its own, `None` if shared.

@@ -102,6 +102,10 @@ class Directory:
         return Located(self.sources[name], rest)
 
 
+NOTHING = Directory()
+"""The directory before anything was listed."""
+
+
 def directory_of(lists: Iterable[tuple[ServerSource, ServerLists]]) -> Directory:
     """Return the directory of servers in their order, which decides whose names stay."""
     found = Directory()

@@ -10,7 +10,7 @@ import anyio
 
 from mcpg.errors import McpgError, NotFoundError
 from mcpg.gateway.calls import CallError
-from mcpg.gateway.primitives.directory import Directory, Links, Located, directory_of
+from mcpg.gateway.primitives.directory import NOTHING, Directory, Links, Located, directory_of
 from mcpg.gateway.primitives.lists import ServerLists, list_all
 from mcpg.gateway.sessions import Allowance
 from mcpg.gateway.sources import ServerSource, Source
@@ -65,6 +65,11 @@ class Primitives:
         self._directory: Directory | None = None
 
     @property
+    def directory(self) -> Directory:
+        """The directory as it was last listed."""
+        return self._directory or NOTHING
+
+    @property
     def servers(self) -> tuple[ServerSource, ...]:
         """The servers among the sources."""
         return tuple(one for one in self._sources() if isinstance(one, ServerSource))
@@ -84,8 +89,10 @@ class Primitives:
                     for source in wanted:
                         group.start_soon(self._list, source)
             self._known = {one.id: self._of(one) for one in servers}
-            self._directory = directory_of((one, self._of(one).lists) for one in servers)
-            return self._directory
+            found = directory_of((one, self._of(one).lists) for one in servers)
+            if found != self._directory:
+                self._directory = found
+            return self.directory
 
     def invalidate(self, server: Server) -> None:
         """Record that a server has announced a change of its lists."""
@@ -97,7 +104,7 @@ class Primitives:
         """Return a result of *source* with addresses by which its resources are read here."""
         if not isinstance(source, ServerSource):
             return result
-        return self._links.readdressed(result, source, self._directory or Directory())
+        return self._links.readdressed(result, source, self.directory)
 
     async def read(self, uri: str, params: JsonObject, progress: Progress | None) -> JsonObject:
         """Return the result of `resources/read`.

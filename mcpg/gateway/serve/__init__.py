@@ -19,13 +19,19 @@ GRAPH_SCHEMA = "gateway_graph_schema_describe"
 GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
 
+READ = "gateway_resource_read"
+PROMPT = "gateway_prompt_get"
+
 EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK)
 """Meta-tools that every client sees, in order of use."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)
 """Optional meta-tools of the graph."""
 
-META_TOOLS: tuple[str, ...] = (*EVERYDAY, *GRAPH_TOOLS)
+PRIMITIVE_TOOLS = (READ, PROMPT)
+"""Meta-tools that are shown where a server has resources, or prompts."""
+
+META_TOOLS: tuple[str, ...] = (*EVERYDAY, *PRIMITIVE_TOOLS, *GRAPH_TOOLS)
 """All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
 
 

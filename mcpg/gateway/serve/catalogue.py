@@ -5,7 +5,7 @@ Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +19,8 @@ from mcpg.gateway import serve
 from mcpg.gateway.calls.validation import bounded_validator
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.index.manager import Snapshot
+from mcpg.gateway.primitives.directory import NOTHING
+from mcpg.gateway.primitives.search import PrimitiveIndex
 from mcpg.gateway.serve import Exposure, Serving
 from mcpg.gateway.serve.answers import RESULT, ListedTool, repaired, size, written
 from mcpg.gateway.serve.schemas import (
@@ -181,10 +183,13 @@ _TITLES = {
     serve.DESCRIBE: "Describe a tool",
     serve.INVOKE: "Call a tool",
     serve.ASK: "Answer a question about tools",
+    serve.READ: "Read a resource",
+    serve.PROMPT: "Get a prompt",
     serve.GRAPH_SCHEMA: "Describe the graph of tools",
     serve.GRAPH_SEARCH: "Search the graph of tools",
     serve.GRAPH_EXPORT: "Export the graph of tools",
 }
+_OF_KIND = {serve.READ: "resources", serve.PROMPT: "prompts"}
 _READS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (True, False, True, False), strict=True))
 _ACTS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 
@@ -248,7 +253,10 @@ class Listing:
 
 
 def listing_of(
-    tools: Iterable[Tool] | None, context: InstructionsContext, serving: Serving
+    tools: Iterable[Tool] | None,
+    context: InstructionsContext,
+    serving: Serving,
+    kinds: Collection[str] = (),
 ) -> Listing:
     """Return the tools that clients see.
 
@@ -256,8 +264,11 @@ def listing_of(
         tools: The enabled tools in order of id, `None` while the sources are being read.
         context: Facts for the descriptions.
         serving: Which of them are shown.
+        kinds: What servers have besides: `prompts`, `resources`.
     """
-    shown = (*serve.EVERYDAY, *(serve.GRAPH_TOOLS if serving.graph_tools else ()))
+    primitive = (name for name, kind in _OF_KIND.items() if kind in kinds)
+    graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
+    shown = (*serve.EVERYDAY, *primitive, *graph)
     meta = {name: _meta_tool(name, context, serving) for name in shown}
     if serving.expose is Exposure.META or tools is None:
         return Listing(meta)
@@ -286,11 +297,13 @@ class CatalogueState:
         snapshot: Its snapshot, `None` before the sources have been read.
         context: Facts for instructions and descriptions.
         listing: The tools that clients see.
+        primitives: The index of prompts and resources, `None` before they have been listed.
     """
 
     snapshot: Snapshot | None
     context: InstructionsContext
     listing: Listing
+    primitives: PrimitiveIndex | None = None
 
     def find(self, tool_id: str) -> Tool | None:
         """Return the tool with this id."""
@@ -318,7 +331,7 @@ class Catalogue:
             self._lock = anyio.Lock()
         snapshot = await self._gateway.snapshot()
         async with self._lock:
-            if self.known.snapshot is not snapshot:
+            if self.known.snapshot is not snapshot or self._is_stale(self.known.primitives):
                 self.known = await anyio.to_thread.run_sync(self._state, snapshot)
         return self.known
 
@@ -328,7 +341,18 @@ class Catalogue:
             return await self.latest()
         return self.known
 
+    def _is_stale(self, primitives: PrimitiveIndex | None) -> bool:
+        directory = self._gateway.primitives.directory
+        return directory is not NOTHING and (
+            primitives is None or primitives.directory is not directory
+        )
+
     def _state(self, snapshot: Snapshot) -> CatalogueState:
         tools = tuple(tool for tool in snapshot.catalog.tools if tool.enabled)
         context = InstructionsContext.of(tools)
-        return CatalogueState(snapshot, context, listing_of(tools, context, self._serving))
+        primitives = self.known.primitives
+        if self._is_stale(primitives):
+            primitives = PrimitiveIndex(self._gateway.primitives.directory)
+        kinds = primitives.kinds if primitives is not None else ()
+        listing = listing_of(tools, context, self._serving, kinds)
+        return CatalogueState(snapshot, context, listing, primitives)

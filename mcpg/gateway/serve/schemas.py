@@ -82,6 +82,20 @@ _MATCH = _object(
     "isConfident",
     "requiredArguments",
 )
+_PRIMITIVE = _object(
+    {
+        "name": _TEXT,
+        "uri": _TEXT,
+        "uriTemplate": _TEXT,
+        "sourceId": _TEXT,
+        "description": _TEXT,
+        "arguments": _TEXTS,
+        "score": _SCORE,
+    },
+    "name",
+    "sourceId",
+    "score",
+)
 _NEIGHBOUR_PARTS: JsonObject = {"toolId": _TEXT, "description": _TEXT, "because": _TEXT}
 _NEIGHBOUR = _object(_NEIGHBOUR_PARTS, "toolId", "because")
 _PREREQUISITE = _object({**_NEIGHBOUR_PARTS, "before": _TEXT}, "toolId", "because", "before")
@@ -205,6 +219,21 @@ INPUTS: dict[str, JsonObject] = {
         },
         "toolId",
     ),
+    serve.READ: _object(
+        {"uri": _described("Address of the resource, from a search result or a resource link.")},
+        "uri",
+    ),
+    serve.PROMPT: _object(
+        {
+            "name": _described("Name of the prompt, from a search result."),
+            "arguments": {
+                "type": "object",
+                "description": "Arguments of the prompt.",
+                "additionalProperties": _TEXT,
+            },
+        },
+        "name",
+    ),
     serve.ASK: _object(
         {
             "question": _described(
@@ -265,6 +294,8 @@ OUTPUTS: dict[str, JsonObject] = {
             "prerequisites": _list(_PREREQUISITE),
             "related": _list(_NEIGHBOUR),
             "nextSteps": _list(_NEIGHBOUR),
+            "prompts": _list(_PRIMITIVE),
+            "resources": _list(_PRIMITIVE),
             **_COMMON,
         },
         "matches",
@@ -534,6 +565,16 @@ _DESCRIPTIONS = {
         "Call one of the tools behind this server by its id, with its own arguments. The result is "
         "returned unchanged; invalid arguments are reported field by field. It has the effects of "
         "the called tool, which may change or delete data."
+    ),
+    serve.READ: (
+        "Read a resource of the servers behind this one, such as a file or a record, by its "
+        f"address from a result of {serve.SEARCH} or a resource link. Of a template, the "
+        "variables in braces are filled in first."
+    ),
+    serve.PROMPT: (
+        "Get a prompt of the servers behind this one, by its name from a result of "
+        f"{serve.SEARCH}: instructions for a task that its server has prepared, to be followed "
+        "as far as the user wants them."
     ),
     serve.ASK: (
         "Answer a question about tools by name: what comes before or after a tool, what provides "

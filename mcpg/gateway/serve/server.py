@@ -54,6 +54,7 @@ from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server as McpServer
+from mcpg.sources.live.connection import AUTO, LEGACY
 from mcpg.sources.live.requests import Caller, current_caller
 
 _METHOD = 40
@@ -107,6 +108,7 @@ class RequestLog:
 NAME = "mcpg"
 _SHOWN = 120
 _GATHERING = 0.2
+_FIRST_REQUEST = 1.0
 # Clients give up after a minute or so without a list; one that got a list without counts is
 # notified of the full one. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.ALL: 30.0}
@@ -134,6 +136,7 @@ class GatewayServer:
         gateway.sessions.host = self.relay
         self._changed = anyio.Event()
         self._sent: set[int] = set()
+        self._met = anyio.Event()
         self._woken = anyio.Event()
         self._pending: set[str] = set()
         self._session = uuid4().hex
@@ -154,7 +157,7 @@ class GatewayServer:
             ("notifications/roots/list_changed", self._roots_changed),
         ):
             self.sdk.add_notification_handler(method, NotificationParams, handler)
-        self.sdk.middleware.append(pass_unaltered)
+        self.sdk.middleware += [self._meet, pass_unaltered]
         if serving.log is not None:
             self.sdk.middleware.append(RequestLog(serving.log, self._is_known))
 
@@ -177,8 +180,12 @@ class GatewayServer:
         self._changed.set()
 
     async def _warm_up(self) -> None:
+        if not self.relay.has_many:
+            with anyio.move_on_after(_FIRST_REQUEST):
+                await self._met.wait()  # the versions of the protocol that its client speaks
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
+            await self._relist()
 
     async def _announce(self) -> None:
         while True:
@@ -209,6 +216,11 @@ class GatewayServer:
         self._pending.add(kind)
         self._woken.set()
 
+    async def _relist(self) -> None:
+        """List prompts and resources for searches, and notify clients of their meta-tools."""
+        await self._gateway.primitives.listed(is_fresh=False)
+        self._wake()
+
     async def _keep_up(self) -> None:
         """Do what has been begun; announcements in quick succession count as one."""
         while True:
@@ -219,6 +231,18 @@ class GatewayServer:
             for kind in pending:
                 with suppress(Exception):  # as above
                     await (self._handlers.watch() if kind == "left" else self._clients.notify(kind))
+            if pending != ["left"]:
+                with suppress(Exception):  # as above
+                    await self._relist()
+
+    async def _meet(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Learn from the first request which versions of the protocol an only client speaks."""
+        if not self._met.is_set():
+            is_later = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+            if not self.relay.has_many:
+                self._gateway.sessions.mode = AUTO if is_later else LEGACY
+            self._met.set()
+        return await call_next(ctx)
 
     async def _initialized(self, context: Context, params: NotificationParams | None) -> None:
         if self._clients.of(context) is not None:

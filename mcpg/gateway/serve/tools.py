@@ -27,6 +27,8 @@ from mcpg.gateway.serve import (
     GRAPH_SEARCH,
     INVOKE,
     PLAN,
+    PROMPT,
+    READ,
     ROUTE,
     SEARCH,
 )
@@ -39,6 +41,7 @@ from mcpg.gateway.serve.answers import (
     size,
     succeeded,
 )
+from mcpg.gateway.serve.primitive_tools import PrimitiveTools, primitive_answers
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     USUAL_ANSWERS,
@@ -56,6 +59,7 @@ from mcpg.values import SHOWN_DECIMALS
 if TYPE_CHECKING:
     from mcpg.engine.ask import AskResult, Suggestion
     from mcpg.gateway.gateway import Gateway
+    from mcpg.gateway.primitives.search import Found
     from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.catalogue import Catalogue
     from mcpg.gateway.serve.requests import ClientRequest
@@ -64,9 +68,10 @@ if TYPE_CHECKING:
     Find = Callable[[str], Tool | None]
     Arguments = dict[str, Any]
     Work = Callable[[Arguments], Awaitable[JsonObject]]
+    RequestWork = Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]
 
 # Numbers of items and of characters in an answer.
-_NEIGHBOURS, _ARGUMENTS, _NOTES = 3, 16, 4
+_NEIGHBOURS, _ARGUMENTS, _NOTES, _PRIMITIVES = 3, 16, 4, 5
 _NAME, _NOTE, _CATEGORY, _LONG_NAME, _MESSAGE = 64, 240, 80, 200, 300
 _LONG, _SHORT = 8000, 400
 _NO_MATCH = (
@@ -107,12 +112,15 @@ LADDER = (
 )
 
 
-def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
+def search_answers(
+    result: SearchResult, find: Find, found: Sequence[Found] = ()
+) -> Iterator[JsonObject]:
     """Yield answers to a search, from the fullest to the shortest.
 
     Args:
         result: The search result.
         find: Returns a tool of the catalogue by its id.
+        found: Prompts and resources that match as well.
     """
     for brevity in LADDER:
         kept = share(result.matches, brevity)
@@ -122,6 +130,7 @@ def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
             for matches in (result.prerequisites, result.related_matches, result.next_step_matches)
         )
         answer |= {"prerequisites": needed} if needed else {}
+        answer |= primitive_answers(share(found, brevity), brevity.description)
         answer |= {"related": related} if related else {}
         answer |= {"nextSteps": following} if following else {}
         is_browsing = result.ranking_mode == RankingMode.BROWSE
@@ -359,6 +368,12 @@ class MetaTools:
             DESCRIBE: self._describe,
             ASK: self._ask,
         }
+        primitive = PrimitiveTools(gateway, serving)
+        self._requests: dict[str, RequestWork] = {
+            INVOKE: self._invoke,
+            READ: primitive.read,
+            PROMPT: primitive.prompt,
+        }
         if serving.graph_tools:
             # The graph reader takes half a second to import.
             from mcpg.gateway.serve.graph_tools import GraphTools  # noqa: PLC0415
@@ -376,8 +391,8 @@ class MetaTools:
         if invalid is not None:
             return invalid
         try:
-            if name == INVOKE:
-                return await self._invoke(arguments, request)
+            if name in self._requests:
+                return await self._requests[name](arguments, request)
             return await self._works[name](arguments)
         except McpgError as fault:
             remedy = f" ({fault.remedy})" if fault.remedy else ""
@@ -392,7 +407,11 @@ class MetaTools:
             context_tools=arguments.get("contextTools", ()),
             **self._serving.search,
         )
-        return self._fitted(search_answers(result, known.find))
+        found: Sequence[Found] = ()
+        if known.primitives is not None:
+            search = partial(known.primitives.search, arguments["query"], _PRIMITIVES)
+            found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+        return self._fitted(search_answers(result, known.find, found))
 
     async def _route(self, arguments: Arguments) -> JsonObject:
         known = await self._catalogue.latest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,6 +13,8 @@ from mcp import Client, MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
     HEADER_MISMATCH,
+    SERVER_INFO_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
     DiscoverRequest,
     Notification,
     PingRequest,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 PING_SECONDS = 5.0
+AUTO, LEGACY = "auto", "legacy"
 
 _CALL = "tools/call"
 _CLOSE_SECONDS = 3.0
@@ -79,6 +83,7 @@ class Connection:
 
     Attributes:
         server: The server.
+        mode: The versions of the protocol that were wanted.
         client: The client whose own connection it is, `None` for that of all.
         started: Set when it begins to open, and `run` has its turn.
         ended: Set when it is closed.
@@ -96,6 +101,7 @@ class Connection:
         host: Host | None = None,
         client: Hashable | None = None,
         is_asking: bool = False,
+        mode: str = AUTO,
     ) -> None:
         """Prepare a connection.
 
@@ -109,13 +115,16 @@ class Connection:
             host: Serves requests of the server; `None` for a server that may send none.
             client: The client whose own connection it is, `None` for that of all.
             is_asking: Whether the server is known to send requests once it is connected.
+            mode: `AUTO` for the latest version of the protocol, `LEGACY` for one up to 2025-11-25
+                unless the server speaks only later ones.
         """
+        self.mode = mode
         self.server = server
         self.client = client
         self.started = anyio.Event()
         self.ended = anyio.Event()
         self._errors = TransportErrors(on_end=self.end)
-        self._transport = connect(server, live, self._errors, groups, is_kept=True)
+        self._connect = partial(connect, server, live, self._errors, groups, is_kept=True)
         self._list_changed = list_changed
         self._changes_missed = changes_missed
         self._ping_seconds = ping_seconds
@@ -170,13 +179,7 @@ class Connection:
             async with limiter:
                 self.started.set()
                 self._scope.deadline = anyio.current_time() + seconds
-                client = Client(
-                    self._transport,
-                    cache=None,
-                    message_handler=self._received,
-                    **self._questions.callbacks(),
-                )
-                await stack.enter_async_context(client)
+                client = await self._connected(stack)
                 if self._is_asking:
                     await self._questions.settle()
             self._scope.deadline = math.inf
@@ -188,6 +191,30 @@ class Connection:
                 await self._closing.wait()
                 group.cancel_scope.cancel()
             self._scope.deadline = anyio.current_time() + _CLOSE_SECONDS
+
+    async def _connected(self, stack: AsyncExitStack) -> Client:
+        """Connect to the server, of which *stack* takes leave."""
+        try:
+            return await stack.enter_async_context(self._client_in(self.mode))
+        except Exception as fault:
+            if self.mode == AUTO or not _is_refusal(fault):
+                raise
+            return await stack.enter_async_context(self._client_in(AUTO))
+
+    def _client_in(self, mode: str) -> Client:
+        return Client(
+            self._connect(),
+            mode=mode,
+            cache=None,
+            message_handler=self._received,
+            **self._questions.callbacks(),
+        )
+
+    async def speaks_older(self) -> bool:
+        """Return whether it uses a version of the protocol up to 2025-11-25, once it is open."""
+        await self._ready.wait()
+        client = self._client
+        return client is not None and client.protocol_version not in MODERN_PROTOCOL_VERSIONS
 
     async def _received(self, message: object) -> None:
         self._unanswered_pings = 0
@@ -396,7 +423,8 @@ async def _send(client: Client, request: _Request, underway: Underway) -> JsonOb
 
     async def send() -> JsonObject:
         report = underway.report
-        return (await client.session.send_request(request, _Result, progress_callback=report)).root
+        found = await client.session.send_request(request, _Result, progress_callback=report)
+        return _without_server(found.root)
 
     try:
         return await send()
@@ -411,6 +439,23 @@ async def _send(client: Client, request: _Request, underway: Underway) -> JsonOb
         if cursor is None:
             break
     return await send()
+
+
+def _without_server(result: JsonObject) -> JsonObject:
+    """Return *result* without the name of the server, which each server states for itself."""
+    meta = result.get("_meta")
+    if not isinstance(meta, dict) or SERVER_INFO_META_KEY not in meta:
+        return result
+    kept: JsonObject = {key: one for key, one in meta.items() if key != SERVER_INFO_META_KEY}
+    rest: JsonObject = {key: one for key, one in result.items() if key != "_meta"}
+    return {**rest, "_meta": kept} if kept else rest
+
+
+def _is_refusal(fault: BaseException) -> bool:
+    """Return whether a server refuses the older versions of the protocol."""
+    if isinstance(fault, BaseExceptionGroup):
+        return any(map(_is_refusal, fault.exceptions))
+    return isinstance(fault, MCPError) and fault.code == UNSUPPORTED_PROTOCOL_VERSION
 
 
 def _call_result(result: JsonObject) -> CallResult:

@@ -66,7 +66,13 @@ _POLL_SECONDS = 0.01
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 
 _METHOD = "tools/list"
-# What a page needs beside its tools, in any version of the protocol.
+_LISTS = {
+    "tools": _METHOD,
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+    "prompts": "prompts/list",
+}
+# What a page needs beside its items, in any version of the protocol.
 _PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 _LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "httpx2", "httpcore2")
@@ -483,11 +489,12 @@ class SurrogateRepair:
 
 
 class PageFilter:
-    """A stream of messages whose pages of tools hold none that the SDK would refuse.
+    """A stream of messages whose pages of tools and others hold none that the SDK would refuse.
 
     The SDK validates a page as a whole, so that a single tool without a name would have it refused.
     Where a page holds invalid tools, the SDK gets the others, and all of them are kept beside, for
-    the reader of manifests to report what is wrong with which.
+    the reader of manifests to report what is wrong with which. Invalid prompts and resources are
+    left out.
     """
 
     def __init__(self, incoming: Any) -> None:
@@ -535,17 +542,18 @@ class PageFilter:
         version = result.get("protocolVersion")
         if (_METHOD, version) in SERVER_RESULTS:
             self._versions = (str(version),)
-        tools = result.get("tools")
-        if isinstance(tools, list) and not self._is_valid(tools):
-            result[ALL_TOOLS] = tools
-            result["tools"] = [tool for tool in tools if self._is_valid([tool])]
+        for kind in _LISTS:
+            items = result.get(kind)
+            if isinstance(items, list) and not self._is_valid(kind, items):
+                result |= {ALL_TOOLS: items} if kind == "tools" else {}
+                result[kind] = [one for one in items if self._is_valid(kind, [one])]
         return item
 
-    def _is_valid(self, tools: list[Any]) -> bool:
-        """Return whether the SDK accepts a page of *tools*."""
+    def _is_valid(self, kind: str, items: list[Any]) -> bool:
+        """Return whether the SDK accepts a page of *items*."""
         try:
             for version in self._versions:
-                validate_server_result(_METHOD, version, {**_PAGE, "tools": tools})
+                validate_server_result(_LISTS[kind], version, {**_PAGE, kind: items})
         except ValidationError:
             return False
         return True

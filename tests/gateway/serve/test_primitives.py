@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from mcp_types import (
 
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.primitives import service
-from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import META_TOOLS, PROMPT, READ, SEARCH, Exposure, Serving
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
 
@@ -254,6 +255,24 @@ async def test_later_clients_get_the_log_messages_that_they_ask_for(era: str) ->
         assert told == ["error"]
 
 
+ODD: dict[str, Any] = {
+    "prompts/list": {"prompts": [{"name": 7}, {"name": "fine"}, "rubbish", {"name": "fine"}]},
+    "resources/list": {"resources": [{"uri": "a:b"}, {"name": "n", "uri": "a:c"}]},
+    "resources/templates/list": {"resourceTemplates": "none"},
+}
+
+
+async def test_an_invalid_item_costs_no_other() -> None:
+    """What no client could read is left out of its list, and so is what is listed twice."""
+    env = {"NOTE": os.devnull, "ANSWERS": json.dumps(ODD)}
+    command = (str(PROGRAM.with_name("callservers.py")), "plain")
+    odd = StdioServer("mcp.json: odd", "odd", sys.executable, command, env)
+    async with served(ServerSource("odd", odd)) as client:
+        assert [one.name for one in (await client.list_prompts()).prompts] == ["fine"]
+        assert [one.uri for one in (await client.list_resources()).resources] == ["a:c"]
+        assert (await client.list_resource_templates()).resource_templates == []
+
+
 async def test_lists_have_pages() -> None:
     """A list of hundreds comes in pages, each with the cursor of the next."""
     uris = " ".join(f"a:{n}" for n in range(450))
@@ -267,3 +286,44 @@ async def test_lists_have_pages() -> None:
         assert (found, cursor) == (uris.split(), None)
         with pytest.raises(MCPError, match="invalid cursor"):
             await client.list_resources(cursor="rubbish")
+
+
+async def until_listed(client: Client, *names: str) -> None:
+    """Wait until clients see the meta-tools of these names."""
+    for _ in range(100):
+        if {*names} <= {tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools}:
+            return
+        await anyio.sleep(0.1)
+    raise AssertionError(names)
+
+
+@MODES
+async def test_a_search_finds_prompts_and_resources(mode: str) -> None:
+    """They stand beside the tools, and are read by tools that are there where they are."""
+    uris = "file:///handbook/returns.md shop://orders/open"
+    async with served(shop("shop", URIS=uris), mode=mode) as client:
+        await until_listed(client, READ, PROMPT)
+        found = (await client.call_tool(SEARCH, {"query": "open orders"})).structured_content
+        assert found["resources"][0]["uri"] == "shop://orders/open"
+        assert found["resources"][0]["sourceId"] == "shop"
+        assert found["resources"][0]["score"] >= 0.35
+        told = await client.call_tool(READ, {"uri": found["resources"][0]["uri"]})
+        assert told.content[0].resource.text == "shop shop://orders/open"  # type: ignore[union-attr]
+        found = (await client.call_tool(SEARCH, {"query": "greet"})).structured_content
+        assert found["prompts"][0]["name"] == "greet"
+        told = await client.call_tool(PROMPT, {"name": "greet", "arguments": {"who": "you"}})
+        assert told.content[0].text == "user: shop: {'who': 'you'}"  # type: ignore[union-attr]
+        for name, arguments in ((READ, {"uri": "note://missing"}), (PROMPT, {"name": "nothing"})):
+            refused = await client.call_tool(name, arguments)
+            assert refused.is_error
+            assert "no such note" in str(refused.content) or "no server has" in str(refused.content)
+
+
+async def test_without_prompts_and_resources_nothing_is_said_of_them() -> None:
+    """The tools and the answer to a search are those of before."""
+    async with served(shop("bad", "legacy", "claims")) as client:
+        await client.list_prompts()
+        names = {tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools}
+        assert not names & {READ, PROMPT}
+        found = (await client.call_tool(SEARCH, {"query": "log"})).structured_content
+        assert not {"prompts", "resources"} & {*found}

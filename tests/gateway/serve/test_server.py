@@ -105,7 +105,7 @@ async def test_every_tool_says_what_it_is() -> None:
     """Meta-tools have schemas that are schemas, titles, and annotations that tell what acts."""
     async with served(serving=Serving(graph_tools=True)) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tuple(tools) == META_TOOLS
+        assert tuple(tools) == (*EVERYDAY, *GRAPH_TOOLS)
         assert all(tool.title and tool.annotations for tool in tools.values())
         acting = [name for name, tool in tools.items() if not tool.annotations.read_only_hint]  # type: ignore[union-attr]
         assert acting == [INVOKE]

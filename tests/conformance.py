@@ -1,0 +1,85 @@
+"""Runs the conformance suite of MCP, an npm package, against a server.
+
+`CONFORMANCE_MODULES` names a `node_modules` with `@modelcontextprotocol/conformance` and, since the
+suite needs Node 22, perhaps `node`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SERVER = Path(__file__).parent / "conformanceserver.py"
+_SCENARIO = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed", re.MULTILINE)
+
+
+def suite() -> list[str] | None:
+    """Return the command of the suite, `None` where it is not installed."""
+    modules = Path(os.environ.get("CONFORMANCE_MODULES", "/nonexistent"))
+    script = modules / "@modelcontextprotocol/conformance/dist/index.js"
+    own = modules / ".bin/node"
+    node = str(own) if own.exists() else shutil.which("node")
+    return [node, str(script)] if node and script.is_file() else None
+
+
+def run(command: list[str], address: str, folder: Path) -> dict[str, tuple[int, int]]:
+    """Return how many checks of each scenario have passed and failed at *address*."""
+    words = [*command, "server", "--url", address, "--suite", "all", "-o", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    found = {name: (int(ok), int(bad)) for name, ok, bad in _SCENARIO.findall(done.stdout)}
+    if not found:
+        raise RuntimeError(done.stderr[-2000:] or done.stdout[-2000:])
+    return found
+
+
+@contextmanager
+def served(*words: str) -> Iterator[str]:
+    """Run a program with the port that it is to serve at, and give its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, *(word.format(port=port) for word in words)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait(port, process)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def behind(address: str, folder: Path) -> tuple[str, ...]:
+    """Return the command line that serves the server at *address* behind a gateway."""
+    config = folder / "mcp.json"
+    config.write_text(f'{{"mcpServers": {{"everything": {{"url": "{address}"}}}}}}', "utf-8")
+    return ("-m", "mcpg", "serve", str(config), "--http", "{port}", "--expose", "all")
+
+
+def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        if process.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5).close()
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError("the server does not start")

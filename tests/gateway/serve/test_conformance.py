@@ -1,0 +1,29 @@
+"""The conformance suite of MCP, in front of a server and of a gateway in front of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import conformance
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEAST = 38
+
+
+def test_nothing_that_passes_at_a_server_fails_behind_the_gateway(tmp_path: Path) -> None:
+    """Every scenario of the suite has the same outcome with `mcpg serve` in between."""
+    command = conformance.suite()
+    if command is None:
+        pytest.skip("needs CONFORMANCE_MODULES to name a node_modules of the suite, and Node 22")
+    with conformance.served(str(conformance.SERVER), "{port}") as address:
+        direct = conformance.run(command, address, tmp_path / "direct")
+        with conformance.served(*conformance.behind(address, tmp_path)) as gateway:
+            behind = conformance.run(command, gateway, tmp_path / "behind")
+    assert sum(passed for passed, _ in direct.values()) >= LEAST
+    assert {name: one for name, one in behind.items() if one[1]} == {
+        name: one for name, one in direct.items() if one[1]
+    }
+    assert behind == direct
