@@ -41,6 +41,9 @@ _NAMES: dict[str, Any] = {
     "ClassVar": ClassVar,
     "Diagnostic": Diagnostic,
     "Mapping": Mapping,
+    "RankingModeName": str,
+    "SeverityName": str,
+    "StrategyName": str,
     "Tool": object,
 }
 

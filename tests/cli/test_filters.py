@@ -59,7 +59,7 @@ def test_an_unknown_name_finds_nothing(run: Callable[..., Run], command: str) ->
     words = () if command == "list" else QUERY
     found = run(command, *words, "--source", "shp", "--format", "json")
     (noticed,) = found.json["diagnostics"]
-    assert (noticed["code"], found.code) == ("filter_unknown", 0 if command == "plan" else 1)
+    assert (noticed["code"], found.code) == ("filter_unknown", 1)
     assert "did you mean 'shop'?" in noticed["message"]
     assert noticed["remedy"]
     told = run(command, *words, "--source", "shp")
