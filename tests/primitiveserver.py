@@ -61,6 +61,7 @@ async def failing() -> None:
     if FAULT == "claims":
         raise MCPError(-32601, "Method not found")
     if FAULT == "hangs":
+        note("hangs")
         await anyio.sleep(600)
 
 

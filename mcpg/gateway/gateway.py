@@ -379,6 +379,7 @@ class Gateway:
                     meta=meta,
                     params=params,
                 )
+                self._primitives.called(owner)
                 if invoked.wire is not None:
                     wire = self._primitives.readdressed(invoked.wire, owner)
                     invoked = replace(invoked, wire=wire)

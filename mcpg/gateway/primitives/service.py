@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 LISTING_SECONDS = 10.0
 """Time of all servers to list their prompts and resources; slower ones are known by the last."""
 
+SLOW_SECONDS = 30.0
+"""Seconds for which a server that failed is not queried again, so that no list waits for it."""
+
+_RECENT = 1.0
 _SHOWN = 200
 
 
@@ -42,11 +46,12 @@ class RequestError(McpgError):
 
 
 class _Known:
-    """The lists of a server, as it last sent them."""
+    """The lists of a server, as it last sent them, and when it is queried again."""
 
     def __init__(self) -> None:
         self.lists = ServerLists()
         self.is_fresh = False
+        self.again = 0.0
 
 
 class Primitives:
@@ -82,8 +87,12 @@ class Primitives:
                 have announced one, or were never queried.
         """
         async with self._lock:
-            servers = self.servers
-            wanted = [one for one in servers if is_fresh or not self._of(one).is_fresh]
+            servers, now = self.servers, anyio.current_time()
+            wanted = [
+                one
+                for one in servers
+                if (known := self._of(one)).again <= now and (is_fresh or not known.is_fresh)
+            ]
             with anyio.move_on_after(LISTING_SECONDS):
                 async with anyio.create_task_group() as group:
                     for source in wanted:
@@ -98,7 +107,15 @@ class Primitives:
         """Record that a server has announced a change of its lists."""
         for source in self.servers:
             if source.server == server:
-                self._of(source).is_fresh = False
+                known = self._of(source)
+                known.is_fresh, known.again = False, 0.0
+
+    def called(self, source: Source | None) -> None:
+        """Record a call of a tool of *source*, which may have changed what it would list."""
+        if isinstance(source, ServerSource):
+            known = self._of(source)
+            if known.again <= anyio.current_time() + _RECENT:  # not one that is too slow
+                known.again = 0.0
 
     def readdressed(self, result: JsonObject, source: Source | None) -> JsonObject:
         """Return a result of *source* with addresses by which its resources are read here."""
@@ -214,6 +231,7 @@ class Primitives:
     async def _list(self, source: ServerSource) -> None:
         known = self._of(source)
         known.is_fresh = True  # before the query: a change during it needs another
+        known.again = anyio.current_time() + SLOW_SECONDS
         current_caller.set(None)  # what is listed is for all
         try:
             declared = await self._sessions.capabilities(source.server)
@@ -226,6 +244,7 @@ class Primitives:
             )
 
         known.lists = await list_all(declared, send, known.lists)
+        known.again = min(known.again, anyio.current_time() + _RECENT)
 
     def _of(self, source: ServerSource) -> _Known:
         return self._known.setdefault(source.id, _Known())

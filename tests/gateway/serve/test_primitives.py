@@ -163,16 +163,21 @@ async def test_a_prompt_of_megabytes_is_passed_on() -> None:
 
 @pytest.mark.parametrize("fault", ["claims", "hangs"])
 async def test_one_server_that_fails_costs_no_other(
-    fault: str, monkeypatch: pytest.MonkeyPatch
+    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Who claims a capability and does not have it, or says nothing, lists nothing."""
     monkeypatch.setattr(service, "LISTING_SECONDS", 2.0)
-    async with served(shop("bad", "legacy", fault), shop("good")) as client:
+    note = tmp_path / "note"
+    bad = shop("bad", "legacy", fault, NOTE=str(note))
+    async with served(bad, shop("good")) as client:
         uris = [one.uri for one in (await client.list_resources()).resources]
         assert uris == ["note://shared", "good://own"]
         assert await text_of(client, "note://shared") == "good note://shared"
         assert await prompted(client, "greet") == "good: {}"
         assert (await client.call_tool("gateway_tools_search", {"query": "log"})).content
+        assert (await client.list_prompts()).prompts
+        # No list waits again for what hangs.
+        assert not note.exists() or note.read_text("utf-8").splitlines() == ["hangs"]
 
 
 @ERAS

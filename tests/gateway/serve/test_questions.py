@@ -254,3 +254,31 @@ async def test_nobody_is_asked_where_it_is_uncertain_who_called() -> None:
                 group.start_soon(ask, "Porto", second)
     assert all(city in text or "several clients" in text for city, text in found)
     assert all(city in text for city, text in found[2:])
+
+
+async def test_a_question_ends_with_its_call() -> None:
+    """A cancellation goes to the server, whose own goes back to the client; others go on."""
+    asked, ended = anyio.Event(), anyio.Event()
+
+    async def silent(_: Any, __: Any) -> ElicitResult:
+        asked.set()
+        try:
+            await anyio.sleep(600)
+        finally:
+            ended.set()
+        raise AssertionError
+
+    async with served(shop(), elicitation_callback=silent) as client:
+        scope = anyio.CancelScope()
+
+        async def call() -> None:
+            with scope:
+                await told(client, "elicit")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(call)
+            with anyio.fail_after(20):
+                await asked.wait()
+                scope.cancel()
+                await ended.wait()
+        assert await told(client, "log") == "done"
