@@ -11,15 +11,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
+from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import UsageError
 from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.client import Listing
-from mcpg.sources.live.connection import AUTO, LEGACY, PING_SECONDS, Connection
+from mcpg.sources.live.connection import (
+    AUTO,
+    LEGACY,
+    PING_SECONDS,
+    ROOTS_CHANGED,
+    Connection,
+)
 from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
+from mcpg.sources.live.questions import ROOTS
 from mcpg.sources.live.requests import (
     CallResult,
     Host,
@@ -60,6 +68,8 @@ class _ToolList:
         tasks: The names of the tools that only run as tasks.
         uris: The resources that are subscribed to.
         is_asking: Whether it has sent a request of its own accord.
+        owes_roots: Whether it has asked for roots that nobody could be asked for.
+        roots: The roots that it gets, where the client cannot be asked at any time.
     """
 
     def __init__(self, server: Server, pauses: tuple[float, float]) -> None:
@@ -68,6 +78,8 @@ class _ToolList:
         self.tasks: frozenset[str] = frozenset()
         self.uris: frozenset[str] = frozenset()
         self.is_asking = False
+        self.owes_roots = False
+        self.roots: JsonObject | None = None
         self._pauses = pauses
         self._listed = 0.0
         self._pause = 0.0
@@ -317,7 +329,7 @@ class Sessions:
             is_of = connection.client in {None, client}
             if is_of and self._tool_list(connection.server).is_asking:
                 with suppress(Exception):  # it ends anyway
-                    await connection.notify("notifications/roots/list_changed")
+                    await connection.notify(ROOTS_CHANGED)
 
     def watch(self, server: Server, uris: frozenset[str]) -> None:
         """Subscribe to *uris* of a server, and to no others, for as long as it is connected."""
@@ -351,6 +363,7 @@ class Sessions:
         try:
             with underway.running():
                 connection = await self._connection(server, seconds, compares=True)
+                await self._give_roots(connection, underway)
                 try:
                     return await work(connection, underway)
                 except NotProcessedError:
@@ -464,7 +477,30 @@ class Sessions:
         is_shared = self.host.has_many and origin.client is None
         if is_shared and not origin.is_certain and server not in self._personal:
             self._personal.append(server)
-        return await self.host.asked(origin, method, params)
+        if method != ROOTS or origin.callers:
+            return await self.host.asked(origin, method, params)
+        known = self._tool_list(server)
+        if known.roots is not None:
+            return known.roots
+        try:
+            return await self.host.asked(origin, method, params)
+        except MCPError:
+            known.owes_roots = True
+            raise
+
+    async def _give_roots(self, connection: Connection, underway: Underway) -> None:
+        """Ask a client for its roots that can only be asked during a call, such as this one."""
+        known = self._tool_list(connection.server)
+        caller = underway.caller
+        if self.host is None or self.host.has_many or not known.owes_roots:
+            return
+        if caller is None or not caller.takes_input:
+            return
+        known.owes_roots = False
+        origin = Origin(connection.server, (caller,), is_certain=True)
+        with suppress(MCPError), underway.patience.suspended():
+            known.roots = await self.host.asked(origin, ROOTS, {})
+            await connection.roots_changed()
 
     async def told(self, origin: Origin, method: str, params: JsonObject) -> None:
         """See `Host.told`."""

@@ -241,6 +241,8 @@ class GatewayServer:
             is_later = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
             if not self.relay.has_many:
                 self._gateway.sessions.mode = AUTO if is_later else LEGACY
+            if is_later:
+                self.relay.arrived()  # it can only be asked during a request
             self._met.set()
         return await call_next(ctx)
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 PING_SECONDS = 5.0
 AUTO, LEGACY = "auto", "legacy"
+ROOTS_CHANGED = "notifications/roots/list_changed"
 
 _CALL = "tools/call"
 _CLOSE_SECONDS = 3.0
@@ -316,6 +317,13 @@ class Connection:
         if self._client is not None and self.is_usable:
             notification: Any = _Notification(method=method)
             await self._client.session.send_notification(notification)
+
+    async def roots_changed(self) -> None:
+        """Notify the server that the roots have changed, and wait until it knows the new ones."""
+        await self._ready.wait()
+        self._questions.expect()
+        await self.notify(ROOTS_CHANGED)
+        await self._questions.settle()
 
     def watch(self, uris: frozenset[str], level: str | None) -> None:
         """Subscribe to *uris*, and to no others, and request log messages of *level*."""

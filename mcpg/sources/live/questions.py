@@ -70,6 +70,10 @@ class Questions:
             "list_roots_callback": self._roots,
         }
 
+    def expect(self) -> None:
+        """Take the next request for the first one."""
+        self._asked, self._answered = anyio.Event(), anyio.Event()
+
     async def settle(self) -> None:
         """Wait until a server that is known to ask, such as for roots, has its first answer."""
         with anyio.move_on_after(_FIRST):

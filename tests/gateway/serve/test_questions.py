@@ -207,6 +207,14 @@ async def test_a_server_that_lives_on_roots_has_those_of_the_client() -> None:
         await until(client, "file:///two file:///three")
 
 
+async def test_roots_reach_a_server_by_a_client_that_is_only_asked_during_calls() -> None:
+    """The first call asks for them, and goes on when the server has them."""
+    person = Person("", "file:///one")
+    async with served(shop(ROOTS="1"), "auto", **person.answers()) as client:
+        await until(client, "file:///one")
+        assert await told(client, "folders") == "file:///one"
+
+
 async def test_clients_never_get_the_questions_of_others(tmp_path: Path) -> None:
     """Over HTTP a server that asks gets a process for each client, with the folders of that one."""
     one, two = Person("Lisbon", "file:///one"), Person("Porto", "file:///two")
