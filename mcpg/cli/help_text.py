@@ -18,7 +18,10 @@ WIDEST, NARROWEST = 100, 40
 """Most and fewest columns of help on a terminal."""
 
 HEADINGS = {
-    "Sources": ("--from", "--source-id", "--header", "--server-timeout", "--allow-missing"),
+    "Sources": (
+        *("--from", "--source-id", "--header", "--allow-private", "--server-timeout"),
+        "--allow-missing",
+    ),
     "Filters": (
         *("--source", "--category", "--read-only", "--include-disabled", "--min-score"),
         *("--abstain", "--language", "--branch", "--repository", "--path"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import SOURCES, cache_folder, login_folder
@@ -29,8 +29,10 @@ class Wanted:
             where that has none, for the bundle.
         graph: A bundle, folder or document to search in place of what the sources define.
         source_id: Source id of all tools.
-        header: Headers for the one server that is named by its address, as `NAME: VALUE`.
+        header: Headers for the one server that is named by its address, or for the one OpenAPI
+            document, as `NAME: VALUE`.
         server_timeout: Seconds that each server has to tell its tools.
+        allow_private: Whether servers that OpenAPI documents name may have private addresses.
     """
 
     sources: Sequence[str] = ()
@@ -38,6 +40,7 @@ class Wanted:
     source_id: str | None = None
     header: Sequence[str] | None = None
     server_timeout: float | None = None
+    allow_private: bool = False
 
 
 def gateway_of(
@@ -120,10 +123,18 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) -> dict[str, Any]:
-    from mcpg.gateway.sources import GENERATED, FileGraph  # noqa: PLC0415 - as above
+    from mcpg.gateway.opening import with_headers  # noqa: PLC0415 - as above
+    from mcpg.gateway.sources import GENERATED, FileGraph, FileSource  # noqa: PLC0415
 
-    live = ServerOptions(wanted.sources, wanted.header, wanted.server_timeout).live()
+    live = _options(wanted).live()
     sources, noticed = open_wanted(wanted, settings, live)
+    if live.headers and not _hosts(wanted.sources):
+        sources = tuple(with_headers(one, live) for one in sources)
+    if wanted.allow_private:
+        sources = tuple(
+            replace(one, allow_private=True) if isinstance(one, FileSource) else one
+            for one in sources
+        )
     return {
         "sources": sources,
         "graph": FileGraph(wanted.graph) if wanted.graph else GENERATED,
@@ -134,6 +145,13 @@ def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) ->
         "cache_dir": cache_folder(),
         "diagnostics": noticed,
     }
+
+
+def _options(wanted: Wanted) -> ServerOptions:
+    is_single = len(wanted.sources) == 1
+    return ServerOptions(
+        wanted.sources, wanted.header, wanted.server_timeout, takes_document=is_single
+    )
 
 
 def _services(settings: Settings) -> EngineServices:
@@ -163,14 +181,29 @@ class ServerOptions:
         sources: Sequence[str],
         headers: Sequence[str] | None = None,
         seconds: float | None = None,
+        *,
+        takes_document: bool = False,
     ) -> None:
         """Check the options.
+
+        Args:
+            sources: The sources that the command line names.
+            headers: Headers, as `NAME: VALUE`.
+            seconds: Timeout of each server.
+            takes_document: Whether headers may be for a source without an address.
 
         Raises:
             UsageError: One is invalid.
         """
         self.asked = False
-        self._headers = _headers(sources, headers or ())
+        hosts = _hosts(sources)
+        if headers and len(hosts) != 1 and (hosts or not takes_document):
+            raise UsageError(
+                "headers need exactly one server that they are sent to",
+                place="--header",
+                remedy="name one https://HOST/PATH, or write several servers into a configuration",
+            )
+        self._headers = _headers(headers or ())
         if seconds is not None and not 0 < seconds <= MAX_TIMEOUT:
             raise UsageError(
                 f"{seconds:g} is not a valid timeout",
@@ -191,16 +224,11 @@ class ServerOptions:
         return Live(os.environ, self._headers, seconds, told, login_folder())
 
 
-def _headers(sources: Sequence[str], headers: Sequence[str]) -> dict[str, str]:
-    if not headers:
-        return {}
-    hosts = {source.split("/")[2] for source in sources if _ADDRESS.match(source)}
-    if len(hosts) != 1:
-        raise UsageError(
-            "headers need exactly one server that they are sent to",
-            place="--header",
-            remedy="name one https://HOST/PATH, or write several servers into a configuration",
-        )
+def _hosts(sources: Sequence[str]) -> set[str]:
+    return {source.split("/")[2] for source in sources if _ADDRESS.match(source)}
+
+
+def _headers(headers: Sequence[str]) -> dict[str, str]:
     found = [_HEADER.fullmatch(header) for header in headers]
     if None in found:
         raise UsageError(

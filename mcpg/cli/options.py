@@ -132,6 +132,22 @@ Header = Annotated[
         "from the environment. Repeatable.",
     ),
 ]
+CallHeader = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        metavar="'NAME: VALUE'",
+        help="A header for servers named by https://HOST/PATH, or for the server that the one "
+        "OpenAPI document names; ${VARIABLE} in it is filled in from the environment. Repeatable.",
+    ),
+]
+AllowPrivate = Annotated[
+    bool,
+    typer.Option(
+        "--allow-private",
+        help="Call loopback, private and link-local addresses that OpenAPI documents name.",
+    ),
+]
 ServerTimeout = Annotated[
     float | None,
     typer.Option(

@@ -222,6 +222,9 @@ class PathSource(SourceTable):
     [called](sources.md#calling-operations); a query in it is sent with every request"""
     headers: Headers = unset("none")
     """a table of headers; for an OpenAPI document only beside `base_url`"""
+    allow_private: bool = False
+    """`true` permits the servers that an OpenAPI document names to have loopback, private or
+    link-local addresses"""
 
     @model_validator(mode="after")
     def _check_pair(self) -> PathSource:
@@ -417,7 +420,7 @@ class ConfiguredSource:
             McpgError: A variable is not set, or the expanded entry is invalid.
         """
         own = self._own
-        if "base_url" not in own:
+        if "base_url" not in own and not own.get("allow_private"):
             return None
         used: list[str] = []
 
@@ -426,13 +429,17 @@ class ConfiguredSource:
             return expand(text, environ, self.place, used)
 
         headers = {name: expanded(value) for name, value in own.get("headers", {}).items()}
-        return Addressing(expanded(own["base_url"]).strip(), headers, tuple(used))
+        base_url = expanded(own["base_url"]).strip() if "base_url" in own else None
+        is_trusted = bool(own.get("allow_private"))
+        return Addressing(base_url, headers, tuple(used), is_trusted)
 
     def as_read(self) -> ConfiguredSource:
         """Return it without what only calls need."""
         if not isinstance(self.entry, PathSource):
             return self
-        given = self.entry.model_dump(exclude_unset=True, exclude={"base_url", "headers"})
+        given = self.entry.model_dump(
+            exclude_unset=True, exclude={"base_url", "headers", "allow_private"}
+        )
         return replace(self, entry=PathSource(**given))
 
 

@@ -9,22 +9,25 @@ from pathlib import Path, PurePath
 from typing import TypeAlias
 
 from mcpg.errors import Diagnostic, NotFoundError, SourceError, UsageError
-from mcpg.files import is_folder, text_of_path
+from mcpg.files import is_file, is_folder, text_of_path
 from mcpg.gateway.sources import Addressing, FileSource, ServerSource, Source, not_a_source
 from mcpg.sources.client_config import (
     Live,
     Server,
+    expand,
     is_address,
     read_client_configuration,
     repeated_name,
     server_at,
 )
 from mcpg.sources.model import CODE, PYTHON, FileKind, kind_of_named, missing_source, read_text
+from mcpg.sources.openapi.operations import Document
 
 SourceLike: TypeAlias = Source | str | os.PathLike[str]
 """What a gateway takes for a source: a path is opened."""
 
 _STDIN = "-"
+_HEADER = "--header"
 
 
 def open_sources(
@@ -84,6 +87,38 @@ def sources_of(
     return opening.sources, opening.diagnostics
 
 
+def with_headers(source: Source, live: Live) -> FileSource:
+    """Return *source*, an OpenAPI document, with the headers of *live* for the server it names.
+
+    They are sent to the server that the document names now, whatever it names later.
+
+    Raises:
+        UsageError: It is no OpenAPI document, or names no server.
+        SourceError: A header names a variable that is not set, or the document is malformed.
+    """
+    if not isinstance(source, FileSource) or not is_file(source.path):
+        raise _no_headers()
+    path = Path(source.path)
+    text = read_text(path, source.path)
+    if kind_of_named(text_of_path(path.name), text, source.path) is not FileKind.OPENAPI:
+        raise _no_headers()
+    address = Document(text, source.path).address
+    if address is None:
+        message = "the document names no server with a host, to which the headers could be sent"
+        remedy = "set `base_url` and `headers` of the source in mcpg.toml"
+        raise UsageError(message, place=_HEADER, remedy=remedy)
+    used: list[str] = []
+    headers = {
+        name: expand(value, live.environ, _HEADER, used) for name, value in live.headers.items()
+    }
+    return replace(source, headers=headers, headers_for=address, secrets=tuple(used))
+
+
+def _no_headers() -> UsageError:
+    message = "headers are for servers named by their address, or for one OpenAPI document"
+    return UsageError(message, place=_HEADER, remedy="name one, or leave the option out")
+
+
 class Opening:
     """Collects sources, and gives each a unique id."""
 
@@ -136,7 +171,7 @@ class Opening:
                 for source, is_fixed in self._found[found:]
             ]
         elif addressing is not None:
-            raise _no_document(argument)
+            raise _no_document(argument, addressing)
         elif argument == _STDIN:
             raise UsageError(
                 "a gateway cannot read its sources from standard input",
@@ -203,7 +238,7 @@ class Opening:
         real = os.path.realpath(path)
         kind = kind_of_named(name, text, argument)
         if addressing is not None and kind is not FileKind.OPENAPI:
-            raise _no_document(argument)
+            raise _no_document(argument, addressing)
         if kind is not FileKind.CLIENT:
             self._file(real, argument, PurePath(name).stem, source_id, addressing)
         elif self._is_new(real):
@@ -234,6 +269,7 @@ class Opening:
                     base_url=addressing.base_url,
                     headers=addressing.headers,
                     secrets=addressing.secrets,
+                    allow_private=addressing.allow_private,
                 )
             self._found.append((source, False))
 
@@ -243,12 +279,12 @@ class Opening:
         return is_new
 
 
-def _no_document(argument: str) -> SourceError:
-    return SourceError(
-        "only OpenAPI documents have a base address",
-        place=argument,
-        remedy="remove the base address, or pass the document itself",
-    )
+def _no_document(argument: str, addressing: Addressing) -> SourceError:
+    message, key = "only OpenAPI documents have a base address", "the base address"
+    if addressing.base_url is None:
+        message, key = "only OpenAPI documents name servers to be called", "`allow_private`"
+    remedy = f"remove {key}, or pass the document itself"
+    return SourceError(message, place=argument, remedy=remedy)
 
 
 def _with_call_timeout(source: Source, seconds: float | None) -> Source:

@@ -30,9 +30,13 @@ class FileSource:
         source_id: Source id of tools without one, `None` for the file's name.
         base_url: Base address of the operations of an OpenAPI document, `http` or `https`, in place
             of the servers that it names; its query is sent with every request.
-        headers: Headers of every request, sent to *base_url* only.
+        headers: Headers of every request, sent to *base_url* only, else to *headers_for* only.
         secrets: Further texts that error messages must not contain.
         timeout: Seconds for a call of an operation or function, `None` for the default.
+        allow_private: Whether the servers that an OpenAPI document names may have loopback,
+            private or link-local addresses; *base_url* always may.
+        headers_for: Address of the server that gets *headers* where there is no *base_url*;
+            operations of the document at another server are not called.
 
     Raises:
         UsageError: *base_url* or *headers* cannot be used, or there are headers without address.
@@ -45,10 +49,12 @@ class FileSource:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     timeout: float | None = None
+    allow_private: bool = False
+    headers_for: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.base_url is not None or self.headers:
-            check_addressing(self.base_url, self.headers)
+            check_addressing(self.base_url or self.headers_for, self.headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +113,14 @@ class Addressing:
         UsageError: See `check_addressing`.
     """
 
-    base_url: str = field(repr=False)
+    base_url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    allow_private: bool = False
 
     def __post_init__(self) -> None:
-        check_addressing(self.base_url, self.headers)
+        if self.base_url is not None or self.headers:
+            check_addressing(self.base_url, self.headers)
 
 
 def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:

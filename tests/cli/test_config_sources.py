@@ -307,6 +307,19 @@ def test_a_document_without_its_token(folder: Path, environ: dict[str, str]) -> 
     assert source == FileSource("parcels", os.path.join("..", "api.json"), "parcels")  # noqa: PTH118 - text
 
 
+def test_a_document_whose_servers_may_be_private(folder: Path) -> None:
+    """`allow_private` needs no address; other sources have no servers of their own to permit."""
+    (folder / "api.json").write_text('{"openapi": "3.1.0", "paths": {}}', "utf-8")
+    (folder / "tools.json").write_text('{"tools": []}', "utf-8")
+    text = "[[sources]]\npath = '{}'\nallow_private = true"
+    (source,) = opened(entries(folder, text.format("api.json")))
+    assert isinstance(source, FileSource)
+    assert (source.base_url, source.allow_private) == (None, True)
+    with pytest.raises(SourceError, match="only OpenAPI documents name servers") as caught:
+        open_entries(entries(folder, text.format("tools.json")), Live())
+    assert "allow_private" in str(caught.value.remedy)
+
+
 @pytest.mark.parametrize("path", ["manifests", "tools.json"])
 def test_only_a_document_has_a_base_address(folder: Path, path: str) -> None:
     """An address for something that is not called there is refused."""

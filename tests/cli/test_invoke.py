@@ -113,6 +113,42 @@ def test_an_operation_is_called(
         assert "t0ken" not in failed.out + failed.err
 
 
+def test_one_document_is_called_with_headers(
+    run: Callable[..., Run], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Options reach a document's own server: a header, and leave to have a private address."""
+    monkeypatch.setenv("API_TOKEN", "t0ken-of-the-api")
+    with serving(answer("ready", Content_Type="text/plain"), _echo) as server:
+        document = {"openapi": "3.1.0", "paths": {"/a": {"get": {"operationId": "look"}}}}
+        document["servers"] = [{"url": server.url}]  # type: ignore[assignment]
+        (folder / "api.json").write_text(json.dumps(document), "utf-8")
+        header = ("--header", "Authorization: Bearer ${API_TOKEN}")
+        refused = run("invoke", "look", "--from", "api.json", *header)
+        assert (refused.code, "--allow-private" in refused.err, server.asked) == (2, True, [])
+        call = ("invoke", "look", "--from", "api.json", "--allow-private", *header)
+        assert run(*call).out == "ready\n"
+        assert server.asked[0].headers["Authorization"] == "Bearer t0ken-of-the-api"
+        failed = run(*call)
+        assert "403" in failed.err
+        assert "t0ken" not in failed.out + failed.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"tools": []}, "headers are for servers named by their address"),
+        ({"openapi": "3.1.0", "paths": {}}, "the document names no server with a host"),
+    ],
+)
+def test_headers_without_a_server(
+    run: Callable[..., Run], folder: Path, content: object, message: str
+) -> None:
+    """Headers for something that is not called, or not anywhere known, are refused."""
+    (folder / "api.json").write_text(json.dumps(content), "utf-8")
+    done = run("invoke", "look", "--from", "api.json", "--header", "A: b")
+    assert (done.code, message in done.err) == (2, True)
+
+
 def _echo(conversation: Conversation) -> None:
     conversation.send(f"no entry with {conversation.headers['Authorization']}", 403)
 

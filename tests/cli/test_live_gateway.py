@@ -123,7 +123,7 @@ def test_a_graph_of_documents(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
-        (Wanted(["tools.json"], header=["A: b"]), "exactly one server"),
+        (Wanted(["tools.json", "api.json"], header=["A: b"]), "exactly one server"),
         (Wanted(["tools.json"], server_timeout=0), "0 is not a valid timeout"),
         (Wanted(["-"]), "standard input"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,7 @@ class Trying:
         self.folder = folder
         self.limits = Limits()
         self.headers: dict[str, str] = {}
+        self.allow_private = True
 
     def write(self, content: Any) -> str:
         """Write the document."""
@@ -64,7 +66,14 @@ class Trying:
     @asynccontextmanager
     async def gateway(self, content: Any, base: str | None) -> AsyncIterator[Gateway]:
         """Open a gateway whose only source is the document."""
-        source = FileSource("things", self.write(content), None, base, self.headers)
+        source = FileSource(
+            "things",
+            self.write(content),
+            None,
+            base,
+            self.headers,
+            allow_private=self.allow_private,
+        )
         async with Gateway([source], limits=self.limits) as gateway:
             yield gateway
 
@@ -457,6 +466,96 @@ async def test_a_document_without_an_address(trying: Trying, url: str) -> None:
         async with trying.gateway(shared, None) as gateway:
             (fault,) = (await gateway.invoke("op")).faults
             assert (fault.code, "base_url" in fault.remedy) == (FaultCode.NOT_INVOKABLE, True)
+
+
+PRIVATE = [
+    "http://127.0.0.1:{port}",
+    "http://localhost:{port}",
+    "http://LOCALHOST:{port}",
+    "http://127.1:{port}",
+    "http://2130706433:{port}",
+    "http://0x7f.1:{port}",
+    "http://0.0.0.0:{port}",
+    "http://[::1]:{port}",
+    "http://[::]:{port}",
+    "http://[::ffff:127.0.0.1]:{port}",
+    "http://[64:ff9b::7f00:1]:{port}",
+    "http://10.0.0.1",
+    "http://169.254.169.254/latest",
+    "http://100.64.0.1",
+    "http://[fe80::1]",
+    "http://[fd00::1]",
+]
+
+
+@pytest.mark.parametrize("url", PRIVATE)
+async def test_a_document_reaches_no_private_address(trying: Trying, url: str) -> None:
+    """A private address that only the document names is refused before it is connected to."""
+    trying.allow_private = False
+    with serving(answer("metadata")) as server:
+        port = server.url.split(":")[2].partition("/")[0]
+        stated = {**document(), "servers": [{"url": url.format(port=port)}]}
+        async with trying.gateway(stated, None) as gateway:
+            (fault,) = (await gateway.invoke("op")).faults
+        assert not server.asked
+    assert fault.code == FaultCode.NOT_INVOKABLE
+    assert "private address" in fault.message
+    for name in ("base_url", "allow_private", "--allow-private"):
+        assert name in fault.remedy
+
+
+async def test_names_that_resolve_again_to_a_private_address(
+    trying: Trying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is public when it is checked and private when it is used gets no request."""
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 80))]
+
+    async def looked_up(*_: object, **__: object) -> object:
+        return found
+
+    monkeypatch.setattr("mcpg.net.public.anyio.getaddrinfo", looked_up)
+    trying.allow_private = False
+    with serving(answer("metadata")) as server:
+        stated = {**document(), "servers": [{"url": server.url}]}
+        async with trying.gateway(stated, None) as gateway:
+            (fault,) = (await gateway.invoke("op")).faults
+        assert not server.asked
+    assert "private address" in fault.message
+
+
+async def test_a_kept_connection_is_no_way_to_a_private_address(trying: Trying) -> None:
+    """One source may reach a private address; a connection of it serves no other source."""
+    with serving(answer("ok")) as server:
+        path = trying.write({**document(), "servers": [{"url": server.url}]})
+        sources = [
+            FileSource("open", path, "open", allow_private=True),
+            FileSource("shut", path, "shut"),
+        ]
+        async with Gateway(sources) as gateway:
+            assert (await gateway.invoke("open::op")).is_success
+            assert "private" in (await gateway.invoke("shut::op")).faults[0].message
+            assert (await gateway.invoke("open::op")).is_success
+        assert len(server.asked) == 2
+
+
+async def test_headers_for_one_server_of_the_document(trying: Trying) -> None:
+    """Headers go to the server that was meant, and an operation elsewhere is not called."""
+    with serving(answer("ok")) as server, serving(answer("stolen")) as other:
+        stated = {**document(), "servers": [{"url": server.url}]}
+        stated["paths"]["/away"] = {"get": {"operationId": "away", "servers": [{"url": other.url}]}}
+        source = FileSource(
+            "things",
+            trying.write(stated),
+            headers={"Authorization": f"Bearer {TOKEN}"},
+            allow_private=True,
+            headers_for=server.url,
+        )
+        async with Gateway([source]) as gateway:
+            assert (await gateway.invoke("op")).text == "ok"
+            (fault,) = (await gateway.invoke("away")).faults
+        assert server.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
+        assert not other.asked
+    assert (fault.code, "base_url" in fault.remedy) == (FaultCode.NOT_INVOKABLE, True)
 
 
 async def test_what_is_set_counts_whatever_is_said(trying: Trying) -> None:

@@ -94,7 +94,8 @@ def invoke(
     arg: Arg = None,
     timeout: Timeout = None,
     include_disabled: Disabled = False,
-    header: options.Header = None,
+    header: options.CallHeader = None,
+    allow_private: options.AllowPrivate = False,
     server_timeout: options.ServerTimeout = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
@@ -103,7 +104,12 @@ def invoke(
     Arguments are checked against the tool's schema first. Exits 1 when the call fails, 2 when the
     tool is unknown or its arguments are invalid.
     """
-    wanted = Wanted(tuple(sources or ()), header=header, server_timeout=server_timeout)
+    wanted = Wanted(
+        tuple(sources or ()),
+        header=header,
+        server_timeout=server_timeout,
+        allow_private=allow_private,
+    )
     call = Call(tool, arguments, tuple(arg or ()), timeout, include_disabled)
     return invoke_tool(wanted, settings_of(), call, form, output)
 

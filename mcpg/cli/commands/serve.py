@@ -188,7 +188,8 @@ def serve(
     timeout: Timeout = None,
     record_calls: RecordCalls = None,
     source_id: options.SourceId = None,
-    header: options.Header = None,
+    header: options.CallHeader = None,
+    allow_private: options.AllowPrivate = False,
     server_timeout: options.ServerTimeout = None,
     strategy: options.StrategyName = None,
     fusion: options.Fusion = None,
@@ -224,7 +225,7 @@ def serve(
     )
     served = served_by(settings, tuple(endpoint or ()))
     address = address_by(settings, is_stdio=stdio)
-    wanted = Wanted(tuple(sources or ()), graph, source_id, header, server_timeout)
+    wanted = Wanted(tuple(sources or ()), graph, source_id, header, server_timeout, allow_private)
     return serve_gateway(wanted, settings, served, address, output)
 
 

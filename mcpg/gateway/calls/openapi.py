@@ -27,6 +27,7 @@ from mcpg.gateway.calls.openapi_requests import Request, request_of
 from mcpg.gateway.sources import FileSource, secrets_of_source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR
+from mcpg.net.public import PrivateAddressError, public_only
 from mcpg.sources.live.errors import redact
 from mcpg.sources.live.requests import CallResult
 from mcpg.sources.model import FileKind, kind_of_named, read_text
@@ -47,6 +48,7 @@ _UNSENT = (
     httpx2.LocalProtocolError,
     UnicodeError,  # an invalid host name
 )
+_TRUST = "set `base_url` or `allow_private = true` of the source, or pass --allow-private"
 _MAX_BINARY = 1 << 18
 _MAX_FAILURE = 1 << 16
 _SUCCESS = range(200, 300)
@@ -87,7 +89,8 @@ class OperationCaller:
         self._limits = limits
         self._files: dict[str, _OpenFile] = {}
         self._reading = anyio.Lock()
-        self._client: httpx2.AsyncClient | None = None
+        # Connections to a private address are never taken for a document that may not reach it.
+        self._clients: dict[bool, httpx2.AsyncClient] = {}
 
     async def find(self, owner: FileSource, name: str) -> Operation | None:
         """Return the operation of the tool *name*, `None` where *owner* is no OpenAPI document.
@@ -161,36 +164,55 @@ class OperationCaller:
         if base is None:
             message = "its document states no server with a host"
             raise _refused(message, "set the address of the API as `base_url` of the source")
+        if owner.base_url is None and owner.headers_for not in (None, base):
+            _check_same_server(base, owner.headers_for or "")
         request = request_of(operation, arguments, base, owner.headers)
-        async with aclosing(await self._response(request)) as response:
+        is_trusted = owner.base_url is not None or owner.allow_private
+        try:
+            response = await self._response(request, is_trusted=is_trusted)
+        except PrivateAddressError as fault:
+            message = f"its document names a server with a private address: {fault.host!r}"
+            raise _refused(message, _TRUST) from None
+        async with aclosing(response):
             return await _read_response(response, self._limits, secrets_of_source(owner))
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
-        client, self._client = self._client, None
-        if client is not None:
-            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+        clients, self._clients = self._clients, {}
+        with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+            for client in clients.values():
                 await client.aclose()
 
-    async def _response(self, request: Request) -> httpx2.Response:
-        """Send a request, and return the response with its body still to be read."""
-        if self._client is None:
+    def _client(self, *, is_trusted: bool) -> httpx2.AsyncClient:
+        if is_trusted not in self._clients:
             # Cookies of one session are not sent in another.
             jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-            self._client = httpx2.AsyncClient(cookies=jar, timeout=None, trust_env=False)
+            client = httpx2.AsyncClient(cookies=jar, timeout=None, trust_env=False)
+            self._clients[is_trusted] = client
+        return self._clients[is_trusted]
+
+    async def _response(self, request: Request, *, is_trusted: bool) -> httpx2.Response:
+        """Send a request, and return the response with its body still to be read.
+
+        Args:
+            request: The request.
+            is_trusted: Whether its address was chosen by the user, so that it may be private.
+        """
+        client = self._client(is_trusted=is_trusted)
         try:
-            sent = self._client.build_request(
+            sent = client.build_request(
                 request.method,
                 request.url,
                 headers=[(name.encode(), text) for name, text in request.headers.items()],
                 content=request.content,
                 files=list(request.parts) or None,
+                extensions={} if is_trusted else {"trace": public_only},
             )
         except (httpx2.InvalidURL, ValueError):
             raise CallError(FaultCode.NOT_INVOKABLE, "invalid request address") from None
         is_safe = request.method in _SAFE_METHODS
         for _ in range(_MAX_REDIRECTS):
-            response = await _send(self._client, sent, attempts=2 if is_safe else 1)
+            response = await _send(client, sent, attempts=2 if is_safe else 1)
             status = response.status_code
             if status not in _REDIRECTS or "location" not in response.headers:
                 return response
@@ -219,6 +241,21 @@ async def _send(
             return await _send(client, request, attempts - 1)
         message = "connection was lost before the response"
         raise CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True) from None
+
+
+def _check_same_server(base: str, stated: str) -> None:
+    """Check that an operation is at the server to which the headers are sent.
+
+    Raises:
+        RefusedError: It is at another.
+    """
+    try:
+        is_same = _origin(httpx2.URL(base)) == _origin(httpx2.URL(stated))
+    except (httpx2.InvalidURL, ValueError):
+        is_same = False
+    if not is_same:
+        message = "it is at another server than its document, to which the headers are sent"
+        raise _refused(message, "set the address of the API as `base_url` of the source")
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

@@ -364,6 +364,11 @@ class Document:
                 return next((one for one in found if one), None)
         return None
 
+    @property
+    def address(self) -> str | None:
+        """The first usable server of the document itself, `None` without one."""
+        return self._address(StatedOperation("", "", {}))
+
     def _swagger_address(self, stated: StatedOperation) -> str:
         host, path = self.content.get("host"), self.content.get("basePath", "")
         given = stated.value.get("schemes", self.content.get("schemes"))
