@@ -14,6 +14,8 @@ from mcpg.cli.terminal import is_terminal, json_safe, lines_kept, one_line
 from mcpg.reports.blocks import Table
 from mcpg.values import value
 
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+
 
 @value
 class Listing:
@@ -109,7 +111,17 @@ def _csv(listing: Listing) -> str:
 
 def _cells(listing: Listing) -> Iterator[list[str]]:
     for record in listing.records:
-        yield [lines_kept(_cell(_member(record, name))) for name in listing.members]
+        yield [_no_formula(_member(record, name)) for name in listing.members]
+
+
+def _no_formula(member: Any) -> str:
+    """Return *member* as a cell that a spreadsheet reads as text, unless it is a number.
+
+    Source: OWASP, "CSV Injection".
+    """
+    cell = lines_kept(_cell(member))
+    is_number = isinstance(member, int | float)
+    return cell if is_number or not cell.startswith(_FORMULA_SIGNS) else f"'{cell}"
 
 
 def _member(record: Mapping[str, Any], name: str) -> Any:

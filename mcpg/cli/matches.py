@@ -78,7 +78,10 @@ class MatchRows:
         names = [" #", *(["score "] if self._shows_score else []), pad("tool", self._ids)]
         if self._sources:
             names.append(pad("source", self._sources))
-        return self._output.paint(_GAP.join([*names, "description"]), "dim")
+        line = _GAP.join([*names, "description"])
+        if width(line) > self._output.row_columns:  # descriptions stand on lines of their own
+            line = cut(_GAP.join(names).rstrip(), self._output.row_columns)
+        return self._output.paint(line, "dim")
 
     def ranked(self, matches: Iterable[tuple[Match, float]]) -> Iterator[str]:
         """Return the lines about *matches*, each with the score to show."""
@@ -114,7 +117,8 @@ class MatchRows:
         room = self._output.row_columns - len(lead) - max(self._ids, width(name)) - len(_GAP)
         room -= len(source)
         summary = _summary_of(match, room)
-        painted = lead + self._output.paint(pad(name, self._ids), "cyan") + source
+        gap = " " * (self._ids - width(name))
+        painted = lead + self._output.paint(name, "cyan") + gap + source
         if room >= _LEAST_ROOM or not summary:
             yield f"{painted}{_GAP}{cut(summary, room)}".rstrip()
             return

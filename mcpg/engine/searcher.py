@@ -28,7 +28,7 @@ from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.reader import add_fields
 from mcpg.index.scoring import FIELDS
 from mcpg.text import lexicon
-from mcpg.values import replace
+from mcpg.values import replace, score_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -472,5 +472,6 @@ def _doubts(
         which = "no tool that passes the filter" if request.is_filtered else "no tool"
         return (warning(Code.LOW_CONFIDENCE, f"{which} matches any word of the query"),)
     advice = "add detail to the query" if matches else "it is not offered"
-    message = f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}: {advice}"
+    score = score_text(best)
+    message = f"the best match has a score of {score}, below {LOW_CONFIDENCE}: {advice}"
     return (warning(Code.LOW_CONFIDENCE, message),)

@@ -23,6 +23,7 @@ from mcpg.relations.fields import field_key, singular
 from mcpg.relations.kinds import likely_kinds, names_operation
 from mcpg.relations.model import rarity, subject_terms
 from mcpg.text import split_words, stem
+from mcpg.values import score_text
 
 _PREFIX_SHARE = 0.5
 _TOO_FEW_FOR_PREFIX = 4
@@ -480,7 +481,7 @@ def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
     likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))
     likely = f"the likeliest next step, {tools[likeliest].name!r}, has a probability of"
-    found = f"{likely} {chances[likeliest]:.2f}, below {LEAST_CHANCE:.2f}"
+    found = f"{likely} {score_text(chances[likeliest])}, below {LEAST_CHANCE:.2f}"
     return f"{_lack(steps, at)}; {found}"
 
 

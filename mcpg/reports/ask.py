@@ -49,7 +49,8 @@ def ask_blocks(data: Json, *, is_whole: bool = False) -> Iterator[Block]:
         yield answers_table(results, has_calls=has_calls)
     if data["total"] > len(results):
         more = data["total"] - len(results)
-        yield Paragraph(f"{more:,} more: see them with --limit, or a greater --max-bytes")
+        option = "--max-bytes" if data.get("omitted") else "--limit"
+        yield Paragraph(f"{more:,} more: see them with a greater {option}")
     commands = tuple(map(Code, data["suggestions"]))
     yield Section("suggestions", "Next", (Bullets(commands),), heading="next")
 

@@ -104,7 +104,10 @@ def test_a_search_fits_a_screen(run: Callable[..., Run]) -> None:
     assert len(told.out.splitlines()) <= 30
     assert 0 < len(found["results"]) <= 5 < found["total"]
     assert min(one["score"] for one in found["results"]) >= 0.01
-    assert f"{found['total'] - len(found['results'])} more: see them with --limit" in told.out
+    assert (
+        f"{found['total'] - len(found['results'])} more: see them with a greater --limit"
+        in told.out
+    )
     every = run(*asked, "-n", "50", "--format", "json").json
     assert len(every["results"]) == found["total"]
 

@@ -139,6 +139,15 @@ def test_rows_of_sparql_are_a_list(run: Callable[..., Run]) -> None:
     assert "use turtle" in refused.err
 
 
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t="])
+def test_text_of_others_is_no_formula(sign: str, folder: Path, run: Callable[..., Run]) -> None:
+    """A spreadsheet that opens `csv` computes nothing that a description holds."""
+    tool = {"name": "x", "description": f"{sign}1+1", "inputSchema": {}}
+    (folder / "x.json").write_text(json.dumps({"server": "s", "tools": [tool]}), "utf-8")
+    (row,) = csv.DictReader(io.StringIO(run("list", "-b", "x.json", "--format", "csv").out))
+    assert row["description"] == f"'{sign}1+1"
+
+
 def test_text_of_others_stays_in_its_cell(folder: Path, run: Callable[..., Run]) -> None:
     """A description with line ends, quotes, pipes and escapes breaks no form."""
     hostile = 'a "b", c\nd | e \x1b[2J `f` \u202e'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from shop import Run
 
 GOLDEN = Path(__file__).parent / "golden" / "widths"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 WIDTHS = (60, 80, 120)
 COMMANDS = {
     "search": ["search", "were is my shipmnt"],
@@ -103,6 +105,44 @@ def test_nothing_is_cut_in_a_pipe(
     out = run(*COMMANDS[name], "-b", str(manifest)).out
     assert long in out
     assert "a shipment at once" in out
+
+
+@pytest.fixture
+def wide(folder: Path) -> str:
+    """A manifest with a long name, and a description of wide characters and a long word."""
+    described = f"Refund 注文の状態 {'全角文字 ' * 20}\n\n  - {'an item ' * 20}\n{'w' * 130}-end"
+    tool = {"name": f"refund_{'long_' * 6}end", "description": described, "inputSchema": {}}
+    (folder / "wide.json").write_text(json.dumps({"tools": [tool]}), "utf-8")
+    return "wide.json"
+
+
+@pytest.mark.parametrize("columns", [56, 60, 80])
+def test_search_fits_beside_a_long_name(columns: int, wide: str, shown: Callable[..., str]) -> None:
+    """No line of a search is wider than the terminal, and none ends with spaces."""
+    lines = COLOUR.sub("", shown(columns, "search", "refund", "-b", wide)).splitlines()
+    assert max(map(width, lines)) <= columns
+    assert lines == [line.rstrip() for line in lines]
+
+
+def test_show_wraps_wide_characters(wide: str, shown: Callable[..., str]) -> None:
+    """A description is wrapped by what a terminal shows, and keeps its lines and indentation."""
+    text = COLOUR.sub("", shown(60, "show", f"refund_{'long_' * 6}end", "-b", wide))
+    lines = text[: text.index("\nsource")].splitlines()
+    assert max(width(line) for line in lines if "www" not in line) <= 60
+    assert sum(line.startswith("  ") for line in lines) > 1
+
+
+def test_show_breaks_no_word_in_a_pipe(wide: str, run: Callable[..., Run]) -> None:
+    """A long word, such as a URL, stays whole."""
+    assert f"\n{'w' * 130}-end\n" in run("show", f"refund_{'long_' * 6}end", "-b", wide).out
+
+
+def test_messages_have_two_significant_digits(run: Callable[..., Run]) -> None:
+    """A warning shows a small score as the table does."""
+    result = run("search", "x", "-b", str(EXAMPLES))
+    score = result.out.splitlines()[1].split()[1]
+    assert score[:4] == "0.00"
+    assert f"a score of {score}, below" in result.err
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Facts, Section, Table, listed
 from mcpg.sources import SourceBatch
 from mcpg.sources.model import read_text
-from mcpg.values import counted, to_json
+from mcpg.values import counted, score_text, to_json
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
@@ -390,7 +390,11 @@ def stats_blocks(found: Statistics) -> list[Block]:
         ("tools without an edge", _counted_names(found.orphans)),
     )
     edges: list[tuple[Inline, ...]] = [
-        (one.kind, f"{one.count:,}", f"{one.authored:,} by authors, mean weight {one.weight:.2f}")
+        (
+            one.kind,
+            f"{one.count:,}",
+            f"{one.authored:,} by authors, mean weight {score_text(one.weight)}",
+        )
         for one in found.kinds
     ]
     if found.dangling:

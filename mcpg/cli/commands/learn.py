@@ -40,7 +40,7 @@ from mcpg.relations.observed import (
     since,
     without_tools,
 )
-from mcpg.reports.blocks import Code, Column, Facts, Section, Table
+from mcpg.reports.blocks import Code, Column, Facts, Score, Section, Table
 from mcpg.sources.model import read_text
 from mcpg.values import counted, to_json
 
@@ -396,7 +396,7 @@ def learn_blocks(
             Code(one.edge.source),
             "next step" if one.edge.kind is EdgeKind.NEXT_STEP else "related",
             Code(one.edge.target),
-            f"{one.edge.weight:.2f}",
+            Score(one.edge.weight),
             one.edge.reason,
         )
         for one in ranked[:limit]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.listing import table_text
 from mcpg.cli.open_bundle import Opened, open_catalog, settings_of
-from mcpg.cli.output import Output
+from mcpg.cli.output import Output, hanging
 from mcpg.cli.terminal import lines_kept
 from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, NotFoundError
@@ -211,7 +210,7 @@ def _show_text(card: Card, output: Output) -> str:
     described = [
         line
         for paragraph in lines_kept(tool.description.strip()).split("\n")
-        for line in textwrap.wrap(paragraph, max(20, output.columns - 2)) or [""]
+        for line in _wrapped(paragraph, output.columns)
     ]
     parts = [text([_title(tool)], output), "\n".join(described)]
     parts += [
@@ -219,6 +218,14 @@ def _show_text(card: Card, output: Output) -> str:
         for block in _blocks(card)
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _wrapped(paragraph: str, columns: int) -> list[str]:
+    """Return *paragraph* wrapped at its spaces, with the indentation that it has."""
+    whole = paragraph.expandtabs().rstrip()
+    words = whole.lstrip(" ")
+    indent = whole[: len(whole) - len(words)]
+    return [*hanging(words, columns, indent, indent)] or [""]
 
 
 def _table_text(table: Table, output: Output) -> str:

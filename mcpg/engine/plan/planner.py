@@ -30,7 +30,7 @@ from mcpg.engine.plan.model import (
 )
 from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Memo, Prerequisite, prerequisites
 from mcpg.errors import Code, warning
-from mcpg.values import counted, replace, value
+from mcpg.values import counted, replace, score_text, value
 
 TYPE_CHECKING = False
 
@@ -322,13 +322,19 @@ class Planner:
             need = next(one.need for one in draft.closure.found if one.tool == tool)
             return f"needed by {index.tool_name(need.before)}: {need.reason}"
         is_told = _is_found(choice, draft.chosen) or (choice.score and not before)
-        found = f"a search for the goal finds it with {choice.score:.2f}" if is_told else ""
+        found = (
+            f"a search for the goal finds it with a score of {score_text(choice.score)}"
+            if is_told
+            else ""
+        )
         return "; ".join(filter(None, (found, before))) or "its kind of work makes it likely"
 
     def _rationale(self, draft: _Draft) -> str:
         used = {one.source for one in draft.chosen.steps}
         shown = [
-            f"{source} ({chance:.2f})" for source, chance in draft.chosen.sources if source in used
+            f"{source} ({score_text(chance)})"
+            for source, chance in draft.chosen.sources
+            if source in used
         ]
         steps = counted(len(draft.chosen.steps), "tool")
         added = len(draft.closure.found)
@@ -384,7 +390,8 @@ def _nothing_left() -> Diagnostic:
 def _doubts(sure: float) -> Iterable[Diagnostic]:
     if sure >= LOW_CONFIDENCE:
         return ()
+    shown = score_text(sure)
     message = (
-        f"the plan has a confidence of {sure:.2f}, below {LOW_CONFIDENCE}: add detail to the goal"
+        f"the plan has a confidence of {shown}, below {LOW_CONFIDENCE}: add detail to the goal"
     )
     return (warning(Code.LOW_CONFIDENCE, message),)

@@ -54,7 +54,7 @@ from mcpg.gateway.serve.schemas import (
     pruned,
 )
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.values import SHOWN_DECIMALS
+from mcpg.values import SHOWN_DECIMALS, score_text
 
 if TYPE_CHECKING:
     from mcpg.engine.ask import AskResult, Suggestion
@@ -78,7 +78,7 @@ _NO_MATCH = (
     "No tool matches. Rephrase the task; if that finds nothing either, no tool here can do it."
 )
 _DOUBTFUL = (
-    "Low confidence: the best match scores {score:.2f}, where 1 is certain. Read the descriptions, "
+    "Low confidence: the best match scores {score}, where 1 is certain. Read the descriptions, "
     "add detail to the query and search again, or do without; do not call a tool on a guess."
 )
 _BROWSING = "The query is empty: these are tools by name. Describe the task."
@@ -196,7 +196,7 @@ def advice(best: Sequence[Match]) -> JsonObject:
     if not best:
         return {"advice": _NO_MATCH}
     score = best[0].score
-    return {} if score >= LOW_CONFIDENCE else {"advice": _DOUBTFUL.format(score=score)}
+    return {} if score >= LOW_CONFIDENCE else {"advice": _DOUBTFUL.format(score=score_text(score))}
 
 
 def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
