@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.model import Hints
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.errors import UsageError
+from mcpg.errors import InputError, UsageError
 from mcpg.evaluation.judged import resolve
 from mcpg.evaluation.report import compare as compare_runs
 from mcpg.evaluation.report import evaluate, report_json
@@ -91,6 +91,7 @@ class Explorer:
             "save": self._hints_saved,
             "judged": self._judged_queries,
             "judge": self._judge,
+            "forget": self._forget,
         }
 
     def map(self, name: str) -> str | None:
@@ -168,8 +169,11 @@ class Explorer:
         }
 
     def _effect(self, generation: Generation, trial: Engine) -> JsonObject | None:
-        """Return what a trial changes for the judged queries, `None` without or with too many."""
-        judgements = self._judged.read()
+        """Return what a trial changes for the judged queries, `None` where none are measured."""
+        try:
+            judgements = self._judged.read()
+        except InputError:  # which the list of judged queries shows
+            return None
         if judgements is None or len(judgements.queries) > MOST_MEASURED:
             return None
         asked = dict(self._settings.asked)
@@ -223,6 +227,10 @@ class Explorer:
             tool = _tool(self._live.current, body)
             names = frozenset({tool.id, tool.name, f"{tool.source_id}::{tool.name}"})
             self._judged.record(Verdict(query, tool.id, names, holds))
+        return self._judged_queries({})
+
+    def _forget(self, body: JsonObject) -> JsonObject:
+        self._judged.forget(_text(body, "query", MOST_QUERY))
         return self._judged_queries({})
 
     def _asked(self, body: JsonObject) -> dict[str, Any]:

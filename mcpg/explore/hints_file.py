@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.hints import HINT_FIELDS, read_hint_rules, read_texts
-from mcpg.catalog.json_text import parse_json_documents
+from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents
 from mcpg.catalog.model import Hints
 from mcpg.errors import OutputError, UsageError
 from mcpg.explore.yaml_edit import YamlText
@@ -127,7 +127,7 @@ def _yaml_with(text: str, place: str, tool_id: str, hints: Hints) -> str:
     document = YamlText(text, place)
     value: Any = document.value
     tools = (value or {}).get("tools") or {}
-    entry = tools.get(tool_id) or {}
+    entry = _entry(tools, tool_id, place)
     members = _members(entry, hints)
     if not members:
         return text
@@ -147,14 +147,31 @@ def _yaml_with(text: str, place: str, tool_id: str, hints: Hints) -> str:
 
 
 def _json_with(text: str, place: str, tool_id: str, hints: Hints) -> str:
-    whole: Any = parse_json_documents(text, place)[0] if text.strip() else {"tools": {}}
-    whole["tools"] = whole["tools"] or {}
-    entry: JsonObject = whole["tools"].setdefault(tool_id, {})
-    for key, value in _members(entry, hints).items():
+    whole: Any = (parse_json_documents(text, place)[0] if text.strip() else None) or {}
+    whole["tools"] = tools = whole.get("tools") or {}
+    tools[tool_id] = entry = _entry(tools, tool_id, place)
+    members = _members(entry, hints)
+    if not members:
+        return text
+    for key, value in members.items():
         old = entry.get(key)
         known = old if isinstance(old, list) else [] if old is None else [old]
         entry[key] = [*known, *value] if isinstance(value, list) else value
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    # Halves of characters can only be written as escapes.
+    return json.dumps(whole, ensure_ascii=has_surrogate_escapes(text), indent=2) + "\n"
+
+
+def _entry(tools: JsonObject, tool_id: str, place: str) -> JsonObject:
+    entry = tools.get(tool_id)
+    if entry is None:
+        return {}
+    if not isinstance(entry, dict):
+        raise OutputError(
+            f"the entry {tool_id!r} is not a mapping of hints",
+            place=place,
+            remedy="remove it, or write hints below it",
+        )
+    return entry
 
 
 def _members(entry: JsonObject, hints: Hints) -> JsonObject:
@@ -177,9 +194,9 @@ def _members(entry: JsonObject, hints: Hints) -> JsonObject:
 
 def _key_of(entry: JsonObject, name: str) -> str:
     """Return the key by which *entry* has a field, or the plain one of hints files."""
-    keys = HINT_FIELDS[name].keys
+    field = HINT_FIELDS[name]
     plain = {"enabled_by_default": "enabledByDefault"}.get(name, name)
-    return next((key for key in keys if entry.get(key) is not None), plain)
+    return next((key for key in field.keys if field.find({key: entry.get(key)}) is not None), plain)
 
 
 def _texts_of(value: JsonValue) -> list[str]:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from mcpg.catalog.json_text import parse_json_documents
+from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents
 from mcpg.errors import InputError, UsageError
 from mcpg.evaluation.judged import Judgements, parse_judged
 from mcpg.explore.yaml_edit import YamlText
 from mcpg.files import MAX_BYTES, atomic_write, exists, locked_folder, read_bytes
 from mcpg.sources.model import decode
+from mcpg.text.safeyaml import load_yaml
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.text.safeyaml import YamlPath
+
+    _Tools: TypeAlias = list[JsonValue] | None
+    """The tools that answer a query; `None` where nothing is said of it."""
+
+    _Change: TypeAlias = Callable[[_Tools], _Tools]
 
 DEFAULT_JUDGED = "queries.jsonl"
 """The file of a project for which none is named."""
@@ -65,7 +73,10 @@ class JudgedFile:
             InputError: The file cannot be read.
         """
         data = self._content()
-        return parse_judged(data, str(self.path)) if data.strip() else None
+        place = str(self.path)
+        if not data.strip() or (self._is_yaml and not load_yaml(decode(data, place), place)):
+            return None
+        return parse_judged(data, place)
 
     def record(self, verdict: Verdict) -> bool:
         """Write *verdict*, or take it back; return whether the file has changed.
@@ -73,122 +84,132 @@ class JudgedFile:
         Raises:
             McpgError: The file cannot be read, edited or written.
         """
+        return self._change(verdict.query, lambda tools: _judged(tools, verdict))
+
+    def forget(self, query: str) -> bool:
+        """Take *query* out with all that is said of it; return whether the file has changed.
+
+        Raises:
+            McpgError: See `record`.
+        """
+        return self._change(query, lambda _: None)
+
+    def _change(self, query: str, change: _Change) -> bool:
         with locked_folder(self.path.parent):
             before = self._content()
             text = decode(before, str(self.path)) if before else ""
-            edit = _in_yaml if self.path.suffix.casefold() in _YAML else _in_lines
-            after = edit(text, str(self.path), verdict)
+            edit = _in_yaml if self._is_yaml else _in_lines
+            after = edit(text, str(self.path), query, change)
             if after == text:
                 return False
             atomic_write(self.path, after.encode("utf-8"), special=False)
             return True
 
+    @property
+    def _is_yaml(self) -> bool:
+        return self.path.suffix.casefold() in _YAML
+
     def _content(self) -> bytes:
         return read_bytes(self.path, MAX_BYTES) if exists(self.path) else b""
 
 
-def _in_lines(text: str, place: str, verdict: Verdict) -> str:
-    lines = text.splitlines(keepends=True)
-    for number, line in enumerate(lines):
-        entry = _entry_of(line, place)
-        if entry is None or not _is_about(entry, verdict.query):
-            continue
+def _in_lines(text: str, place: str, query: str, change: _Change) -> str:
+    lines = text.split("\n")
+    entries = {number: _entry_of(line, place) for number, line in enumerate(lines)}
+    about = {number: entry for number, entry in entries.items() if _is_about(entry, query)}
+    for number, entry in reversed(about.items()):
         known = _names(entry["relevant"])
-        changed = _judged(known, verdict)
-        if changed == known:
-            return text
-        end = line[len(line.rstrip("\r\n")) :]
-        lines[number] = "" if changed is None else _line(entry | {"relevant": [*changed]}) + end
-        return "".join(lines)
-    if not verdict.holds:
-        return text
+        changed = change(known)
+        if changed is None:
+            del lines[number]
+        elif changed != known:
+            end = "\r" if lines[number].endswith("\r") else ""
+            lines[number] = _line(entry | {"relevant": changed}, lines[number]) + end
+    tools = None if about else change(None)
+    if tools is None:
+        return "\n".join(lines)
     gap = "" if not text or text.endswith("\n") else "\n"
-    entry = {"query": verdict.query, "relevant": [verdict.tool_id] if verdict.tool_id else []}
-    return f"{text}{gap}{_line(entry)}\n"
+    return f"{text}{gap}{_line({'query': query, 'relevant': tools})}\n"
 
 
-def _entry_of(line: str, place: str) -> JsonObject | None:
-    """Return the judged query that *line* is, `None` where it is none."""
+def _entry_of(line: str, place: str) -> JsonValue:
+    """Return the value of *line*, `None` where it holds none or several."""
     try:
         values = parse_json_documents(line, place) if line.strip() else []
     except InputError:
         return None
-    return values[0] if len(values) == 1 and isinstance(values[0], dict) else None
+    return values[0] if len(values) == 1 else None
 
 
-def _line(entry: JsonObject) -> str:
-    return json.dumps(entry, ensure_ascii=False)
+def _line(entry: JsonObject, before: str = "") -> str:
+    """Write *entry*, with the halves of characters that *before* has as escapes."""
+    return json.dumps(entry, ensure_ascii=has_surrogate_escapes(before))
 
 
-def _in_yaml(text: str, place: str, verdict: Verdict) -> str:
+def _in_yaml(text: str, place: str, query: str, change: _Change) -> str:
     document = YamlText(text, place)
-    if isinstance(document.value, dict) and not {"query", "relevant"} <= document.value.keys():
-        return _in_mapping(document, verdict).text
-    if isinstance(document.value, list) or document.value is None:
-        return _in_list(document, verdict).text
-    raise InputError(
-        "holds neither a list of judged queries nor a mapping from queries to tools",
-        place=place,
-        remedy="see docs/reference/judged-queries.md",
-    )
-
-
-def _in_mapping(document: YamlText, verdict: Verdict) -> YamlText:
     value: Any = document.value
-    query = next((key for key in value if key.strip() == verdict.query), None)
-    if query is None:
-        right = [verdict.tool_id] if verdict.tool_id else []
-        return document.with_member((), verdict.query, [*right]) if verdict.holds else document
-    return _edited(document, (query,), (query,), verdict)
+    if isinstance(value, dict) and not {"query", "relevant"} <= value.keys():
+        paths: list[tuple[YamlPath, YamlPath]] = [
+            ((key,), (key,)) for key in value if key.strip() == query
+        ]
+    elif isinstance(value, list) or value is None:
+        paths = [
+            ((number,), (number, "relevant"))
+            for number, entry in enumerate(value or ())
+            if _is_about(entry, query)
+        ]
+    else:
+        raise InputError(
+            "holds neither a list of judged queries nor a mapping from queries to tools",
+            place=place,
+            remedy="see docs/reference/judged-queries.md",
+        )
+    for entry, tools in reversed(paths):
+        document = _edited(document, entry, tools, change)
+    added = None if paths else change(None)
+    if added is None:
+        return document.text
+    if isinstance(value, list):
+        return document.with_items((), [{"query": query, "relevant": added}]).text
+    return document.with_member((), query, added).text
 
 
-def _in_list(document: YamlText, verdict: Verdict) -> YamlText:
-    entries: Any = document.value or []
-    for number, entry in enumerate(entries):
-        if isinstance(entry, dict) and _is_about(entry, verdict.query):
-            return _edited(document, (number,), (number, "relevant"), verdict)
-    if not verdict.holds:
-        return document
-    right: list[JsonValue] = [verdict.tool_id] if verdict.tool_id else []
-    if document.value is None:
-        return document.with_member((), verdict.query, right)
-    return document.with_items((), [{"query": verdict.query, "relevant": right}])
-
-
-def _edited(
-    document: YamlText, entry: tuple[str | int, ...], path: tuple[str | int, ...], verdict: Verdict
-) -> YamlText:
+def _edited(document: YamlText, entry: YamlPath, path: YamlPath, change: _Change) -> YamlText:
+    """Change the tools at *path*, or take out the *entry* that holds them."""
     found: Any = document.value
     for step in path:
         found = found[step]
     known = _names(found)
-    changed = _judged(known, verdict)
-    if changed == known:
-        return document
+    changed = change(known)
     if changed is None:
         return document.without(entry)
-    if changed[: len(known)] == known and known:
+    if changed == known:
+        return document
+    if known and changed[: len(known)] == known:
         return document.with_items(path, changed[len(known) :])
-    return document.with_value(path, [*changed])
+    return document.with_value(path, changed)
 
 
-def _judged(known: list[JsonValue], verdict: Verdict) -> list[JsonValue] | None:
-    """Return the tools that answer a query by *verdict*, `None` where nothing is said any more."""
+def _judged(known: _Tools, verdict: Verdict) -> _Tools:
+    """Return the tools that answer a query by *verdict* where *known* did."""
     if verdict.tool_id is None:
         return [] if verdict.holds else known or None
     names = verdict.names | {verdict.tool_id}
-    others = [name for name in known if str(name).strip() not in names]
+    others = [name for name in known or () if str(name).strip() not in names]
+    is_known = known is not None and len(others) < len(known)
     if verdict.holds:
-        return known if len(others) < len(known) else [*known, verdict.tool_id]
-    return known if len(others) == len(known) else others or None
+        return known if is_known else [*others, verdict.tool_id]
+    return others or None if is_known else known
 
 
-def _names(value: JsonValue) -> list[JsonValue]:
-    return list(value) if isinstance(value, list) else [] if value is None else [value]
+def _names(value: JsonValue) -> _Tools:
+    return value if isinstance(value, list) or value is None else [value]
 
 
-def _is_about(entry: JsonObject, query: str) -> bool:
+def _is_about(entry: JsonValue, query: str) -> TypeGuard[JsonObject]:
     """Return whether *entry* judges *query*, with no tools in use."""
+    if not isinstance(entry, dict) or "relevant" not in entry or entry.get("contextTools"):
+        return False
     asked = entry.get("query")
-    is_same = isinstance(asked, str) and asked.strip() == query
-    return is_same and "relevant" in entry and not entry.get("contextTools")
+    return isinstance(asked, str) and asked.strip() == query

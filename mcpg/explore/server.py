@@ -23,6 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import McpgError, NotFoundError, UsageError
 from mcpg.explore.hints_file import ChangedFileError
 from mcpg.net.addresses import split_address
@@ -227,6 +228,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this host is not served")
 
     def _page(self) -> _Response:
+        if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            # What is not read here would be taken for the next request.
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
         path = self.path.partition("?")[0]
         if path == "/":
             page = _asset("explore.html")
@@ -269,14 +273,16 @@ class _Handler(BaseHTTPRequestHandler):
         kind = self.headers.get_content_type()
         if kind != _JSON:
             raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {_JSON}")
-        length = self.headers.get("Content-Length", "")
+        lengths = self.headers.get_all("Content-Length") or []
+        length = lengths[0] if len(lengths) == 1 else ""
         if not (length.isascii() and length.isdecimal()) or "Transfer-Encoding" in self.headers:
             raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, "the body needs a Content-Length")
         if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
             message = f"the body is larger than {MOST_BYTES:,} bytes"
             raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         try:
-            body = json.loads(self._read(int(length)))
+            # Half a character can neither be written to a file nor be shown.
+            body = repair_surrogates(json.loads(self._read(int(length))), "", [])
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):

@@ -133,7 +133,8 @@ class YamlText:
 
     def _member_added(self, path: YamlPath, key: str, value: JsonValue) -> str:
         holder, node = self._node(path)
-        if node is None or (not path and not node.value):  # nothing but comments
+        if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
+            # Nothing but comments.
             gap = "" if not self.text or self.text.endswith("\n") else self._line_end
             return self.text + gap + self._block(key, value, 0)
         if isinstance(node, yaml.MappingNode) and node.value:

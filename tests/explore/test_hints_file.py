@@ -135,3 +135,48 @@ def test_the_bundle_keeps_the_rank_that_was_promised(folder: Path) -> None:
     assert (best.tool_id, change.rank_after) == ("invoice_get", 1)
     assert best.score == pytest.approx(change.score_after, abs=1e-6)
     shutil.rmtree(file.path.parent)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.hints.yaml", "tools:\n  refund_issue: text\n"),
+        ("a.hints.yaml", "tools: {refund_issue: [1]}\n"),
+        ("a.hints.json", '{"tools": {"refund_issue": "text"}}'),
+    ],
+)
+def test_an_entry_that_holds_no_hints_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    """What stands where hints belong is not thrown away: the error names the entry."""
+    (tmp_path / name).write_text(content, "utf-8")
+    with pytest.raises(McpgError, match="'refund_issue' is not a mapping of hints"):
+        HintsFile(tmp_path / name).edit("refund_issue", ADDED)
+
+
+@pytest.mark.parametrize(
+    "content", ["null", '{"tools": null}', '{"tools": {"refund_issue": null}}']
+)
+def test_json_without_an_entry_gets_one(tmp_path: Path, content: str) -> None:
+    """A JSON file says nothing by null, wherever it stands."""
+    path = tmp_path / "a.hints.json"
+    path.write_text(content, "utf-8")
+    edited = HintsFile(path).edit("refund_issue", Hints(keywords=("money",))).after
+    assert json.loads(edited) == {"tools": {"refund_issue": {"keywords": ["money"]}}}
+
+
+def test_json_keeps_what_it_has(tmp_path: Path) -> None:
+    """Halves of characters stay escapes, and a file with all hints stays as it is written."""
+    path = tmp_path / "a.hints.json"
+    path.write_text('{"tools":{"refund_issue":{"keywords":["\\ud800"]}}}', "utf-8")
+    file = HintsFile(path)
+    assert b'"\\ud800"' in file.edit("refund_issue", Hints(keywords=("money",))).after
+    edit = file.edit("refund_issue", Hints())
+    assert edit.after == edit.before
+
+
+def test_a_key_that_is_not_read_is_not_made_one_that_is(tmp_path: Path) -> None:
+    """Aliases are added under the key that counts, or those that count now would not any more."""
+    path = tmp_path / "a.hints.yaml"
+    path.write_text("tools:\n  t:\n    searchAliases: {a: 1}\n    aliases: [known]\n", "utf-8")
+    edited = HintsFile(path).edit("t", Hints(aliases=("new",))).after.decode()
+    (rule,), _ = read_hint_rules(edited, "h")
+    assert rule.hints.aliases == ("known", "new")

@@ -134,3 +134,78 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").mkdir()
     with pytest.raises(McpgError):
         JudgedFile(tmp_path / "a.jsonl").record(Verdict("q", "a"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("query", ["a\u2028b", "a\u0085b", "a\x0cb", "a\x1eb"])
+def test_a_query_with_any_separator_is_found_again(tmp_path: Path, name: str, query: str) -> None:
+    """Only a line feed ends a line: a second verdict on such a query is added to the first."""
+    file = JudgedFile(tmp_path / name)
+    file.record(Verdict(query, "a"))
+    file.record(Verdict(query, "b"))
+    assert read(file) == {query: ("a", "b")}
+    file.forget(query)
+    assert read(file) == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_without_its_last_query_can_be_used_on(tmp_path: Path, name: str) -> None:
+    """What is left when the last verdict is taken back holds none, and takes further ones."""
+    file = JudgedFile(tmp_path / name)
+    file.record(Verdict("q", "a"))
+    file.record(Verdict("q", "a", holds=False))
+    assert file.read() is None
+    file.record(Verdict("r", "b"))
+    assert read(file) == {"r": ("b",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"query": "q", "relevant": ["a"]}\n{"query": "q", "relevant": ["b"]}\n'),
+        ("a.yaml", "- {query: q, relevant: [a]}\n- {query: q, relevant: [b]}\n"),
+        ("b.yaml", "q: [a]\n' q ': [b]\n"),
+    ],
+)
+def test_verdicts_on_a_query_that_stands_twice_concern_both(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    """What is taken back is taken out of each entry of the query."""
+    file = JudgedFile(tmp_path / name)
+    file.path.write_text(content, "utf-8")
+    assert file.record(Verdict("q", "b", holds=False))
+    assert read(file) == {"q": ("a",)}
+    file.path.write_text(content, "utf-8")
+    assert file.forget("q")
+    assert file.read() is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_query_is_forgotten_with_tools_that_are_not_known(tmp_path: Path, name: str) -> None:
+    """A query is taken out whatever its tools are called; others stay, and so do comments."""
+    file = JudgedFile(tmp_path / name)
+    file.record(Verdict("q", "gone"))
+    file.record(Verdict("other", "a"))
+    assert file.forget("q")
+    assert not file.forget("q")
+    assert read(file) == {"other": ("a",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.jsonl", '{"query": "q", "relevant": null}\n'), ("a.yaml", "q:\n")],
+)
+def test_an_entry_without_tools_is_completed(tmp_path: Path, name: str, content: str) -> None:
+    """An entry that says nothing yet gets the verdict, also the one that no tool is right."""
+    file = JudgedFile(tmp_path / name)
+    file.path.write_text(content, "utf-8")
+    assert file.record(Verdict("q", None))
+    assert read(file) == {"q": ()}
+
+
+def test_halves_of_characters_stay_escapes(tmp_path: Path) -> None:
+    """A line with half a character, which UTF-8 has not, can be added to."""
+    file = JudgedFile(tmp_path / "a.jsonl")
+    file.path.write_text('{"query": "q", "relevant": ["\\ud800"]}\n', "utf-8")
+    assert file.record(Verdict("q", "a"))
+    assert file.path.read_text("utf-8") == '{"query": "q", "relevant": ["\\ud800", "a"]}\n'

@@ -78,6 +78,33 @@ def test_another_host_is_refused(page: Served, host: str) -> None:
     assert page.request("GET", "/", {"Host": named}).status == 421
 
 
+def sent(page: Served, *lines: str) -> bytes:
+    """Return the whole answer to a request that is sent as these *lines*."""
+    head = "\r\n".join((*lines, f"Host: 127.0.0.1:{page.port}", "", ""))
+    with socket.create_connection(("127.0.0.1", page.port), timeout=DEADLINE) as line:
+        line.sendall(f"{head}GET /smuggled HTTP/1.1\r\n\r\n".encode())
+        line.shutdown(socket.SHUT_WR)
+        with line.makefile("rb") as answer:
+            return answer.read()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["GET / HTTP/1.1", "Content-Length: 30"],
+        ["GET / HTTP/1.1", "Transfer-Encoding: chunked"],
+        ["POST /api/state HTTP/1.1", "Content-Length: 0", "Content-Length: 30"],
+        ["POST /api/state HTTP/1.1", "Content-Length: 30", "Transfer-Encoding: chunked"],
+    ],
+)
+def test_a_body_is_never_taken_for_a_request(page: Served, lines: list[str]) -> None:
+    """Where the length of a body is in doubt, or none is expected, the connection ends."""
+    bearer = f"Authorization: {page.headers['Authorization']}"
+    answer = sent(page, *lines, bearer, "Content-Type: application/json")
+    assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 411 "))
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_two_hosts_are_refused(page: Served) -> None:
     """A request that names two hosts is not decided upon."""
     with socket.create_connection(("127.0.0.1", page.port), timeout=DEADLINE) as line:
@@ -213,6 +240,36 @@ def test_hostile_texts_pass_as_they_are(page: Served) -> None:
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "application/json"
     assert "<script>" in answer.json["query"]
+
+
+def test_half_a_character_is_replaced(page: Served) -> None:
+    """What no file can hold is judged and saved with U+FFFD in its place."""
+    judged = page.post("judge", {"query": "a \ud800", "tool": "refund_issue"})
+    assert judged.json["judgements"][0]["query"] == "a \ufffd"
+    body = {"tool": "refund_issue", "hints": {"keywords": ["b \ud800"]}, "version": ""}
+    assert "b \ufffd" in page.post("save", body).json["diff"]
+    assert page.faults == []
+
+
+def test_a_broken_file_of_judged_queries_ends_no_trial(page: Served) -> None:
+    """Hints can be tried, and the file is named where its queries are listed."""
+    file = Path("judged.jsonl")
+    file.write_text("{", "utf-8")
+    hints = {"aliases": ["zebra"]}
+    tried = page.post("try", {"query": "zebra", "tool": "refund_issue", "hints": hints})
+    assert (tried.status, tried.json["ranks"]["now"], tried.json["effect"]) == (200, 1, None)
+    listed = page.post("judged")
+    assert listed.status == 400
+    assert "judged.jsonl" in listed.json["error"]["place"]
+
+
+def test_a_judged_query_is_taken_out(page: Served) -> None:
+    """A query whose tool is not there any more is taken out like any other."""
+    file = Path("judged.jsonl")
+    file.write_text('{"query": "refund", "relevant": ["gone"]}\n', "utf-8")
+    assert page.post("judged").json["judgements"][0]["relevant"] == []
+    assert page.post("forget", {"query": "refund"}).json["judgements"] == []
+    assert file.read_bytes() == b""
 
 
 def test_requests_run_side_by_side(page: Served) -> None:

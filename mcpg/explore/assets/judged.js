@@ -43,6 +43,16 @@ export class Judged {
     this.app.judgedChanged();
   }
 
+  async #forget(query) {
+    try {
+      this.#took(await ask("forget", { query }));
+      this.app.tell(`Taken out of ${this.answer.file}.`);
+    } catch (fault) {
+      this.app.refused(fault);
+    }
+    this.app.judgedChanged();
+  }
+
   #about(query) {
     return this.answer.judgements.filter((one) => one.query === query && !one.contextTools.length);
   }
@@ -80,12 +90,7 @@ export class Judged {
     const search = make("button", { type: "button", class: "plain-link", onclick: () => this.app.searchFor(one.query) }, bdi(one.query));
     const tools = one.isAnswerless ? make("span", { class: "dim" }, "no tool") : one.relevant.map((tool, place) => [place ? ", " : "", bdi(tool, "term")]);
     const rank = one.isAnswerless ? "–" : (outcome.rank ?? make("span", { class: "bad" }, "missed"));
-    const remove = one.contextTools.length ? "" : make("button", { type: "button", "aria-label": `Take out ${one.query}`, title: "Take out", onclick: () => this.#remove(one) }, "×");
+    const remove = one.contextTools.length ? "" : make("button", { type: "button", "aria-label": `Take out ${one.query}`, title: "Take out", onclick: () => this.#forget(one.query) }, "×");
     return [search, tools, rank, remove];
-  }
-
-  async #remove(one) {
-    if (one.isAnswerless) await this.judge(one.query, null, false);
-    for (const tool of one.relevant) await this.judge(one.query, tool, false);
   }
 }
