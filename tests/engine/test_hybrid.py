@@ -568,7 +568,7 @@ def test_stages_are_told_in_order() -> None:
         *("analyse", "embed", "retrieve", "compare", "fuse", "calibrate", "expand")
     ]
     assert details["embed"] == {"provider": "a test", "text": "parcel", "corrected": None}
-    assert details["compare"]["nearest"][0]["tool"] == "shipment_status"  # type: ignore[index, call-overload]
+    assert details["compare"]["nearest"][0]["toolId"] == "shipment_status"  # type: ignore[index, call-overload]
     assert "shipment_status" in details["compare"]["window"]  # type: ignore[operator]
     assert explained.model is not None
     assert "semantic" in explained.model.name
