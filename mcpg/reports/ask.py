@@ -33,7 +33,7 @@ _MOST_WITH_CALLS = 5
 
 def ask_blocks(data: Json, *, is_whole: bool = False) -> Iterator[Block]:
     """Return what `ask` shows of *data*; all evidence and every signature where *is_whole*."""
-    if not data["total"]:
+    if not (data["results"] or data.get("omitted")):
         return
     decision = data["decision"]
     direction = f", {decision['direction']}" if decision["direction"] else ""

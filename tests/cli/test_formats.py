@@ -6,13 +6,13 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from shop import Run
 
@@ -41,6 +41,7 @@ EMPTY = {
     "ask": ["ask", "qqqq"],
     "graph search": ["graph", "search", "qqqq"],
 }
+EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 SHAPES = """\
 @prefix sh: <http://www.w3.org/ns/shacl#> .
 @prefix mcpg: <urn:mcpg:vocab:> .
@@ -116,6 +117,21 @@ def test_nothing_found_is_an_exit_code(name: str, run: Callable[..., Run]) -> No
         assert result.err
     assert run(*EMPTY[name], "--format", "json").code == 1
     assert run(*EMPTY[name], "--format", "csv").out.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", ["text", "ids", "json"])
+def test_a_hopeless_answer_is_none(form: str, run: Callable[..., Run]) -> None:
+    """Where `ask` shows nothing, because all scores are too low, it has found nothing."""
+    result = run("ask", "x", "-b", str(EXAMPLES), "--format", form)
+    assert result.code == 1
+    assert "5 results with a score below 0.01: see them with --limit" in result.err
+    assert result.json["results"] == [] if form == "json" else result.out == ""
+
+
+def test_nothing_found_is_told_with_routes(run: Callable[..., Run]) -> None:
+    """`explain --route` without a match has the note of `explain`."""
+    plain, routed = run("explain", "qqqq"), run("explain", "qqqq", "--route")
+    assert (routed.code, routed.err) == (1, plain.err)
 
 
 def test_rows_of_sparql_are_a_list(run: Callable[..., Run]) -> None:

@@ -87,6 +87,7 @@ def run(
     total = result.total
     if limit is None and result.decision.intent == Intent.SEARCH:
         result = _worth_showing(result)
+    code = ExitCode.DONE if result.results else ExitCode.FINDINGS
 
     def command(suggestion: Suggestion) -> str:
         return _command(suggestion, bundle or ())
@@ -105,9 +106,9 @@ def run(
         output.opened(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         output.text(written(result))
-    if not result.results:
+    if code is ExitCode.FINDINGS:
         output.note(_nothing(total))
-    return ExitCode.DONE if total else ExitCode.FINDINGS
+    return code
 
 
 def _worth_showing(result: AskResult) -> AskResult:

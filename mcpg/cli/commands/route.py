@@ -224,10 +224,10 @@ def _because(preference: Preference) -> str:
     if preference.is_asked:
         return "as asked"
     if not (preference.read_only and preference.writing):
-        return "the catalogue does not tell tools that read from tools that write"
-    needed = f"evidence {preference.evidence:+.3f}, {preference.needed:.3f} needed"
+        return "no hints distinguish tools that read from tools that write"
+    needed = f"evidence {preference.evidence:+.2g}, {preference.needed:.2g} needed"
     if preference.name == NONE:
-        return f"the words of the query say too little of it ({needed})"
+        return f"the words of the query do not show one ({needed})"
     words = ", ".join(_spoken(word, preference) for word in _speaking(preference)[:_WORDS_TOLD])
     return f"{words} ({needed})"
 
@@ -266,11 +266,15 @@ def answer_explain(question: Question, prefer: str | None, shown: Showing, outpu
         output.json({**members, "routing": result.to_exact_dict()})
         return exit_code(explanation.result)
     output.opened(engine.diagnostics)
+    if not shown.is_whole(output):  # which shows them in its place
+        output.diagnostics(explanation.result.diagnostics)
     blocks = [
         *explanation_blocks(explanation.to_dict(), shown, output),
         *(routing_blocks(result) if shown.is_whole(output) else routing_summary(result)),
     ]
     write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
+    if not explanation.result.matches:
+        output.note(nothing_found(question))
     return exit_code(explanation.result)
 
 
