@@ -199,10 +199,13 @@ def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
 def nothing_found(question: Question) -> str:
     """Return that no tool was found, and what to try."""
     if question.is_gated:
-        gate = f" with a score of {question.min_score:g}" if question.min_score else ""
-        return f"no tool matches{gate}: lower the gate, or say more of what is wanted"
+        if question.min_score:
+            gate, remedy = f"with a score of {question.min_score:g}", "lower --min-score"
+        else:
+            gate, remedy = "surely enough", "leave out --abstain"
+        return f"no tool matches {gate}: add detail to the query, or {remedy}"
     if question.filters:
-        return "no tool matches: drop a condition of the filter, or try other words"
+        return "no tool matches: leave out a filter, or try other words"
     return "no tool matches: try other words, or `mcpg list` for all tools"
 
 

@@ -36,6 +36,8 @@ _NEGLIGIBLE = 5e-7
 _WORDS_NAMED = 3
 _FIELDS_NAMED = 4
 _TOOLS_NAMED = 3
+_LISTED = 8
+_QUERY_SHOWN = 240
 _REPAIRS_NAMED = 3
 _TELLING = 0.2
 """The least share of the greatest advantage that is worth naming."""
@@ -82,10 +84,13 @@ def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
 
 
 def _query(data: Json) -> Iterator[tuple[str, Inline]]:
-    yield "query", Code(data["query"]) if data["query"] else "(none: every tool by name)"
+    query = data["query"]
+    is_long = len(query) > _QUERY_SHOWN
+    shown = Code(f"{query[:_QUERY_SHOWN].rstrip()}…" if is_long else query)
+    yield "query", shown if query else _without_query(data)
     yield "rewritten", Code(data.get("normalizedQuery") or "")
     yield "filter", about_filter(data.get("filter"))
-    if data["rankingMode"] != data["strategy"]:
+    if data["rankingMode"] not in (data["strategy"], "browse", "empty"):
         yield "strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"
     words = [word for word in data["words"] if word["origin"] != "context"]
     yield "repaired", _became(words, _INEXACT)
@@ -97,6 +102,10 @@ def _query(data: Json) -> Iterator[tuple[str, Inline]]:
     yield "literals", _named([word["text"] for word in words if word["role"] == "literal"])
     dropped = [word["text"] for word in words if word["role"] == "function word"]
     yield "dropped", _named(dropped, " (stop words)" if len(dropped) > 1 else " (a stop word)")
+
+
+def _without_query(data: Json) -> str:
+    return "(none: every tool by name)" if data["rankingMode"] == "browse" else "(none)"
 
 
 def _became(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
@@ -116,7 +125,9 @@ def _alternatives(repairs: Sequence[Json]) -> Inline:
 
 def _named(names: Iterable[str], remark: str = "") -> Inline:
     found: list[Inline] = [Code(name) for name in dict.fromkeys(names)]
-    return (listed(found), remark) if found else ""
+    rest = len(found) - _LISTED
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return (listed(found[:_LISTED]), more, remark) if found else ""
 
 
 # Matches
@@ -292,7 +303,11 @@ def _confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
     reasons: list[Inline] = [_share(len(held), len(asked))]
     if repaired:
         reasons.append(f"{len(repaired)} of them repaired" if len(held) > 1 else "repaired")
-    reasons += [f"and words related to {near} more"] if near else []
+    if near and held:
+        reasons.append(f"and words related to {near:,} more")
+    elif near:
+        which = f"{near:,} of {len(asked):,}" if len(asked) > 1 else "it"
+        reasons.append(f"but words related to {which}")
     has: Inline = ("the best match has ", listed(reasons))
     if matches[1:]:
         has = (has, "; the second scores ", Score(matches[1]["score"]))
@@ -300,6 +315,8 @@ def _confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
 
 
 def _share(held: int, asked: int) -> str:
+    if not held:
+        return "no word of the query"
     if held == asked:
         return f"all {held:,} words of the query" if held > 1 else "the one word of the query"
     return f"{held:,} of {counted(asked, 'word')} of the query"

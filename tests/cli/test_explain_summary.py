@@ -31,6 +31,36 @@ def test_five_matches_fit_a_screen(query: str, run: Callable[..., Run]) -> None:
     assert not NUMBER.search(whole.out)
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_long_query_fits_a_screen(run: Callable[..., Run]) -> None:
+    """A page of text as the query is cut, and so are lists of its words; `-v` has all."""
+    words = [f"zq{''.join(chr(97 + int(digit)) for digit in str(n))}x" for n in range(100, 300)]
+    query = ("refund", *words)
+    told = run("explain", *query, "-b", str(EXAMPLES)).out
+    assert len(told.splitlines()) <= 35
+    assert "…\n" in told
+    assert words[-1] in run("explain", *query, "-b", str(EXAMPLES), "-v").out
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("asked", "said", "unsaid"),
+    [
+        (["qqzz", "--context", "parcel"], "has no word of the query; the second", "0 of 1"),
+        (["parcel", "--source", "none"], "leaves 0 of 45 tools", "ranked by"),
+        (["--context-tool", "order_get"], "(none: every tool by name)", "ranked by"),
+        (["--context", "parcel"], "query  (none)\n", "every tool"),
+    ],
+)
+def test_odd_situations_are_told_in_words(
+    asked: list[str], said: str, unsaid: str, run: Callable[..., Run]
+) -> None:
+    """No query, no match and no word in common read as such."""
+    told = run("explain", *asked, "-b", str(EXAMPLES)).out
+    assert said in told.replace("\n            ", " ")
+    assert unsaid not in told
+
+
 @pytest.mark.usefixtures("graph")
 class TestSummary:
     """The summary names words, fields and reasons."""

@@ -100,7 +100,7 @@ class TestSearch:
         failed = run("search", "shipment invoice", "--min-score", "1")
         assert (failed.code, failed.out) == (1, "")
         assert failed.err.endswith(
-            "no tool matches with a score of 1: lower the gate, or say more of what is wanted\n"
+            "no tool matches with a score of 1: add detail to the query, or lower --min-score\n"
         )
 
     def test_min_score_needs_a_query(self, run: Callable[..., Run]) -> None:
