@@ -234,6 +234,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/graph.md",
     "docs/how-to/invoke.md",
     "docs/how-to/learn.md",
+    "docs/how-to/models.md",
     "docs/how-to/openapi.md",
     "docs/how-to/route.md",
     "docs/how-to/sparql.md",

@@ -93,6 +93,8 @@ COMMANDS = [
     ["search", "where is my shipmnt", "--source", "commerce", "--input-schema"],
     ["search", "where is my shipmnt", "--no-related"],
     ["search"],
+    ["search", "where is my parcel", "--as", "openai"],
+    ["search", "find a page", "-b", "filter.json", "--as", "anthropic", "--deferred"],
     ["show", "shipment_status"],
     ["show", "page_fetch", "-b", "alone.json"],
     ["tune", "many.jsonl", "-b", "lopsided.mdld", "--dry-run", "--folds", "2"],
@@ -125,6 +127,8 @@ SEEN_ELSEWHERE = {
 
 ADDRESS = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
 ALONE = {"tools": [{"name": "page_fetch", "description": "Fetch a page.", "inputSchema": ADDRESS}]}
+PAGES = {"type": "object", "properties": {"filter[name]": {"type": "string"}}}
+FILTER = {"tools": [{"name": "find", "description": "Find a page.", "inputSchema": PAGES}]}
 ALIKE = {
     "tools": [
         {"name": "list_orders", "description": "List orders."},
@@ -150,6 +154,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "shop.yaml": "where is my parcel: shipment_create\npay it back: invoice_refund\n",
         "alone.json": json.dumps(ALONE),
         "alike.json": json.dumps(ALIKE),
+        "filter.json": json.dumps(FILTER),
         "lopsided.json": json.dumps({"tools": made}),
         "many.jsonl": "\n".join(map(json.dumps, judged)),
         "src/app.py": SOURCE,

@@ -37,6 +37,8 @@ HEADINGS = {
             "--output",
             "--format",
             "--input-schema",
+        "--as",
+        "--deferred",
             "--related",
             "--html",
             "--force",

@@ -309,11 +309,24 @@ SEARCH = (
     Parameter(
         "related",
         ("--related/--no-related",),
-        "Show prerequisites, related tools and next steps. [default: yes]",
+        "Show prerequisites, related tools and next steps. [default: yes; with --as, no]",
         kind=bool,
-        default=True,
     ),
     INPUT_SCHEMA,
+    Parameter(
+        "api",
+        ("--as",),
+        "Write the found tools as JSON, as the list of functions that an API of language models "
+        "takes, and the tool behind each name.",
+        "openai|openai-responses|anthropic|mcp",
+        choices=("openai", "openai-responses", "anthropic", "mcp"),
+    ),
+    switch(
+        "deferred",
+        "--deferred",
+        text="With --as openai-responses or anthropic, add all other tools as deferred tools, "
+        "which the model finds with the tool search of the API.",
+    ),
     switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
     WATCH,
     LIST_FORMAT,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Final, Literal, TypeAlias
 
     from mcpg.caches import SearchCache
+    from mcpg.catalog.api_tools import ApiName, ApiTools
     from mcpg.catalog.model import Tool
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
@@ -207,6 +208,28 @@ class SearchResult:
     def without_related(self) -> SearchResult:
         """Return the result without prerequisites, related tools and next steps."""
         return replace(self, related_matches=(), next_step_matches=(), prerequisites=())
+
+    def as_tools(
+        self, api: ApiName, *, related: bool = False, deferred: Iterable[Tool] = ()
+    ) -> ApiTools:
+        """Return the found tools as the function list that an API of language models takes.
+
+        Names that the API refuses are changed; `ApiTools.call` maps a call of the model back.
+
+        Args:
+            api: `openai` (Chat Completions), `openai-responses`, `anthropic` or `mcp`.
+            related: Whether to add prerequisites, next steps and related tools.
+            deferred: Tools that the model may find with the tool search of the API, such as
+                `engine.tools`.
+
+        Raises:
+            UsageError: No API is called so, or it has no tool search and tools are deferred.
+        """
+        from mcpg.catalog.api_tools import api_tools  # noqa: PLC0415 - few searches are for a model
+
+        others = (*self.prerequisites, *self.next_step_matches, *self.related_matches)
+        found = (*self.matches, *(others if related else ()))
+        return api_tools(api, [match.descriptor for match in found], deferred)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as `mcpg search --format json` prints it."""

@@ -17,6 +17,7 @@ mcpg search "open pull requests" --source github --read-only --no-related
 mcpg search "refund the customer" --min-score 0.5 --format json | jq -r '.matches[].toolId'
 echo "where is my parcel" | mcpg search -
 mcpg search "where is my parcel" --watch
+mcpg search "refund the customer" --as anthropic | jq .tools
 mcpg search                        # browse"""
 
 
@@ -34,8 +35,10 @@ def run(
     explain: bool,
     form: str,
     watch: bool,
-    related: bool,
+    related: bool | None,
     input_schema: bool,
+    api: str | None,
+    deferred: bool,
     **asked: Any,
 ) -> int:
     """Find the tools for a request.
@@ -51,13 +54,22 @@ def run(
         check_schemas,
     )
 
+    if api or deferred:
+        from mcpg.cli.api_tools import ToolList  # noqa: PLC0415 - few searches are for a model
+
+        tool_list = ToolList.of(api, deferred=deferred, related=bool(related))
+        tool_list.check(form, explain=explain, input_schema=input_schema)
     check_schemas("an explanation" if explain else form, is_asked=input_schema)
 
     def answer() -> int:
         question = Question.of(asked)
+        if api:
+            return tool_list.answer(question, output)
         if explain:
             return answer_explain(question, Showing(form), output)
-        return answer_search(question, form, output, related=related, schemas=input_schema)
+        return answer_search(
+            question, form, output, related=related is not False, schemas=input_schema
+        )
 
     if not watch:
         return answer()

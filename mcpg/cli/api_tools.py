@@ -1,0 +1,68 @@
+"""`mcpg search --as`: the found tools as the list that an API of language models takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.api_tools import ApiName, check_api
+from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.query import Question, arguments_of, exit_code, nothing_found
+from mcpg.errors import UsageError
+from mcpg.values import value
+
+if TYPE_CHECKING:
+    from mcpg.cli.output import Output
+
+
+@value
+class ToolList:
+    """What `--as` asks for.
+
+    Attributes:
+        api: The API.
+        deferred: Whether all other tools are added as deferred tools.
+        related: Whether prerequisites, related tools and next steps are added.
+    """
+
+    api: ApiName
+    deferred: bool
+    related: bool
+
+    @classmethod
+    def of(cls, api: str | None, *, deferred: bool, related: bool) -> ToolList:
+        """Return what the options ask for.
+
+        Raises:
+            UsageError: Tools are deferred for no API, or for one without a tool search.
+        """
+        if api is None:
+            remedy = "add --as anthropic or --as openai-responses"
+            raise UsageError("no API is named", place="--deferred", remedy=remedy)
+        return cls(check_api(api, is_deferring=deferred), deferred, related)
+
+    def check(self, form: str, *, explain: bool, input_schema: bool) -> None:
+        """Check that no option asks for other output.
+
+        Raises:
+            UsageError: One does.
+        """
+        others = {
+            f"--format {form}": form not in {"text", "json"},
+            "--explain": explain,
+            "--input-schema": input_schema,
+        }
+        for option in (name for name, is_given in others.items() if is_given):
+            remedy = f"leave {option} out: the list is JSON, and has the schemas"
+            raise UsageError(f"a list of functions has no {option}", place="--as", remedy=remedy)
+
+    def answer(self, question: Question, output: Output) -> int:
+        """Search and print the list; return the exit code."""
+        engine = open_engine(question.settings, output)
+        result = engine.search(**arguments_of(question))
+        output.opened(engine.diagnostics)
+        output.diagnostics(result.diagnostics)
+        others = [tool for tool in engine.tools if tool.enabled] if self.deferred else ()
+        output.json(result.as_tools(self.api, related=self.related, deferred=others).to_dict())
+        if not result.matches:
+            output.note(nothing_found(question))
+        return exit_code(result)
