@@ -45,7 +45,7 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
         _head(network, documents),
         sections,
         data=map_data(network),
-        scripts=map_scripts(),
+        scripts=map_scripts() if network.nodes else (),
     )
 
 
@@ -58,7 +58,7 @@ def framed_map(documents: Sequence[ToolDocument]) -> str:
         map_markup(network),
         (),
         data=map_data(network),
-        scripts=map_scripts(),
+        scripts=map_scripts() if network.nodes else (),
         is_framed=True,
     )
 
@@ -152,6 +152,8 @@ def _name(edge: Edge) -> str:
 
 def map_markup(network: Network) -> Markup:
     """Return the frame that the scripts fill: search, map, servers, and what is selected."""
+    if not network.nodes:
+        return element("p", "There are no tools to draw.")
     kinds = Counter(node.kind for node in network.nodes)
     drawing = element(
         "div",

@@ -351,6 +351,17 @@ def test_a_server_that_is_gone_is_told(browser: Browser, folder: Path) -> None:
         assert browser.run(IDS)[0] == "shipment_status"
 
 
+def test_a_filter_that_fits_no_tool_is_explained(browser: Browser, folder: Path) -> None:
+    """What is noticed about a search stands above its matches, the doubt about them but once."""
+    with started_command(folder, "refund", "--source", "nope") as (_, address):
+        visit = Visit(browser, address)
+        visit.has("#reading .notice.warning", "no source is called 'nope'")
+    with started_command(folder, "weather on the moon") as (_, address):
+        visit = Visit(browser, address)
+        visit.has("#status", "low confidence")
+        assert browser.count("#reading .notice") == 0
+
+
 def test_without_the_token_the_page_asks_for_its_address(browser: Browser, page: Served) -> None:
     """Who opens the bare address is told to open the one that was printed."""
     browser.open("about:blank")

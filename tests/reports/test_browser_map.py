@@ -21,7 +21,7 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.network import network_of
 from mcpg.relations.model import EdgeKind
-from mcpg.reports.map import graph_page
+from mcpg.reports.map import framed_map, graph_page
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -161,6 +161,16 @@ def test_the_map_shows_what_is_there(
     assert browser.run(COUNT) == f"10 of 10 tools and {edges} of {edges} edges drawn."
     assert [one for one in browser.requests() if not one.startswith("data:")] == [chart.as_uri()]
     assert browser.complaints() == []
+
+
+def test_a_map_of_nothing_says_so(browser: Browser, tmp_path: Path) -> None:
+    """Without tools there is a sentence in place of the map, and no script that draws."""
+    for number, page in enumerate((graph_page([]), framed_map([]))):
+        (tmp_path / f"{number}.html").write_text(page, "utf-8")
+        browser.open((tmp_path / f"{number}.html").as_uri())
+        assert "There are no tools to draw." in browser.run("return document.body.textContent")
+        assert browser.count("#map-reach") == 0
+        assert browser.complaints() == []
 
 
 def test_edges_are_counted_as_the_commands_count_them(browser: Browser, tmp_path: Path) -> None:

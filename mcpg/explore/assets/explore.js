@@ -14,6 +14,7 @@ const TYPING = 120;
 const TYPING_MODEL = 700;
 const KEPT = "mcpg-explore-query";
 const LIMITS = [5, 10, 20, 50];
+const DOUBT = "low_confidence_results"; // which the status says
 const at = (id) => document.getElementById(id);
 
 class App {
@@ -175,7 +176,7 @@ class App {
     this.#list();
     at("status").textContent = statusOf(answer, this.info.lowConfidence);
     at("status").classList.toggle("low", Boolean(answer.matches[0]) && answer.matches[0].score < this.info.lowConfidence && answer.rankingMode !== "browse");
-    at("reading").replaceChildren(...[readingOf(answer)].filter(Boolean));
+    at("reading").replaceChildren(...noticed(answer, this.info), ...[readingOf(answer)].filter(Boolean));
     at("nothing").hidden = answer.matches.length > 0;
     at("nothing").replaceChildren(...nothing(answer, this.info));
     this.#detail();
@@ -391,11 +392,19 @@ class App {
   }
 }
 
-function notice({ message, place, remedy }) {
+/** What is noticed about a search, such as a filter that fits no tool, and said nowhere else. */
+function noticed(answer, info) {
+  const known = new Set(info.diagnostics.map((one) => JSON.stringify(one)));
+  return answer.diagnostics
+    .filter((one) => one.severity !== "info" && one.code !== DOUBT && !known.has(JSON.stringify(one)))
+    .map((one) => notice(one, one.severity));
+}
+
+function notice({ message, place, remedy }, severity = "error") {
   return make(
     "p",
-    { class: "notice error" },
-    make("b", { class: "severity" }, "error"),
+    { class: `notice ${severity}` },
+    make("b", { class: "severity" }, severity),
     make("span", { class: "message" }, place ? [bdi(place), ": "] : "", bdi(message)),
     remedy ? make("span", { class: "remedy" }, bdi(remedy)) : null,
   );
