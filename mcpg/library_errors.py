@@ -247,6 +247,8 @@ def pydantic_expected(fault: Mapping[str, Any]) -> str:
     kind, context = str(fault["type"]), fault.get("ctx", {})
     if kind in ("literal_error", "enum"):
         return f"one of {', '.join(_QUOTED.findall(context['expected']))}"
+    if kind == "string_too_short" and context.get("min_length") == 1:
+        return "a string that is not empty"
     if kind in _BOUNDS:
         try:
             return _BOUNDS[kind].format(**context)

@@ -307,7 +307,7 @@ class HelpfulGroup(_ShowsHelp, TyperGroup):
         if args[:1] != ["help"]:
             return super().resolve_command(ctx, args)
         words = [word for word in args[1:] if word not in HELP_NAMES["help_option_names"]]
-        if not words:
+        if words in ([], ["help"]):
             output_of(ctx.find_root().params).text(ctx.get_help())
             raise typer.Exit
         name, found, rest = super().resolve_command(ctx, words)

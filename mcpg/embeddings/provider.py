@@ -167,7 +167,9 @@ def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
         return fault
     if isinstance(fault, TimeoutError):
         return EmbeddingError(f"{fingerprint} took too long", kind="timeout")
-    # The text of a stranger's error may hold a key, so only its type is told.
+    if isinstance(fault, McpgError):
+        return EmbeddingError(f"{fingerprint} failed: {fault.message}", kind="failed")
+    # The text of any other error may contain a key, so that only its type is reported.
     return EmbeddingError(f"{fingerprint} failed with {type(fault).__name__}", kind="failed")
 
 
@@ -210,7 +212,7 @@ def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
             f"{provider.fingerprint} returned {given} vectors for {count} texts", kind="count"
         )
     try:
-        rows = np.asarray(answer, dtype=np.float64)
+        rows = np.asarray(_real(answer), dtype=np.float64)
     except Exception as fault:  # an array of another library may raise whatever it likes
         raise EmbeddingError(
             f"{provider.fingerprint} returned vectors of different lengths, or no numbers",
@@ -326,4 +328,17 @@ def _array(answer: ArrayLike) -> NDArray[np.float32]:
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
     with np.errstate(over="ignore"):  # an infinite number is found when the answer is checked
-        return np.asarray(answer, dtype=np.float32)
+        return np.asarray(_real(answer), dtype=np.float32)
+
+
+def _real(answer: Any) -> Any:
+    """Return *answer* unless it has complex numbers, which numpy converts with a warning only.
+
+    Raises:
+        TypeError: It has.
+    """
+    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
+
+    if np.iscomplexobj(answer):
+        raise TypeError("vectors of complex numbers")
+    return answer

@@ -26,7 +26,15 @@ from mcpg.engine.model import (
     provenance_sections,
     recipe,
 )
-from mcpg.engine.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, check_limit, wrong_type
+from mcpg.engine.results import (
+    DEFAULT_LIMIT,
+    LOCAL,
+    NONE,
+    EngineServices,
+    check_limit,
+    check_text,
+    wrong_type,
+)
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.files import is_file, present_paths
 from mcpg.index.file import (
@@ -258,9 +266,12 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
-        UsageError: *path* is no path, or *limit* is not a whole number of at least 1.
+        UsageError: *path* is no path, *limit* is not a whole number of at least 1, or *source_id*
+            or *cache_dir* is no text.
     """
     check_limit(limit)
+    check_text("source_id", source_id)
+    check_text("cache_dir", cache_dir)
     services = EngineServices(
         embeddings, store, None, normalizer, cache, candidates, observer=observer
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import NoneType
 
 from mcpg.values import counted, replace, rounded, score_text, to_json, value
 
@@ -359,6 +360,17 @@ def check_limit(limit: object, name: str = "limit") -> int:
     if limit < 1:
         raise _usage_error(f"{name} is {limit}", "use at least 1")
     return limit
+
+
+def check_kind(name: str, given: object, kinds: tuple[type, ...]) -> None:
+    """Check that the argument *name* is of one of the *kinds*.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if not isinstance(given, kinds):
+        names = ("None" if kind is NoneType else kind.__name__ for kind in kinds)
+        raise wrong_type(name, given, " or ".join(names))
 
 
 def check_flag(name: str, given: object) -> None:

@@ -330,7 +330,7 @@ def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
     """
     name, sign, value = text.rpartition("=")
     if not sign and kind != MAX_DROP:
-        raise _fault(kind, f"{text!r} names no figure or no value", "write it as ndcg@5=0.8")
+        raise _fault(kind, f"{text!r} has no metric or no value", "write it as ndcg@5=0.8")
     if not sign:
         return tuple(Bound(kind, metric, _number(kind, metric, value)) for metric in RANKING)
     metric = _metric(kind, name.strip())

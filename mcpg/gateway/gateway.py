@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial, wraps
 from os import PathLike
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from uuid import uuid4
 
@@ -22,10 +23,10 @@ from mcpg.engine.results import (
     DEFAULT_LIMIT,
     NONE,
     EngineServices,
+    check_kind,
     check_limit,
     check_text,
     texts_of,
-    wrong_type,
 )
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway.calls import Fault, Invoked, Limits
@@ -39,7 +40,9 @@ from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import (
     GENERATED,
+    CustomGraph,
     FileGraph,
+    GeneratedGraph,
     GraphSource,
     Registry,
     ServerSource,
@@ -134,14 +137,16 @@ class Gateway:
         """
         if isinstance(graph, str | PathLike):
             graph = FileGraph(os.fspath(graph))
-        _check_kinds(
-            graph=(graph, GraphSource),
-            live=(live, Live | None),
-            services=(services, EngineServices),
-            limits=(limits, Limits | None),
-            diagnostics=(diagnostics, Iterable),
-            record_calls=(record_calls, str | PathLike | CallRecorder | None),
-        )
+        for name, given, kinds in (
+            ("graph", graph, (GeneratedGraph, FileGraph, CustomGraph)),
+            ("live", live, (Live, NoneType)),
+            ("services", services, (EngineServices,)),
+            ("limits", limits, (Limits, NoneType)),
+            ("cache_dir", cache_dir, (str, NoneType)),
+            ("diagnostics", diagnostics, (Iterable,)),
+            ("record_calls", record_calls, (str, PathLike, CallRecorder, NoneType)),
+        ):
+            check_kind(name, given, kinds)
         self.limits = limits or Limits()
         self._live = live or Live(os.environ)
         opened, noticed = sources_of(sources, self._live)
@@ -415,18 +420,6 @@ class Gateway:
         return [source for source in known if source.server == server]
 
 
-def _check_kinds(**arguments: tuple[object, Any]) -> None:
-    """Check that each argument is of the kind beside it.
-
-    Raises:
-        UsageError: One is not.
-    """
-    for name, (given, kind) in arguments.items():
-        if not isinstance(given, kind):
-            wanted = getattr(kind, "__name__", None) or str(kind).replace("mcpg.gateway.", "")
-            raise wrong_type(name, given, wanted)
-
-
 def not_open() -> UsageError:
     """Return the error for using a gateway that is not open."""
     return UsageError("the gateway is not open", remedy="use it as a context manager")
@@ -521,6 +514,8 @@ class SyncGateway:
             portal = stack.enter_context(start_blocking_portal())
             stack.enter_context(portal.wrap_async_context_manager(self._gateway))
             self._opened = portal, stack.pop_all()
+        # A thread cannot be joined any more once the interpreter takes the module apart.
+        atexit.register(self._opened[1].close)
         return self
 
     def __exit__(
@@ -531,7 +526,10 @@ class SyncGateway:
     ) -> bool | None:
         """Close connections, and end servers that were started."""
         opened, self._opened = self._opened, None
-        return opened[1].__exit__(kind, fault, trace) if opened is not None else None
+        if opened is None:
+            return None
+        atexit.unregister(opened[1].close)
+        return opened[1].__exit__(kind, fault, trace)
 
     def _call(
         self,

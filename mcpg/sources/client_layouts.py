@@ -31,7 +31,7 @@ _MENTIONS = {
 _MENTIONS[".yml"] = _MENTIONS[".yaml"]
 _MENTIONS_IN_JSON = re.compile(r'"(?:mcpServers|context_servers|servers)"\s*:')
 # What is not closed is taken to its end, and kept: nobody has to look for its end again.
-_STRING = r'"(?:[^"\\\n]|\\.)*"?'
+_STRING = r'"(?:[^"\\\n]++|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 # Continue fills in secrets of its user, which are variables in a file of its own.

@@ -22,6 +22,7 @@ from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.text import split_words
 from mcpg.text.safeyaml import UNSAFE
+from mcpg.values import counted
 from mcpg.vectors import RECIPE
 from mcpg.vectors.matrix import ToolVectors
 
@@ -249,9 +250,17 @@ class _Work:
         keys = [key for one in wanted for key in self._keys(one)]
         try:
             found = store.get(keys)
+            refused = 0
             for key in keys:
                 if key.document_hash not in self._found:
-                    self._take(key.document_hash, found.get(key))
+                    vector = found.get(key)
+                    refused += not self._take(key.document_hash, vector) and vector is not None
+            if refused:
+                what = f"{counted(refused, 'vector')} of the store cannot be used"
+                reason = "not of length one, or of other dimensions"
+                self._diagnostics.append(
+                    warning(Code.EMBEDDING_STORE_LOAD_FAILED, f"{what}: {reason}")
+                )
         except Exception as fault:  # noqa: BLE001 - a store may raise whatever it likes
             self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nothing is taken from the store", fault)
 
@@ -315,13 +324,15 @@ class _Work:
     def _keys(self, key: str) -> list[EmbeddingKey]:
         return [EmbeddingKey(tool, key, self._fingerprint) for tool in self._texts[key].tools]
 
-    def _take(self, key: str, vector: Vector | None) -> None:
+    def _take(self, key: str, vector: Vector | None) -> bool:
+        """Keep a *vector* that can be compared with the others; return whether it can."""
         if vector is None or vector.ndim != 1 or len(vector) != (self._dimensions or len(vector)):
-            return
-        length = float(np.linalg.norm(vector))
-        if abs(length - 1) <= _LENGTH_TOLERANCE:
-            self._found[key] = vector
-            self._dimensions = len(vector)
+            return False
+        if not abs(float(np.linalg.norm(vector)) - 1) <= _LENGTH_TOLERANCE:
+            return False
+        self._found[key] = vector
+        self._dimensions = len(vector)
+        return True
 
     def _embed(self, batch: Sequence[str]) -> None:
         """Embed the texts of a *batch*; one that cannot be embedded does not take others along.

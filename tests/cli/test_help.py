@@ -53,6 +53,10 @@ class TestHelp:
         """Mcpg by itself says what it can do."""
         assert run() == run("--help")
 
+    def test_the_help_of_help_is_that_of_the_program(self, run: Callable[..., Run]) -> None:
+        """`mcpg help help` shows what `mcpg help` shows."""
+        assert run("help", "help") == run("help")
+
     def test_version(self, run: Callable[..., Run]) -> None:
         """--version names program and version."""
         assert run("--version").out == f"mcpg {__version__}\n"

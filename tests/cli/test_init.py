@@ -155,6 +155,14 @@ def test_a_dry_run_starts_and_writes_nothing(
     assert files_below(folder) == {}
 
 
+def test_a_dry_run_says_why_servers_are_unusable(home: Path, run: Callable[..., Run]) -> None:
+    """The reasons that a build would report are reported before it."""
+    write(home / CLAUDE, nothing={"args": []})
+    done = run("init", "--dry-run")
+    assert f"found Claude Desktop: ~/{CLAUDE}: 0 servers, 1 unusable" in done.err
+    assert "it names neither a `command` nor a `url`" in done.err
+
+
 @pytest.mark.usefixtures("home")
 def test_nothing_found(folder: Path, run: Callable[..., Run]) -> None:
     """Where no client names a server, it says how to name one, and where it looked."""

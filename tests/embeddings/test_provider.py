@@ -16,6 +16,7 @@ from mcpg.embeddings import (
     embed_query,
     embed_texts,
 )
+from mcpg.errors import SourceError
 
 
 def lengths(texts: list[str]) -> list[list[float]]:
@@ -142,6 +143,8 @@ def test_a_question_of_a_provider_for_all_texts() -> None:
         ([[1.0, math.inf], [1.0, 0.0]], "nonfinite"),
         (TimeoutError("30 s"), "timeout"),
         (ValueError("boom"), "failed"),
+        (np.array([[1 + 2j, 1], [1, 1]]), "dimensions"),
+        ([[1 + 2j, 1], [1, 1]], "dimensions"),
         (EmbeddingError("test:raw is not there", kind="missing"), "missing"),
     ],
 )
@@ -170,6 +173,12 @@ def test_the_text_of_a_strangers_error_is_not_told() -> None:
     with pytest.raises(EmbeddingError) as caught:
         embed_texts(Raw(RuntimeError("Bearer sk-secret")), ["a"])
     assert "sk-secret" not in str(caught.value)
+
+
+def test_the_message_of_an_error_of_mcpg_is_reported() -> None:
+    """A provider that raises an error of mcpg has its message reported, as documented."""
+    with pytest.raises(EmbeddingError, match=r"failed: the quota is used up"):
+        embed_texts(Raw(SourceError("the quota is used up")), ["a"])
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])

@@ -152,6 +152,14 @@ def test_what_is_loaded_is_a_path(path: Any) -> None:
         mcpg.load(path)
 
 
+@pytest.mark.parametrize("name", ["source_id", "cache_dir"])
+def test_names_and_folders_are_texts(name: str) -> None:
+    """What should be a text and is none is a usage error that names the argument."""
+    options: dict[str, Any] = {name: 42}
+    with pytest.raises(UsageError, match=name):
+        mcpg.load("nothing", **options)
+
+
 @pytest.mark.parametrize("limit", ["3", True, 2.5, 0, None])
 def test_a_default_limit_is_a_number(limit: Any) -> None:
     """A default limit is checked where it is set."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -139,7 +140,10 @@ def test_what_is_no_source_is_a_usage_error(kind: Any, given: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        *((name, 42) for name in ("graph", "live", "services", "limits", "record_calls")),
+        *(
+            (name, 42)
+            for name in ("graph", "live", "services", "limits", "record_calls", "cache_dir")
+        ),
         *(("services", None), ("live", {}), ("limits", {"invoke_seconds": 1}), ("graph", ["a"])),
         *(("reserved", 42), ("reserved", "search"), ("diagnostics", 42)),
     ],
@@ -149,6 +153,27 @@ def test_what_a_gateway_is_made_of_is_checked(kind: Any, name: str, given: Any) 
     """An argument of a wrong type is a usage error that names it, before anything starts."""
     with pytest.raises(UsageError, match=name):
         kind(**{name: given})
+
+
+def test_the_kinds_of_an_argument_are_named_as_hosts_import_them() -> None:
+    """A remedy has the public names, without modules."""
+    graph: Any = 42
+    with pytest.raises(UsageError) as caught:
+        Gateway(graph=graph)
+    assert caught.value.remedy == "use GeneratedGraph or FileGraph or CustomGraph"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_program_ends_though_its_gateway_is_not_closed() -> None:
+    """An open gateway is closed with its servers when the interpreter exits."""
+    program = (
+        "from mcpg.gateway import SyncGateway\n"
+        "gateway = SyncGateway('mcp.json').__enter__()\n"
+        "print(len(gateway.list_tools()) > 0)\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -369,6 +370,22 @@ def test_a_store_that_raises_anything_is_done_without(
     assert built.vectors.missing == 0
     assert "embedding_store_load_failed" in codes(built)
     assert not any("secret" in one.message for one in built.diagnostics)
+
+
+@pytest.mark.parametrize("vector", [[0.0] * 8, [math.nan] * 8, [3.0] * 8, [1.0, 0.0], [[1.0] * 8]])
+def test_vectors_of_a_store_that_cannot_be_used_are_reported(
+    provider: HashProvider, vector: list[Any]
+) -> None:
+    """A vector from a store that fails a check is made again, with a diagnostic."""
+
+    class Store(MemoryStore):
+        def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Any]:
+            """Return one such vector for each key."""
+            return dict.fromkeys(keys, np.array(vector, dtype=np.float32))
+
+    built = vectors_for(documents(3), provider, store=Store())
+    assert (codes(built), built.vectors.missing) == (["embedding_store_load_failed"], 0)
+    assert "3 vectors of the store cannot be used" in built.diagnostics[0].message
 
 
 def test_a_store_that_fails_is_done_without(provider: HashProvider) -> None:

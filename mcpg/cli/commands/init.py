@@ -94,6 +94,8 @@ def init(
     found = _found(client, output)
     used = _used(found, output, with_project=project or bool(client))
     if dry_run:
+        # Otherwise `bundle` reports them.
+        output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
         if form is OutputFormat.JSON:
             output.json(_report(found, used, (), None))
         return ExitCode.DONE
@@ -183,7 +185,7 @@ def _used(
 
 def _servers(found: FoundClient) -> str:
     names = f": {', '.join(found.servers)}" if found.servers else ""
-    unusable = f", {len(found.diagnostics):,} more cannot be used" if found.diagnostics else ""
+    unusable = f", {len(found.diagnostics):,} unusable" if found.diagnostics else ""
     return f"{counted(len(found.servers), 'server')}{names}{unusable}"
 
 
