@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import Any
 
+from mcpg.cli.parameters import LIST_FORMAT
 from mcpg.cli.terminal import cut, either, one_line
 from mcpg.library_errors import pydantic_expected
 
@@ -69,8 +70,9 @@ def _wrong_value(fault: Any, see_help: str) -> tuple[str, str]:
     if choice is not None:
         value, known = choice[1].strip("'\""), _QUOTED.findall(choice[2])
         near = difflib.get_close_matches(value, known, n=1)
-        advice = f"did you mean {near[0]}?" if near else see_help
-        return f"{name} cannot be {_shown(value)}: use {either(known)}", advice
+        advice = f"did you mean {LIST_FORMAT.meant(near[0])}?" if near else see_help
+        named = [one for one in known if LIST_FORMAT.meant(one) not in {*known} - {one}]
+        return f"{name} cannot be {_shown(value)}: use {either(named)}", advice
     cause = fault.__cause__
     wrong = cause.errors()[0] if hasattr(cause, "errors") else {"type": ""}
     expected = pydantic_expected(wrong)

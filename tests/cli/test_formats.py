@@ -179,3 +179,10 @@ def test_text_of_others_stays_in_its_cell(folder: Path, run: Callable[..., Run])
             assert json.loads(out)["description"] == hostile
         if form == "markdown":
             assert len(out.splitlines()) == 3
+
+
+def test_a_wrong_form_is_told_the_words_of_the_help(run: Callable[..., Run]) -> None:
+    """Synonyms are accepted, and not advertised."""
+    refused = run("search", "x", "--format", "xml").err
+    assert "use text, json, jsonl, csv, ids or markdown\n" in refused
+    assert "did you mean markdown?" in run("show", "x", "--format", "mdd").err

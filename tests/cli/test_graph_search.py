@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ def test_matches_come_with_what_speaks_for_them(run: Callable[..., Run]) -> None
     assert done.out.startswith(" 1  ")
     assert "shipment_status" in done.out
     assert "[shipment]" in done.out
-    assert "not probabilities" in done.out
+    assert ", no probability\n" in done.out
+    assert re.match(r" 1  shipment_\w+  0\.\d\d\n", done.out)
     assert "SELECT" not in done.out
 
 
@@ -72,7 +74,8 @@ def test_json_has_everything(run: Callable[..., Run]) -> None:
 
 
 def test_a_misspelt_word_falls_back(run: Callable[..., Run]) -> None:
-    """An ordinary search repairs it, and its standing in is told."""
+    """An ordinary search repairs it, and its standing in is told; its scores are probabilities."""
+    assert "scores: as in `mcpg search`\n" in run("graph", "search", "shipmnt").out
     found = run("graph", "search", "shipmnt", "--format", "json").json
 
     assert found["usedSchemaFallback"]

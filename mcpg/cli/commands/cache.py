@@ -227,7 +227,7 @@ def cache(
     if form != "json":
         write_listing(_listing(chosen), form, output)
         if not chosen:
-            output.note("nothing is kept")
+            output.note("there are no caches")
     if is_clearing and (yes or _agrees(chosen)):
         remove(chosen)
         output.note(f"removed {_counted_files(chosen)}")

@@ -35,8 +35,8 @@ from mcpg.reports.blocks import (
     Column,
     Entries,
     Entry,
-    Figure,
     Paragraph,
+    Score,
     Section,
     Source,
     Styled,
@@ -163,7 +163,7 @@ def search(
 def _matches(found: GraphSearchResult) -> Listing:
     """Return the matches as a list."""
     rows = tuple(
-        (f"{rank}", Figure(one.score, ".3f"), Code(one.tool_id or one.node), _label(one))
+        (f"{rank}", Score(one.score), Code(one.tool_id or one.node), _label(one))
         for rank, one in enumerate(found.matches, start=1)
     )
     columns = (
@@ -411,9 +411,9 @@ def schema(
 _EVIDENCE = 3
 _TEXT = 60
 _MEANINGS = {
-    ScoreKind.COVERAGE: "how much of the query its texts cover, by the rarity of the words",
-    ScoreKind.NEARNESS: "1 / (1 + distance) of the nearest text, by runs of characters",
-    ScoreKind.RANKING: "those of an ordinary search",
+    ScoreKind.COVERAGE: "coverage of the query by the rarity of its words, no probability",
+    ScoreKind.NEARNESS: "1 / (1 + distance) by runs of characters, no probability",
+    ScoreKind.RANKING: "as in `mcpg search`",
 }
 
 
@@ -424,7 +424,7 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
         rows = tuple(
             (
                 Styled(Code(one.tool_id or one.node), "cyan"),
-                Styled(Figure(one.score, ".3f"), "bold"),
+                Styled(Score(one.score), "bold"),
                 _label(one),
                 (Code(shortened(edge.predicate)), " of ", Code(edge.related_label)),
             )
@@ -441,7 +441,7 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
     if found.matches:
         kinds = dict.fromkeys(match.score_kind for match in found.matches)
         meanings = "; of the tools after that, ".join(map(_MEANINGS.__getitem__, kinds))
-        yield Paragraph(f"scores: {meanings}; not probabilities")
+        yield Paragraph(f"scores: {meanings}")
     if explain:
         queries = filter(None, (found.sparql, found.expansion_sparql))
         yield from (Source(query, "sparql") for query in queries)
@@ -449,7 +449,7 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
 
 def _entry(rank: int, match: GraphMatch) -> Entry:
     """Return *match* with the first of its evidence."""
-    score = Figure(match.score, ".3f")
+    score = Score(match.score)
     lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
     if len(match.evidence) > _EVIDENCE:
         lines.append(Paragraph(f"and {len(match.evidence) - _EVIDENCE:,} more"))
