@@ -14,10 +14,26 @@ def is_alive(pid: int) -> bool:
 
 
 def children(pid: int | None = None) -> set[int]:
-    """The running children of a process, by default of this one."""
+    """The running children of a process, by default of this one, without `guards`."""
+    return {one for one in _children(pid) if not _is_guard(one)}
+
+
+def guards() -> set[int]:
+    """The children of this process that end programs if this process is killed."""
+    return {one for one in _children(None) if _is_guard(one)}
+
+
+def _children(pid: int | None) -> set[int]:
     parent = os.getpid() if pid is None else pid
     every = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
     return {one for one in every if is_alive(one) and (_state(one) or ("", 0))[1] == parent}
+
+
+def _is_guard(pid: int) -> bool:
+    try:
+        return b"read -r _" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def is_gone(pid: int, seconds: float = 5) -> bool:

@@ -126,9 +126,9 @@ class HttpServer:
         """The command by which a person logs in to it, as messages say it."""
         file, _, name = self.place.rpartition(": ")
         if not file:
-            return "mcpg login ADDRESS"
+            return "`mcpg login` with its address"  # which may hold a key
         words = [name] if PurePath(file).name in _OUR_FILES else [name, file]
-        return f"mcpg login {shlex.join(words)}"
+        return f"`mcpg login {shlex.join(words)}`"
 
 
 _OUR_FILES = ("mcpg.toml", "pyproject.toml")

@@ -113,7 +113,7 @@ def test_codex() -> None:
         "Authorization": "Bearer figma-secret-1234",
     }
     assert "figma-secret-1234" in figma.secrets
-    assert figma.login == "mcpg login figma config.toml"
+    assert figma.login == "`mcpg login figma config.toml`"
 
 
 def test_goose() -> None:

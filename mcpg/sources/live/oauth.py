@@ -5,6 +5,7 @@ The guards bound where requests of a flow may go and how long they take, and des
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
@@ -21,6 +22,7 @@ from mcp.client.auth import (
     OAuthTokenError,
 )
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.client.auth.utils import extract_field_from_www_auth
 from mcp.shared.auth import (
     OAuthClientInformationFull,
     OAuthClientMetadata,
@@ -43,7 +45,9 @@ OTHER_ISSUER = "server names another authorisation server than that of its clien
 
 _NO_ISSUER = "OAuth required, but no usable authorisation server is named"
 _OK, _ERROR = 200, 300
-_UNAUTHORISED = 401
+_UNAUTHORISED, _FORBIDDEN = 401, 403
+_SCOPE = re.compile(r"(?<![^ ])[A-Za-z][\w:./-]{0,39}(?![^ ])", re.ASCII)
+_MOST_SCOPES = 8
 _REFUSALS = (400, 401)
 
 
@@ -164,6 +168,8 @@ class GuardedProvider(OAuthClientProvider):
                     if response.status_code == _UNAUTHORISED and self._is_outdated(request):
                         self._add_auth_header(request)
                         continue
+                    if self.is_final(response):
+                        return
                 else:
                     given = self.local_response()
                     if given is None:
@@ -186,6 +192,10 @@ class GuardedProvider(OAuthClientProvider):
         tokens = self.context.current_tokens
         sent = request.headers.get("Authorization")
         return tokens is not None and sent != f"Bearer {tokens.access_token}"
+
+    def is_final(self, response: httpx2.Response) -> bool:  # noqa: ARG002 - of the hook
+        """Return whether *response* is returned whatever a flow could do about it."""
+        return False
 
     def local_response(self) -> httpx2.Response | None:
         """Return the response to a request that need not be sent, `None` for one that must be."""
@@ -333,7 +343,7 @@ class StoredLogin(GuardedProvider):
         self._locked_by = 0
         self._endpoint = httpx2.URL()
         self._adopted: Login | None = None
-        self._remedy = f"run `{server.login}`"
+        self._remedy = f"run {server.login}"
 
     async def _initialize(self) -> None:
         self._use(self._file.read())
@@ -360,6 +370,20 @@ class StoredLogin(GuardedProvider):
             self._endpoint = httpx2.URL(login.endpoint)
         except (ValidationError, httpx2.InvalidURL):
             raise ServerError(f"stored login cannot be read: {self._remedy}") from None
+
+    def is_final(self, response: httpx2.Response) -> bool:
+        """Return whether the login lacks a permission, which only a person can grant."""
+        is_lacking = response.status_code == _FORBIDDEN and (
+            extract_field_from_www_auth(response, "error") == "insufficient_scope"
+        )
+        if is_lacking:
+            scopes = _SCOPE.findall(extract_field_from_www_auth(response, "scope") or "")
+            required = f" ({' '.join(scopes[:_MOST_SCOPES])})" if scopes else ""
+            self.errors.current.message = (
+                f"stored login lacks a permission that the server requires{required}: name it as"
+                f" `scope` in its `oauth`, and {self._remedy}"
+            )
+        return is_lacking
 
     def check(self, request: httpx2.Request) -> None:
         """Check that tokens are sent only to the endpoint of the login."""

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -40,6 +40,7 @@ from mcpg.sources.live.errors import (
     TransportErrors,
 )
 from mcpg.sources.live.oauth import OAUTH_REQUEST, authentication
+from mcpg.sources.live.orphans import ended_with_us
 
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, ByteSendStream, Process
@@ -190,7 +191,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         if status == _UNAUTHORISED and self._login:
             return (
                 f"authentication required (HTTP status {status}):"
-                f" run `{self._login}`, or set a key in the headers"
+                f" run {self._login}, or set a key in the headers"
             )
         if status < _CLIENT_ERROR:
             return f"redirected to another address (HTTP status {status})"
@@ -297,6 +298,8 @@ async def _posix_stdio(
     server: StdioServer, env: Mapping[str, str], errors: TransportErrors, groups: ProcessGroups
 ) -> AsyncIterator[Streams]:
     process = await _start(server, env)
+    guard = ExitStack()
+    guard.enter_context(ended_with_us(process.pid))
     drained = anyio.Event()
     groups.add(process.pid)
     incoming, messages = anyio.create_memory_object_stream["Incoming"](0)
@@ -318,6 +321,7 @@ async def _posix_stdio(
                 await _stop(process)
                 closing.cancel_scope.cancel()
         groups.discard(process.pid)
+        guard.close()
         for stream in (incoming, messages, answers, outgoing):
             stream.close()
 

@@ -156,6 +156,32 @@ def test_a_login_that_has_ended(realm: Realm, tmp_path: Path) -> None:
     assert len(realm.provider.clients) == len(realm.provider.asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("stated", "shown"),
+    [
+        ('error="insufficient_scope", scope="files:write ' + "\\x1b[31m" + '"', " (files:write)"),
+        ('error="insufficient_scope"', ""),
+    ],
+)
+@pytest.mark.parametrize("renews", [True, False])
+def test_a_login_that_lacks_a_permission(
+    realm: Realm, tmp_path: Path, stated: str, shown: str, *, renews: bool
+) -> None:
+    """A missing scope is reported as such, not as a login that has expired; nothing is renewed."""
+    server = logged_in(realm, tmp_path)
+    if not renews:
+        login = LoginFile(str(tmp_path), realm.url).read()
+        assert login is not None
+        change(tmp_path, tokens={"access_token": login.access})
+    realm.instead["/mcp"] = (403, {"WWW-Authenticate": f"Bearer {stated}"}, b"")
+    (refused,) = asked(server, tmp_path)
+    assert refused == (
+        f"stored login lacks a permission that the server requires{shown}:"
+        f" name it as `scope` in its `oauth`, and {AGAIN}"
+    )
+    assert realm.grants() == ["authorization_code"]
+
+
 def test_a_token_without_more(realm: Realm, tmp_path: Path) -> None:
     """A login without a refresh token lasts as long as its token."""
     server = logged_in(realm, tmp_path)
