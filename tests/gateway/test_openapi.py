@@ -302,6 +302,22 @@ BODIES: list[tuple[dict[str, Any], Any, str, Any]] = [
     ({"content": {}}, 5, "application/json", 5),
     (body("text/*"), "a,b", "text/plain; charset=utf-8", b"a,b"),
     (body("text/csv"), 5.5, "text/csv; charset=utf-8", 5.5),
+    (body("application/xml"), "<a>ü</a>", "application/xml; charset=utf-8", "<a>ü</a>".encode()),
+    (
+        body("application/soap+xml", {"type": "object", "properties": {"a": {}}}),
+        "<a/>",
+        "application/soap+xml; charset=utf-8",
+        b"<a/>",
+    ),
+    (body("application/octet-stream"), "/wA=", "application/octet-stream", b"\xff\0"),
+    (
+        body("application/pdf", {"type": "string", "format": "binary"}),
+        "data:text/plain;x=y;base64,/w\nA=",
+        "application/pdf",
+        b"\xff\0",
+    ),
+    (body("image/*"), "data:image/png;base64,/wA=", "image/png", b"\xff\0"),
+    (body("image/*"), "/wA=", "application/octet-stream", b"\xff\0"),
     (
         body(
             "application/x-www-form-urlencoded",
@@ -331,12 +347,21 @@ async def test_forms_of_several_parts(trying: Trying) -> None:
         }
     }
     given = body("multipart/form-data", schema, encoding={"f": {"contentType": "text/csv, text/x"}})
-    values = {"f": "a,ü", "m": "x", "o": {"k": 1}, "l": ["1", 2], "n": None}
+    schema["properties"]["p"] = {"type": "string", "format": "binary"}
+    values = {
+        "p": "data:image/png;base64,/wA=",
+        "f": "a,ü",
+        "m": "x",
+        "o": {"k": 1},
+        "l": ["1", 2],
+        "n": None,
+    }
     asked = await trying.asked(document(method="put", requestBody=given), body=values)
     boundary = asked.headers["Content-Type"].partition("boundary=")[2].encode()
     parts = [part.strip(b"\r\n-") for part in asked.body.split(b"--" + boundary)]
     name = b"Content-Disposition: form-data; name="
     assert [part for part in parts if part] == [
+        name + b'"p"; filename="p"\r\nContent-Type: image/png\r\n\r\n\xff\0',
         name + b'"f"; filename="f"\r\nContent-Type: text/csv\r\n\r\na,\xc3\xbc',
         name + b'"m"; filename="m"\r\nContent-Type: application/octet-stream\r\n\r\nx',
         name + b'"o"\r\nContent-Type: application/json\r\n\r\n{"k": 1}',
@@ -348,7 +373,11 @@ async def test_forms_of_several_parts(trying: Trying) -> None:
 @pytest.mark.parametrize(
     ("media", "value", "code", "message"),
     [
-        ("application/xml", "<a/>", FaultCode.NOT_INVOKABLE, "its body is 'application/xml'"),
+        ("application/xml", {"a": 1}, FaultCode.ARGUMENTS_INVALID, "must be a text"),
+        ("application/pdf", "no base64!", FaultCode.ARGUMENTS_INVALID, "as base64"),
+        ("application/pdf", {"a": 1}, FaultCode.ARGUMENTS_INVALID, "must be a text"),
+        ("image/*", "data:a b;base64,AA==", FaultCode.NOT_INVOKABLE, "no valid media type"),
+        ("text/plain", "x" * (17 << 20), FaultCode.ARGUMENTS_INVALID, "larger than 16 MB"),
         ("a\r\nb/json", 1, FaultCode.NOT_INVOKABLE, "no valid media type"),
         ("text/plain", [1], FaultCode.ARGUMENTS_INVALID, "a list or an object"),
         ("multipart/form-data", "a", FaultCode.ARGUMENTS_INVALID, "must be an object"),
@@ -362,6 +391,36 @@ async def test_bodies_that_cannot_be_written(
     found = await trying.refused(document(method="post", requestBody=body(media)), body=value)
     assert found[0] == code
     assert message in found[1]
+
+
+async def test_schemas_of_bodies_and_answers_without_json(trying: Trying) -> None:
+    """The tool states how such a body is given, and no structure for an answer without one."""
+    xml = {"type": "object", "properties": {"a": {"type": "string"}}}
+    answers = {"200": {"description": "", "content": {"application/xml": {"schema": xml}}}}
+    stated = document(method="post", requestBody=body("application/xml", xml), responses=answers)
+    raw = {"type": "string", "format": "binary", "title": "Scan"}
+    stated["paths"]["/scan"] = {
+        "post": {"operationId": "scan", "requestBody": body("application/pdf", raw)}
+    }
+    form = {"type": "object", "properties": {"f": raw}}
+    stated["paths"]["/form"] = {
+        "post": {"operationId": "form", "requestBody": body("multipart/form-data", form)}
+    }
+    async with trying.gateway(stated, "http://127.0.0.1:9") as gateway:
+        tools = {tool.name: tool for tool in await gateway.list_tools()}
+    bodies = {name: tool.input_schema["properties"]["body"] for name, tool in tools.items()}
+    assert bodies["op"]["anyOf"] == [
+        {"type": "string", "contentMediaType": "application/xml"},
+        xml,
+    ]
+    assert bodies["scan"] == {
+        "title": "Scan",
+        "type": "string",
+        "contentEncoding": "base64",
+        "contentMediaType": "application/pdf",
+    }
+    assert "data: URL" in bodies["form"]["description"]
+    assert tools["op"].output_schema is None
 
 
 async def test_a_body_may_be_left_out(trying: Trying) -> None:
@@ -622,6 +681,8 @@ async def test_answers_become_results(trying: Trying) -> None:
     png = await of(b"\x89PNG", Content_Type="image/png")
     data = base64.b64encode(b"\x89PNG").decode()
     assert png.content == ({"type": "image", "data": data, "mimeType": "image/png"},)
+    wav = await of(b"RIFF\0", Content_Type="audio/wav")
+    assert [(one["type"], one["mimeType"]) for one in wav.content] == [("audio", "audio/wav")]
     for headers in ({"Content_Type": "odd\x7f/type"}, {}):
         (block,) = (await of(b"\xff\x00", **headers)).content
         assert block["resource"] == {

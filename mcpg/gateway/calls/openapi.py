@@ -36,6 +36,7 @@ from mcpg.sources.openapi.operations import (
     Operation,
     StatedOperation,
     is_json,
+    is_text,
     kind_of_media,
 )
 
@@ -55,11 +56,9 @@ _SUCCESS = range(200, 300)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PHRASES = {int(status): status.phrase for status in HTTPStatus}
 _MEDIA = re.compile(f"{TCHAR}+/{TCHAR}+")
-_TEXT = re.compile(
-    r"text/.*|.*[/+](?:xml|yaml|x-yaml)|application/(?:(?:x-|ecma)?javascript|ecmascript|sql"
-    r"|x-www-form-urlencoded|x-ndjson|jsonl|x-sh|toml|graphql)"
+_MEDIA_BLOCKS = re.compile(
+    r"(image)/(?:png|jpeg|gif|webp)|(audio)/(?:wav|x-wav|mpeg|mp3|ogg|flac|aac|webm)"
 )
-_IMAGE = re.compile(r"image/(?:png|jpeg|gif|webp)")
 _CHARSET = re.compile(r"utf-(?:8|16)|ascii|iso8859|cp12|gb|big5|shift_jis|euc")
 _UNKNOWN = "application/octet-stream"
 
@@ -279,7 +278,7 @@ async def _read_response(
     if response.status_code not in _SUCCESS:
         return await _failed(response, limits, secrets)
     kind = kind_of_media(response.headers.get("content-type", ""))
-    is_binary = bool(kind) and not (is_json(kind) or _TEXT.fullmatch(kind))
+    is_binary = bool(kind) and not (is_json(kind) or is_text(kind))
     limit = min(_MAX_BINARY, limits.result_bytes) if is_binary else limits.result_bytes
     data, is_whole = await _bytes(response, limit)
     media = kind if _MEDIA.fullmatch(kind) else _UNKNOWN
@@ -296,8 +295,9 @@ async def _read_response(
     if text is not None:
         return _text_result(text, _parsed(text, kind))
     blob = base64.b64encode(data).decode("ascii")
-    if _IMAGE.fullmatch(media):
-        return CallResult(({"type": "image", "data": blob, "mimeType": media},))
+    if shown := _MEDIA_BLOCKS.fullmatch(media):
+        block: JsonObject = {"type": shown[1] or shown[2], "data": blob, "mimeType": media}
+        return CallResult((block,))
     resource: JsonObject = {"uri": "answer:body", "mimeType": media, "blob": blob}
     return CallResult(({"type": "resource", "resource": resource},))
 
@@ -307,8 +307,7 @@ async def _failed(
 ) -> CallResult:
     data, is_whole = await _bytes(response, min(_MAX_FAILURE, limits.result_bytes))
     kind = kind_of_media(response.headers.get("content-type", ""))
-    is_text = bool(_TEXT.fullmatch(kind) or is_json(kind))
-    text = _decoded(response, data, is_text=is_text) or ""
+    text = _decoded(response, data, is_text=is_text(kind) or is_json(kind)) or ""
     structured = _parsed(text, kind) if is_whole else None
     if structured is not None:
         structured = redact(structured, secrets)[0]

@@ -8,6 +8,8 @@ Styles are those of the OpenAPI Specification 3.1.1, section 4.8.12.4, table "St
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +21,7 @@ from mcpg.gateway.calls import CallError, Fault, FaultCode, RefusedError
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR, has_control, is_header_name
 from mcpg.sources.openapi.operations import (
+    ANY,
     FORM,
     JSON,
     MULTIPART,
@@ -27,6 +30,7 @@ from mcpg.sources.openapi.operations import (
     Operation,
     Parameter,
     Style,
+    is_binary,
     is_json,
     kind_of_media,
 )
@@ -44,7 +48,10 @@ _BETWEEN_STEPS = re.compile(r"[/\\;]")
 _LITERAL = "/:@!$&'()*+,;=~%"
 _STEPS = (".", "..")
 _DECODINGS = 4
-_ANY = ("", "*/*", "application/*")
+_DATA = re.compile(r"data:([^;,]*)((?:;[^;,]*)*);base64,(.*)", re.DOTALL | re.IGNORECASE)
+_BLANK = re.compile(r"\s+")
+_UNKNOWN = "application/octet-stream"
+_MAX_BODY = 16 << 20
 _OF_THE_CONNECTION = frozenset(
     {
         "connection",
@@ -176,11 +183,18 @@ class _Writer:
         value = self._arguments[name]
         try:
             if kind_of_media(body.media) == MULTIPART:
-                return None, tuple(_multipart(body, _fields(value))), ""
-            content, media = _written(body, value)
+                parts, media = tuple(_multipart(body, _fields(value))), ""
+                sizes = [len(content) for _, (_, content, _) in parts]
+                content = None
+            else:
+                parts = ()
+                content, media = _written(body, value)
+                sizes = [len(content)]
         except _StyleError as fault:
             raise _refused(name, str(fault)) from None
-        return content, (), media
+        if sum(sizes) > _MAX_BODY:
+            raise _refused(name, f"is larger than {_MAX_BODY >> 20} MB")
+        return content, parts, media
 
     def _given(self, place: str) -> Iterator[tuple[str, Parameter, JsonValue]]:
         for name, parameter in self._operation.parameters.items():
@@ -249,7 +263,7 @@ def _refused(name: str, message: str, remedy: str = "") -> RefusedError:
 def _written(body: Body, value: JsonValue) -> tuple[bytes, str]:
     """Write a body of one part; return it with its kind of content."""
     kind = kind_of_media(body.media)
-    if is_json(kind) or kind in _ANY:
+    if is_json(kind) or kind in ANY:
         media = body.media if is_json(kind) else JSON
         return json.dumps(value, ensure_ascii=False).encode(), _safe(media)
     if kind == FORM:
@@ -260,11 +274,26 @@ def _written(body: Body, value: JsonValue) -> tuple[bytes, str]:
             for part in _form_field(name, one, body.encoding.get(name, Encoding()).style)
         )
         return "&".join(parts).encode(), FORM
-    if kind.startswith("text/"):
-        media = "text/plain" if kind == "text/*" else kind
-        return _scalar(value).encode(), f"{_safe(media)}; charset=utf-8"
-    message = f"its body is {kind[:60]!r}; JSON, forms and text are what can be written"
-    raise CallError(FaultCode.NOT_INVOKABLE, message)
+    if is_binary(kind):
+        data, stated = _decoded(value)
+        return data, _safe(stated or _UNKNOWN if "*" in kind else kind)
+    media = "text/plain" if kind == "text/*" else kind
+    if not kind.startswith("text/") and not isinstance(value, str):
+        raise _StyleError(f"must be a text, the whole {kind[:60]!r}")
+    return _scalar(value).encode(), f"{_safe(media)}; charset=utf-8"
+
+
+def _decoded(value: JsonValue) -> tuple[bytes, str]:
+    """Decode base64, or a `data:` URL (RFC 2397); return it with its media type, "" for none."""
+    found = _DATA.fullmatch(value) if isinstance(value, str) else None
+    text = found[3] if found else value
+    try:
+        if isinstance(text, str):
+            data = base64.b64decode(_BLANK.sub("", text), validate=True)
+            return data, found[1].strip() if found else ""
+    except (binascii.Error, ValueError):
+        pass
+    raise _StyleError("must be binary content as base64, or as a data: URL in base64")
 
 
 def _safe(media: str) -> str:
@@ -292,11 +321,21 @@ def _multipart(body: Body, fields: JsonObject) -> Iterator[Part]:
         for one in value if isinstance(value, list) else [value]:
             if one is None:
                 continue
-            is_object = isinstance(one, dict | list)
-            text = json.dumps(one, ensure_ascii=False) if is_object else _scalar(one)
-            default = JSON if is_object else "application/octet-stream" if is_file else None
+            content, default = _part(one, is_file=is_file)
             media = stated if _MEDIA.fullmatch(stated) and "*" not in stated else default
-            yield name, (name if is_file else None, text.encode(), media)
+            yield name, (name if is_file else None, content, media)
+
+
+def _part(value: JsonValue, *, is_file: bool) -> tuple[bytes, str | None]:
+    """Write a part of a form; return it with its usual media type. A file may be a `data:` URL."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False).encode(), JSON
+    if not is_file:
+        return _scalar(value).encode(), None
+    if isinstance(value, str) and _DATA.fullmatch(value):
+        data, stated = _decoded(value)
+        return data, stated if _MEDIA.fullmatch(stated) else _UNKNOWN
+    return _scalar(value).encode(), _UNKNOWN
 
 
 # Values. All but headers are percent-encoded, so that a value stays the value that it is.

@@ -11,8 +11,20 @@ from mcpg.catalog.hints import hints_from
 from mcpg.catalog.manifest import ManifestTools
 from mcpg.catalog.model import Hints, Tool, unique
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.sources.openapi.operations import Body, Document, Parameter, StatedOperation, text_of
-from mcpg.sources.openapi.schemas import Room, Schemas
+from mcpg.sources.openapi.operations import (
+    ANY,
+    FORM,
+    Body,
+    Document,
+    Parameter,
+    StatedOperation,
+    is_binary,
+    is_json,
+    is_text,
+    kind_of_media,
+    text_of,
+)
+from mcpg.sources.openapi.schemas import Room, Schemas, shallow
 
 _SAFE = Hints(read_only=True, idempotent=True, destructive=False)
 _BY_METHOD = {
@@ -26,6 +38,7 @@ _BY_METHOD = {
     "delete": Hints(read_only=False, idempotent=True, destructive=True),
 }
 _EXTENSION = re.compile(r"x-mcpg-|x-(?=search-)")
+_FILES = "A file is text, or a data: URL in base64."
 _INPUT_LIMIT, _OUTPUT_LIMIT = 1000, 200
 _LEAST_LENGTH, _GROWTH = 2_000_000, 20
 
@@ -136,9 +149,12 @@ class _ToolReader:
                 {one.name: self._parameter(one, room) for one in body.fields},
                 [one.name for one in body.fields if one.is_required],
             )
-        kept = self._inputs.copy(body.schema, room)
+        kept = _of_media(self._inputs.copy(body.schema, room), kind_of_media(body.media))
         if body.description:
             kept.setdefault("description", body.description)
+        if body.files:
+            stated = text_of(kept.get("description"))
+            kept["description"] = f"{stated} {_FILES}".lstrip()
         return kept
 
     def _output(self, stated: StatedOperation) -> JsonObject | None:
@@ -149,13 +165,26 @@ class _ToolReader:
             if code[:1] != "2" or len(code) != len("200"):
                 continue
             response = self._document.references.follow(responses[code], stated.where) or {}
-            _, media = self._document.media(response.get("content"), stated.where)
+            name, media = self._document.media(response.get("content"), stated.where)
+            kind = kind_of_media(name)
+            if not is_json(kind) and kind not in ANY:
+                return None  # such a result has no structure
             schema = response.get("schema") or media.get("schema")
             if isinstance(schema, dict) and schema:
                 room = self._outputs.room(stated.where)
                 kept = self._outputs.copy(schema, room)
                 return self._outputs.finished(kept, room) or None
         return None
+
+
+def _of_media(schema: JsonObject, kind: str) -> JsonObject:
+    """Return the schema of a body of one *kind*: what is no JSON is given as a text."""
+    if is_binary(kind):
+        media: JsonObject = {} if "*" in kind else {"contentMediaType": kind}
+        return {**shallow(schema), "type": "string", "contentEncoding": "base64", **media}
+    if kind.startswith("text/") or not is_text(kind) or kind == FORM:
+        return schema
+    return {"anyOf": [{"type": "string", "contentMediaType": kind}, schema]} if schema else schema
 
 
 def _object(properties: JsonObject, required: Sequence[JsonValue]) -> JsonObject:

@@ -21,6 +21,9 @@ from mcpg.text.safeyaml import load_yaml
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
+ANY = ("", "*/*", "application/*")
+"""Kinds of content that leave the kind open: such a body is JSON."""
+
 METHODS = frozenset({"get", "head", "options", "trace", "put", "post", "patch", "delete"})
 """The members of a path that are operations."""
 
@@ -37,6 +40,10 @@ _COLLECTIONS = {"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDe
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _ADDRESS = re.compile(r"https?://[^\s\x00-\x1f\x7f\\{}]+", re.IGNORECASE)
 _SCHEMES = ("https", "http")
+_TEXT = re.compile(
+    r"text/.*|.*[/+](?:xml|yaml|x-yaml)|application/(?:(?:x-|ecma)?javascript|ecmascript|sql"
+    r"|x-www-form-urlencoded|x-ndjson|jsonl|x-sh|toml|graphql)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +399,16 @@ def kind_of_media(name: str) -> str:
 def is_json(kind: str) -> bool:
     """Return whether a kind of content, as `kind_of_media` returns it, is JSON."""
     return kind.endswith("json")
+
+
+def is_text(kind: str) -> bool:
+    """Return whether a kind of content is text, such as XML, though not JSON."""
+    return _TEXT.fullmatch(kind) is not None
+
+
+def is_binary(kind: str) -> bool:
+    """Return whether a body of this kind is neither text nor JSON, a form, or of any kind."""
+    return not (is_json(kind) or is_text(kind) or kind in (FORM, MULTIPART, *ANY))
 
 
 def is_base_address(text: str) -> bool:
