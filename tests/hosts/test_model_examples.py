@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from loopback import answer, serving
+from pydantic import TypeAdapter
 
+import mcpg
+from mcpg.catalog.api_tools import api_tools
 from mcpg.gateway import FunctionSource, Gateway, SyncGateway
 
 if TYPE_CHECKING:
@@ -113,6 +116,26 @@ def test_the_anthropic_client_calls_found_tools(gateway: SyncGateway) -> None:
     assert (results["c1"]["content"], results["c1"]["is_error"]) == ("T1 is in Lviv", False)
     assert "T1 is gone" in results["c2"]["content"]
     assert results["c2"]["is_error"] is results["c3"]["is_error"] is True
+
+
+@pytest.mark.parametrize(
+    ("api", "place", "kind"),
+    [
+        ("openai", "openai.types.chat", "ChatCompletionToolParam"),
+        ("openai-responses", "openai.types.responses", "ToolParam"),
+        ("anthropic", "anthropic.types", "ToolUnionParam"),
+        ("mcp", "mcp.types", "Tool"),
+    ],
+)
+def test_definitions_are_of_the_types_of_the_client(api: Any, place: str, kind: str) -> None:
+    """All tools of the examples are what the package declares, deferred ones as well."""
+    adapter = TypeAdapter(getattr(pytest.importorskip(place), kind))
+    tools = mcpg.load(EXAMPLES.parent / "tools").tools
+    deferred = tools[2:] if api in {"openai-responses", "anthropic"} else ()
+    found = api_tools(api, tools if not deferred else tools[:2], deferred)
+    assert len(found.origins) == len(tools)
+    for definition in found.definitions:
+        adapter.validate_python(definition)
 
 
 def test_found_tools_are_langchain_tools(gateway: SyncGateway) -> None:
