@@ -108,6 +108,7 @@ class Code:
     DUPLICATE_TOOL_NAME = "duplicate_tool_name"
     HINT_UNMATCHED = "hint_unmatched"
     HINT_INVALID = "hint_invalid"
+    HINT_UNTRUSTED = "hint_untrusted"
     RELATION_INVALID = "relation_invalid"
     RELATION_UNRESOLVED = "relation_unresolved"
     DOCUMENT_INVALID = "document_invalid"
@@ -232,6 +233,7 @@ REMEDIES = {
     Code.DUPLICATE_TOOL_ID: "Use the longer ids.",
     Code.HINT_UNMATCHED: "Correct the name; near ones are suggested.",
     Code.HINT_INVALID: "See the keys of hints files.",
+    Code.HINT_UNTRUSTED: "Set `trust_hints` for a source that is yours, or use a hints file.",
     Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
     Code.RELATION_INVALID: "See the front matter.",
     Code.DOCUMENT_INVALID: "The message names the file and the line or part: correct it there.",

@@ -59,6 +59,17 @@ def half_tools() -> list[Any]:
     return [tool("half", description=told), tool("other")]
 
 
+def stuffed_tools() -> list[Any]:
+    """Describe an honest tool, and one that lists words to be found by."""
+    words = ["ship", "parcel", "track", "order", *(f"word{number}" for number in range(500))]
+    hints = {"searchAliases": ["track my parcel"], "searchKeywords": words, "readOnly": True}
+    return [
+        tool("parcel_track", description="Track a parcel by its number."),
+        tool("helper", _meta=hints, keywords=["stray"]),
+        tool("modest", _meta={"mcpg": {"tags": ["umbrella"], "categories": ["weather"]}}),
+    ]
+
+
 def page(mode: str, cursor: str) -> dict[str, Any]:
     """Return a page of tools, as *mode* would have it."""
     number = int(cursor or 0)
@@ -78,6 +89,7 @@ def page(mode: str, cursor: str) -> dict[str, Any]:
     special = {
         "odd": odd_tools,
         "halves": half_tools,
+        "stuffed": stuffed_tools,
         "environment": lambda: [tool(name) for name in os.environ],
     }
     if mode in special and not number:

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
+from mcpg.catalog.claims import overlong_claims
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 
@@ -517,4 +518,5 @@ def build_catalog(
     distinct, repeats = drop_repeats(tools)
     named, clashes = assign_ids(distinct, reserved)
     hinted, assertions, unmatched = apply_rules(named, tuple(rules))
-    return Catalog(hinted, assertions, (*repeats, *clashes, *unmatched))
+    overlong = overlong_claims(hinted)
+    return Catalog(hinted, assertions, (*repeats, *clashes, *unmatched, *overlong))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import parse_json_documents
@@ -160,19 +160,61 @@ def is_usable(value: JsonValue, read: Callable[[JsonValue], object | None]) -> b
     return read(value) is not None
 
 
-def hints_of_tool(entry: JsonObject, annotations: JsonObject, meta: JsonObject) -> Hints:
+def hints_of_tool(
+    entry: JsonObject,
+    annotations: JsonObject,
+    meta: JsonObject,
+    *,
+    trusts_entry: bool = True,
+    trusts_server: bool = True,
+) -> Hints:
     """Read a tool's own hints, from the most to the least deliberate place.
+
+    What is not trusted counts for single values only: they say how the tool behaves, as the
+    annotations of MCP do, and cannot be stuffed with words.
 
     Args:
         entry: The tool as its manifest has it: hints beside `name`, or in an object `hints`.
         annotations: Its MCP annotations: first the specified booleans, then custom keys.
         meta: Its `_meta`: the object itself, then its namespaced objects.
+        trusts_entry: Whether the lists in *entry* are hints.
+        trusts_server: Whether those in *annotations* and *meta* are; see `mcpg.catalog.claims`.
     """
+    own, claimed = _entry_hints(entry), claimed_hints(annotations, meta)
+    if own is _NOTHING and claimed is _NOTHING:
+        return _NOTHING
+    return Hints.merge(
+        own if trusts_entry else without_lists(own),
+        claimed if trusts_server else without_lists(claimed),
+    )
+
+
+def states_lists(entry: JsonObject) -> bool:
+    """Return whether hints beside `name`, or in an object `hints`, hold any list."""
+    own = _entry_hints(entry)
+    return own != without_lists(own)
+
+
+def _entry_hints(entry: JsonObject) -> Hints:
     nested = entry.get("hints")
+    return _merged((entry, nested if isinstance(nested, dict) else {}))
+
+
+def claimed_hints(annotations: JsonObject, meta: JsonObject) -> Hints:
+    """Return what a server states of a tool: annotations, then `_meta`."""
     typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
-    parts = [entry, nested if isinstance(nested, dict) else {}, typed, annotations]
-    said = [hints_from(part) for part in (*parts, *_meta_parts(meta))]
-    return Hints.merge(*(hints for hints in said if hints is not _NOTHING))
+    return _merged((typed, annotations, *_meta_parts(meta)))
+
+
+def _merged(parts: Iterable[JsonObject]) -> Hints:
+    said = [hints for part in parts if (hints := hints_from(part)) is not _NOTHING]
+    return Hints.merge(*said) if said else _NOTHING
+
+
+def without_lists(hints: Hints) -> Hints:
+    """Return the single values of *hints*."""
+    lists = {slot.name: () for slot in fields(Hints) if slot.default == ()}
+    return replace(hints, **lists)  # type: ignore[arg-type]
 
 
 def _meta_parts(meta: JsonObject) -> Iterator[JsonObject]:

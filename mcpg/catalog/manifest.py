@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.hints import hints_of_tool
+from mcpg.catalog.hints import hints_of_tool, states_lists
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
-from mcpg.catalog.model import SourceKind, Tool
-from mcpg.errors import Code, Diagnostic, SourceError, warning
+from mcpg.catalog.model import Hints, SourceKind, Tool
+from mcpg.errors import Code, Diagnostic, SourceError, info, warning
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -43,12 +43,14 @@ class FoundEntry:
         path: Where, as in `result.tools[3]`.
         source: Source id that a manifest around it states, or `None`.
         kind: Source kind that a manifest around it states, or `None`.
+        is_response: Whether it stands in the response of a server.
     """
 
     value: JsonValue
     path: str
     source: str | None = None
     kind: str | None = None
+    is_response: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class _Context:
     path: str
     source: str | None = None
     kind: str | None = None
+    is_response: bool = False
 
     def inside(self, manifest: JsonObject) -> _Context:
         """Add what *manifest* itself states."""
@@ -79,6 +82,7 @@ class _Context:
             self,
             source=stated_source(manifest) or self.source,
             kind=stated_kind(manifest) or self.kind,
+            is_response=self.is_response or "result" in manifest,
         )
 
     def at(self, step: str) -> _Context:
@@ -87,7 +91,7 @@ class _Context:
 
     def entry(self, value: JsonValue) -> FoundEntry:
         """Take *value* for a tool."""
-        return FoundEntry(value, self.path, self.source, self.kind)
+        return FoundEntry(value, self.path, self.source, self.kind, self.is_response)
 
     def fail(self, message: str, remedy: str = _SHAPES) -> SourceError:
         """Make the error for this value."""
@@ -266,7 +270,13 @@ class ManifestTools:
 
 
 def read_manifest(
-    text: str, place: str, *, default_source: str, source_id: str | None = None
+    text: str,
+    place: str,
+    *,
+    default_source: str,
+    source_id: str | None = None,
+    trust_hints: bool = False,
+    is_response: bool = False,
 ) -> ManifestTools:
     """Read the tools of a manifest in any of the known shapes.
 
@@ -275,20 +285,21 @@ def read_manifest(
         place: Its file, for messages.
         default_source: Source id of tools for which nothing states one.
         source_id: Source id that overrides whatever is stated.
+        trust_hints: Whether lists of hints that a server states count as the operator's.
+        is_response: Whether the manifest is the response of a server, not the operator's.
 
     Raises:
         SourceError: The text is no JSON or holds no list of tools.
     """
     diagnostics: list[Diagnostic] = []
+    reading = _Reading(place, default_source, source_id, trust_hints, is_response)
     values = parse_repaired(text, place, diagnostics)
     found = find_entries(values, place)
     tools: list[Tool] = []
     for entry in found.entries:
-        tool = _tool(entry, place, default_source, source_id)
-        if isinstance(tool, Tool):
+        tool = _tool(entry, reading, diagnostics)
+        if tool is not None:
             tools.append(tool)
-        else:
-            diagnostics.append(tool)
     if found.unfinished:
         message = "the last page names a `nextCursor`: more tools follow that are not in this file"
         diagnostics.append(warning(Code.SOURCE_INCOMPLETE, message, place))
@@ -328,28 +339,40 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     return clean
 
 
-def _tool(
-    found: FoundEntry, place: str, default_source: str, source_id: str | None
-) -> Tool | Diagnostic:
-    where = f"{place}: {found.path}" if found.path else place
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a manifest is read; see `read_manifest`."""
+
+    place: str
+    default_source: str
+    source_id: str | None
+    trust_hints: bool
+    is_response: bool
+
+
+def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> Tool | None:
+    where = f"{reading.place}: {found.path}" if found.path else reading.place
     if not isinstance(found.value, dict):
-        return warning(Code.TOOL_INVALID, "this entry is not a tool and is ignored", where)
+        message = "this entry is not a tool and is ignored"
+        noticed.append(warning(Code.TOOL_INVALID, message, where))
+        return None
     # OpenAI nests a tool under `function`.
     function = _object(found.value.get("function"))
     others = {key: value for key, value in found.value.items() if key != "function"}
     entry = found.value if function is None else others | function
     name = _text(entry.get("name"))
     if not name:
-        return warning(Code.TOOL_INVALID, "this tool has no name and is ignored", where)
+        noticed.append(warning(Code.TOOL_INVALID, "this tool has no name and is ignored", where))
+        return None
     annotations = _object(entry.get("annotations")) or {}
     meta = _object(entry.get("_meta")) or {}
     description = entry.get("description")
     schema = _first_object(entry, INPUT_KEYS)
-    stated = stated_source(entry) or found.source or default_source
+    stated = stated_source(entry) or found.source or reading.default_source
     kind = (stated_kind(entry) or found.kind or "").strip().casefold()
     return Tool(
         id="",
-        source_id=(source_id or "").strip() or stated,
+        source_id=(reading.source_id or "").strip() or stated,
         name=name,
         title=next((title for key in _TITLE_KEYS if (title := _text(entry.get(key)))), None),
         description=description if isinstance(description, str) else "",
@@ -357,9 +380,26 @@ def _tool(
         output_schema=_first_object(entry, _OUTPUT_KEYS),
         annotations=annotations,
         meta=meta,
-        hints=hints_of_tool(entry, annotations, meta),
+        hints=_hints(entry, found, reading, where, noticed),
         source_kind=next((one for one in SourceKind if one.casefold() == kind), SourceKind.LOCAL),
         place=where,
+    )
+
+
+def _hints(
+    entry: JsonObject, found: FoundEntry, reading: _Reading, where: str, noticed: list[Diagnostic]
+) -> Hints:
+    """Return the hints of the operator: beside the name only where no server wrote them."""
+    trusts_entry = reading.trust_hints or not (reading.is_response or found.is_response)
+    if not trusts_entry and states_lists(entry):
+        message = "the server states hints beside the name, where MCP has none; they are ignored"
+        noticed.append(info(Code.HINT_UNTRUSTED, message, where))
+    return hints_of_tool(
+        entry,
+        _object(entry.get("annotations")) or {},
+        _object(entry.get("_meta")) or {},
+        trusts_entry=trusts_entry,
+        trusts_server=reading.trust_hints,
     )
 
 

@@ -382,9 +382,9 @@ class Intake:
 
         given = self.source_id
         if self._entries:
-            given = repr(
-                (given, [(one.name, one.entry.id, one.entry.enabled) for one in self._entries])
-            )
+            entries = ((one.name, one.entry) for one in self._entries)
+            kept = [(name, one.id, one.enabled, one.trust_hints) for name, one in entries]
+            given = repr((given, kept))
         return sign(self.paths, given, target)
 
     @property
@@ -444,10 +444,14 @@ class Intake:
         files = [one for one in sources if isinstance(one, FileSource)]
         servers = [one for one in sources if isinstance(one, ServerSource)]
         parts = [SourceBatch(diagnostics=noticed, failed=self._unusable(noticed, servers))]
-        for source_id, group in groupby(files, lambda one: one.source_id):
-            paths = [one.path for one in group]
+        for alike, group in groupby(files, lambda one: (one.source_id, one.trust_hints)):
             found = read_sources(
-                paths, source_id=source_id, exclude=exclude, imports=True, memo=memo
+                [one.path for one in group],
+                source_id=alike[0],
+                exclude=exclude,
+                imports=True,
+                trust_hints=alike[1],
+                memo=memo,
             )
             parts.append(found)
         timeouts = [one.timeout for one in servers]

@@ -199,6 +199,8 @@ class SourceTable(Table):
     without progress, for which the default is `limits.invoke`"""
     enabled: bool = True
     """`false` skips the source, and reports it"""
+    trust_hints: bool = False
+    """`true` counts the [hints that a server states](sources.md#hints-of-servers) as yours"""
 
     @classmethod
     def related(cls) -> tuple[str, ...]:
@@ -503,7 +505,12 @@ def open_entry(
     source_id = source_id or one.entry.id
     try:
         if one.is_server:
-            server = replace(one.server(live.environ), name=source_id, timeout=one.entry.timeout)
+            server = replace(
+                one.server(live.environ),
+                name=source_id,
+                timeout=one.entry.timeout,
+                trust_hints=one.entry.trust_hints,
+            )
             opening.server(server, one.name, timeout, is_fixed=is_fixed)
             return
         addressing = one.addressing(live.environ)
@@ -518,6 +525,7 @@ def open_entry(
             timeout=timeout,
             call_timeout=one.entry.timeout,
             addressing=addressing,
+            trust_hints=one.entry.trust_hints,
         )
     except McpgError as fault:
         place = ": ".join(part for part in (one.place, fault.place) if part)

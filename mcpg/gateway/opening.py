@@ -151,6 +151,7 @@ class Opening:
         timeout: float | None = None,
         call_timeout: float | None = None,
         addressing: Addressing | None = None,
+        trust_hints: bool = False,
     ) -> None:
         """Add what *argument* names; see `open_sources`.
 
@@ -160,7 +161,23 @@ class Opening:
             timeout: Seconds for a server to list its tools.
             call_timeout: Seconds for a call without progress, unless a configuration has others.
             addressing: Where the operations of an OpenAPI document are called.
+            trust_hints: Whether lists of hints that a server states count as the operator's.
         """
+        found = len(self._found)
+        self._named(argument, source_id, timeout, call_timeout, addressing)
+        if trust_hints:
+            self._found[found:] = [
+                (_trusted(source), is_fixed) for source, is_fixed in self._found[found:]
+            ]
+
+    def _named(
+        self,
+        argument: str,
+        source_id: str | None,
+        timeout: float | None,
+        call_timeout: float | None,
+        addressing: Addressing | None,
+    ) -> None:
         is_module, is_code = argument.startswith(PYTHON), argument.startswith(CODE)
         is_server, is_dir = is_address(argument), bool(argument) and is_folder(argument)
         if not (argument == _STDIN or is_server or is_module or is_code or is_dir):
@@ -292,6 +309,14 @@ def _with_call_timeout(source: Source, seconds: float | None) -> Source:
         return replace(source, timeout=seconds)
     if isinstance(source, ServerSource) and source.server.timeout is None:
         return replace(source, server=replace(source.server, timeout=seconds))
+    return source
+
+
+def _trusted(source: Source) -> Source:
+    if isinstance(source, FileSource):
+        return replace(source, trust_hints=True)
+    if isinstance(source, ServerSource):
+        return replace(source, server=replace(source.server, trust_hints=True))
     return source
 
 

@@ -37,6 +37,8 @@ class FileSource:
             private or link-local addresses; *base_url* always may.
         headers_for: Address of the server that gets *headers* where there is no *base_url*;
             operations of the document at another server are not called.
+        trust_hints: Whether lists of hints that a server states in a manifest count as the
+            operator's.
 
     Raises:
         UsageError: *base_url* or *headers* cannot be used, or there are headers without address.
@@ -51,6 +53,7 @@ class FileSource:
     timeout: float | None = None
     allow_private: bool = False
     headers_for: str | None = field(default=None, repr=False)
+    trust_hints: bool = False
 
     def __post_init__(self) -> None:
         if self.base_url is not None or self.headers:

@@ -38,6 +38,9 @@ from mcpg.index.scoring import (
 from mcpg.text import iter_words, split_words, stem
 from mcpg.text.words import words_of_token
 
+# Few tools have claims: their own mean would be that of the longest.
+_CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
+
 if TYPE_CHECKING:
     Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
@@ -342,11 +345,16 @@ class _Occurrences:
                 yield document << 32 | impact << 16
 
     def mean_lengths(self) -> list[float]:
-        """For each field, the mean number of words over the documents that have words in it."""
+        """For each field, the mean number of words over the documents that have words in it.
+
+        Claims are measured by descriptions.
+        """
         totals, filled = [0] * len(FIELDS), [0] * len(FIELDS)
         for _, field, words, _ in self._fields:
             totals[field] += words
             filled[field] += words > 0
+        for counted in (totals, filled):
+            counted[_CLAIMS] = counted[_DESCRIPTION]
         return [total / max(1, count) or 1.0 for total, count in zip(totals, filled, strict=True)]
 
 

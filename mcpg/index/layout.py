@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Stamp: TypeAlias = "tuple[int, int, int, int]"
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 """Goes up whenever sections, or the rules by which texts are cut into them, change, and with the
 table of operations."""
 

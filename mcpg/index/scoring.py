@@ -36,6 +36,7 @@ FIELDS = (
     "source",
     "headings",
     "topics",
+    "claims",
 )
 
 OF_PARAMETERS = ("parameters", "parameter_texts")
@@ -62,7 +63,8 @@ def field_texts(
     """
     tool = document.tool
     parameters = _parameter_texts(tool) if with_parameters else ()
-    for name, text in (*_names(tool), *_hint_texts(tool.hints), *parameters):
+    stated = (*_names(tool), *_hint_texts(tool.hints), *_claimed_texts(tool))
+    for name, text in (*stated, *parameters):
         if text:
             yield _NUMBERS[name], text
     for name, text in (*_body_texts(document, with_parameters), *_stated_texts(document)):
@@ -117,6 +119,14 @@ def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
         yield "examples", example.output or ""
 
 
+def _claimed_texts(tool: Tool) -> Iterator[tuple[str, str]]:
+    """Return the words of hints that a server states."""
+    if tool.meta or tool.annotations:
+        from mcpg.catalog.claims import claimed_words, claims_of  # noqa: PLC0415 - few tools have
+
+        yield "claims", claimed_words(claims_of(tool)).text
+
+
 def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
     """Return argument and result fields; the words of JSON Schema itself are no text."""
     from mcpg.catalog.model import walk_parameters  # noqa: PLC0415 - a search walks no schema
@@ -168,6 +178,7 @@ PARAMETERS: dict[str, FieldParameters] = {
     "source": FieldParameters(3.0, 0.75),
     "headings": FieldParameters(0.75, 0.5),
     "topics": FieldParameters(0.8, 0.3),
+    "claims": FieldParameters(0.75, 0.5),
 }
 
 BY_NUMBER = tuple(PARAMETERS[name] for name in FIELDS)

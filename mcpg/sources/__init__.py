@@ -54,6 +54,7 @@ def read_sources(
     exclude: Collection[str | os.PathLike[str]] = (),
     live: Live | None = None,
     imports: bool = False,
+    trust_hints: bool = False,
     memo: Memo = NO_MEMO,
 ) -> SourceBatch:
     """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
@@ -71,6 +72,8 @@ def read_sources(
         exclude: Files that folders may contain but that are not sources, such as the output.
         live: How servers are queried; `None` to start and reach none.
         imports: Whether modules may be imported, which runs their code.
+        trust_hints: Whether lists of hints that a server states in a manifest count as the
+            operator's.
         memo: What is known of source code that was read before.
 
     Raises:
@@ -80,11 +83,12 @@ def read_sources(
             the MCP SDK is not installed.
     """
     _check_source_id(source_id)
-    reader = _Reader(source_id, {os.path.realpath(path) for path in exclude}, live)
+    excluded = {os.path.realpath(path) for path in exclude}
+    reader = _Reader(source_id, excluded, live, trust_hints=trust_hints)
     parts: list[SourceBatch] = []
     for argument in dict.fromkeys(os.fspath(argument) for argument in arguments):
         if argument == "-":
-            parts.append(_read_stdin(stdin, source_id))
+            parts.append(_read_stdin(stdin, source_id, trust_hints=trust_hints))
         elif is_address(argument):
             reader.address(argument)
         elif argument.startswith(PYTHON):
@@ -103,12 +107,15 @@ def read_sources(
 class _Reader:
     """Reads files, each once, and gathers the servers that are to be asked."""
 
-    def __init__(self, source_id: str | None, seen: set[str], live: Live | None) -> None:
+    def __init__(
+        self, source_id: str | None, seen: set[str], live: Live | None, *, trust_hints: bool
+    ) -> None:
         self.servers: list[Server] = []
         self._source_id = source_id
         self._excluded = frozenset(seen)
         self._seen: set[str] = set()
         self._live = live
+        self._trust_hints = trust_hints
 
     def named(self, argument: str) -> SourceBatch:
         """Read a file that the user named."""
@@ -122,9 +129,8 @@ class _Reader:
         if not self._is_new(os.path.realpath(location)):
             return SourceBatch()
         name = text_of_path(location.name)
-        source = SourceText(
-            text, argument, name, self._source_id, stem_names_source=location.is_file()
-        )
+        given = self._source_id, location.is_file(), self._trust_hints
+        source = SourceText(text, argument, name, *given)
         kind = kind_of_named(name, text, argument)
         if kind is FileKind.CLIENT:
             return self._configuration(text, argument)
@@ -177,7 +183,8 @@ class _Reader:
             kind = kind_in_folder(file.location.name, text, file.place)
             if kind is None:
                 return SourceBatch()
-            return SourceText(text, file.place, file.path, self._source_id).read_as(kind)
+            given = self._source_id, True, self._trust_hints
+            return SourceText(text, file.place, file.path, *given).read_as(kind)
         except McpgError as fault:
             advice = f" ({fault.remedy})" if fault.remedy else ""
             noticed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
@@ -223,12 +230,14 @@ def _read_code(argument: str, memo: Memo) -> SourceBatch:
     return SourceBatch(documents=pages, diagnostics=noticed)
 
 
-def _read_stdin(stdin: Callable[[], bytes] | None, source_id: str | None) -> SourceBatch:
+def _read_stdin(
+    stdin: Callable[[], bytes] | None, source_id: str | None, *, trust_hints: bool
+) -> SourceBatch:
     if stdin is None:
         remedy = "give a path"
         raise UsageError("`-` was given, but there is no standard input here", remedy=remedy)
     text = decode(stdin(), _STDIN_PLACE)
-    source = SourceText(text, _STDIN_PLACE, "stdin.md", source_id, stem_names_source=False)
+    source = SourceText(text, _STDIN_PLACE, "stdin.md", source_id, False, trust_hints)
     return source.read_as(kind_of_named("", text, _STDIN_PLACE))
 
 

@@ -47,6 +47,7 @@ class StdioServer:
         cwd: The folder in which it runs, or `None` for the present one.
         secrets: Texts that must not come back in what it says of its tools.
         timeout: Seconds for a call without progress, `None` for the default.
+        trust_hints: Whether lists of hints that it states count as the operator's.
     """
 
     place: str
@@ -57,6 +58,7 @@ class StdioServer:
     cwd: str | None = field(default=None, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     timeout: float | None = None
+    trust_hints: bool = False
 
 
 AUTHORIZATION_CODE = "authorization_code"
@@ -105,6 +107,7 @@ class HttpServer:
         secrets: Texts that must not come back in what it says of its tools.
         oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
         timeout: Seconds for a call without progress, `None` for the default.
+        trust_hints: Whether lists of hints that it states count as the operator's.
     """
 
     place: str
@@ -115,6 +118,7 @@ class HttpServer:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     oauth: OAuth | None = OAuth()
     timeout: float | None = None
+    trust_hints: bool = False
 
     @property
     def has_key(self) -> bool:
@@ -457,6 +461,9 @@ _STDIO = frozenset({"stdio", ""})
 _ADDRESS = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _MILLISECONDS = 1000
 _REMEDY = "see the documentation of the client for its layout"
+_OURS = "mcpg"
+_TRUST = ("trustHints", "trust_hints")
+_TRUST_REMEDY = f'write "{_OURS}": {{"{_TRUST[0]}": true}}'
 
 
 def is_client_configuration(text: str, place: str = "") -> bool:
@@ -579,8 +586,8 @@ class _Fields:
         cwd = self.text("cwd") or None
         args = self._args()
         secrets = (*env.values(), *secrets_in(args), *self._used)
-        seconds = self._timeout()
-        return StdioServer(self._place, name, command, args, env, cwd, secrets, seconds)
+        seconds, trusts = self._timeout(), self._trusts_hints()
+        return StdioServer(self._place, name, command, args, env, cwd, secrets, seconds, trusts)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
         """Read a server at an address."""
@@ -593,7 +600,8 @@ class _Fields:
         oauth = read_oauth(self.entry, self._filled, self.fail)
         secret = oauth.client_secret if oauth else ""
         secrets = (*secrets_of(url, headers), secret, *self._used)
-        return HttpServer(self._place, name, url, headers, is_sse, secrets, oauth, self._timeout())
+        given = (url, headers, is_sse, secrets, oauth, self._timeout(), self._trusts_hints())
+        return HttpServer(self._place, name, *given)
 
     def text(self, key: str, default: str = "") -> str:
         """Return a member that is text."""
@@ -623,6 +631,20 @@ class _Fields:
             return None
         seconds = value / 1000 if value >= _MILLISECONDS else value
         return min(float(seconds), MAX_TIMEOUT)
+
+    def _trusts_hints(self) -> bool:
+        """Return what the object `mcpg` says, which no client reads."""
+        ours = self.entry.get(_OURS)
+        if ours is None:
+            return False
+        if not isinstance(ours, dict):
+            raise self.fail(f"its `{_OURS}` is not an object", _TRUST_REMEDY)
+        for key, given in ours.items():
+            if key not in _TRUST:
+                raise self.fail(f"its `{_OURS}` has an unknown key {key[:40]!r}", _TRUST_REMEDY)
+            if not isinstance(given, bool):
+                raise self.fail(f"its `{_OURS}.{key}` is not true or false", _TRUST_REMEDY)
+        return any(value is True for value in ours.values())
 
     def _texts(self, key: str) -> dict[str, str]:
         value = self.entry.get(key)

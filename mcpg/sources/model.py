@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Protocol
 
@@ -293,6 +294,8 @@ class SourceText:
         path: Path of a document, relative to the folder that was named.
         source_id: Source id that overrides what a manifest states, or `None`.
         stem_names_source: Whether the file's name can serve as source id.
+        trust_hints: Whether lists of hints that a server states in a manifest count as the
+            operator's.
     """
 
     text: str
@@ -300,6 +303,7 @@ class SourceText:
     path: str
     source_id: str | None = None
     stem_names_source: bool = True
+    trust_hints: bool = False
 
     def read_as(self, kind: FileKind) -> SourceBatch:
         """Read the text as a source of *kind*.
@@ -308,7 +312,7 @@ class SourceText:
             SourceError: It is broken.
         """
         if kind is FileKind.MANIFEST:
-            return self._tools(read_manifest)
+            return self._tools(partial(read_manifest, trust_hints=self.trust_hints))
         if kind is FileKind.OPENAPI:
             from mcpg.sources.openapi import read_openapi  # noqa: PLC0415 - few files are such
 

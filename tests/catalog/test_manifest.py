@@ -254,7 +254,7 @@ def test_all_members_of_a_tool() -> None:
     assert tool.annotations == {"readOnlyHint": True, "custom": 1}
     assert tool.meta == {"fastmcp": {"tags": ["t"]}}
     assert tool.source_kind is SourceKind.HTTP_MCP
-    assert (tool.hints.aliases, tool.hints.tags) == (("seek",), ("t",))
+    assert (tool.hints.aliases, tool.hints.tags) == (("seek",), ())
     assert (tool.hints.examples, tool.hints.read_only) == ((ToolExample("find it"),), True)
 
 

@@ -223,7 +223,12 @@ class _Round:
         from mcpg.sources import read_sources  # noqa: PLC0415 - as above
 
         def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
-            batch = read_sources([source.path], source_id=source.source_id, imports=True)
+            batch = read_sources(
+                [source.path],
+                source_id=source.source_id,
+                imports=True,
+                trust_hints=source.trust_hints,
+            )
             return batch, *_contents(batch)
 
         (batch, count, found), took = timed(read)

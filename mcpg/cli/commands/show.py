@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcpg.catalog.claims import claimed_texts, claimed_words, claims_of
 from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
@@ -191,6 +192,7 @@ def _tool_json(tool: Tool) -> JsonObject:
         **tool.card(),
         "requiredArguments": list(tool.required_arguments),
         **tool.hints.to_dict(),
+        "claims": list(claimed_texts(claims_of(tool))),
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": tool.annotations,
@@ -269,6 +271,7 @@ def _blocks(card: Card) -> Iterator[Block]:
         "document": card.document.path if card.document else "",
         "URI": card.document.uri if card.document else "",
         **{name: ", ".join(values) for name, values in hints.items()},
+        "stated by the server": _claims(tool),
         "groups": ", ".join(card.groups),
         "relations": f"none: {card.alone}" if card.alone else "",
     }
@@ -282,6 +285,15 @@ def _blocks(card: Card) -> Iterator[Block]:
     yield Section("examples", "Examples", (Bullets(tuple(examples)),))
     yield _neighbours("Related", card, EdgeKind.RELATED)
     yield _neighbours("Next steps", card, EdgeKind.NEXT_STEP)
+
+
+def _claims(tool: Tool) -> str:
+    """Return the hints that the server states, and how many of their words are searched."""
+    claims = claims_of(tool)
+    words = claimed_words(claims)
+    if words.kept == words.total:
+        return ", ".join(claimed_texts(claims))
+    return f"{words.text} ({words.kept} of {words.total:,} words)"
 
 
 def _behaviour(hints: Hints) -> Iterator[str]:

@@ -238,7 +238,7 @@ def open_existing(sources: Sequence[Source], plan: Plan) -> BuiltIndex | None:
     only = sources[0] if len(sources) == 1 else None
     if not isinstance(only, FileSource) or not isinstance(plan.graph, GeneratedGraph):
         return None
-    if only.path.startswith(PYTHON):
+    if only.path.startswith(PYTHON) or only.trust_hints:
         return None
     try:
         engine = plan.load(only.path, only.source_id)

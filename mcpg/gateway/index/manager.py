@@ -130,7 +130,12 @@ async def read_into(registry: Registry, list_tools: ListTools) -> None:
 def _read(source: FileSource | FunctionSource) -> SourceBatch:
     try:
         if isinstance(source, FileSource):
-            return read_sources([source.path], source_id=source.source_id, imports=True)
+            return read_sources(
+                [source.path],
+                source_id=source.source_id,
+                imports=True,
+                trust_hints=source.trust_hints,
+            )
         from mcpg.sources.python import read_functions  # noqa: PLC0415 - most gateways have none
 
         found = read_functions(source.functions, source.id)

@@ -87,7 +87,7 @@ def read_listing(
     (stated, tools), is_redacted = redact([answer.name, list(answer.tools)], secrets)
     name = source_id or server.name or bounded_source(stated) or server.place
     try:
-        found = _read(tools, kind, server.place, name)
+        found = _read(tools, kind, server.place, name, trust_hints=server.trust_hints)
     except McpgError as fault:
         return _failed(fault.message, server, kind, source_id)
     diagnostics = found.diagnostics
@@ -104,12 +104,21 @@ def _failed(message: str, server: Server, kind: SourceKind, source_id: str | Non
     return SourceBatch(diagnostics=(noticed,), failed=(failed,))
 
 
-def _read(tools: list[Any], kind: SourceKind, place: str, name: str) -> ManifestTools:
+def _read(
+    tools: list[Any], kind: SourceKind, place: str, name: str, *, trust_hints: bool
+) -> ManifestTools:
     """Read *tools*; one that is no JSON, or too deep, is left out rather than all."""
 
     def read(some: list[Any]) -> ManifestTools:
         text = json.dumps({"sourceKind": kind.value, "tools": some})
-        return read_manifest(text, place, default_source=name, source_id=name)
+        return read_manifest(
+            text,
+            place,
+            default_source=name,
+            source_id=name,
+            trust_hints=trust_hints,
+            is_response=True,
+        )
 
     try:
         return read(tools)

@@ -1,0 +1,100 @@
+"""Claims: hints that a server states of its own tools, in `_meta` and custom annotations.
+
+Nobody reviewed them, and a server gains by listing every word there is. So they are text like a
+description: damped by their length, bounded, and never an alias, unless the operator trusts the
+source. Then `mcpg.catalog.hints` reads them as hints, and they are claims no longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+
+from mcpg.catalog.hints import claimed_hints
+from mcpg.catalog.model import Hints, Tool, unique
+from mcpg.errors import Code, Diagnostic, warning
+from mcpg.text import split_words
+from mcpg.values import value
+
+MOST_WORDS = 64
+"""How many distinct words of the claims of one tool are searched."""
+
+
+@value
+class ClaimedWords:
+    """The words of a tool's claims.
+
+    Attributes:
+        text: The first `MOST_WORDS` distinct ones, as the server writes them.
+        kept: How many distinct words these are.
+        total: How many there are in all.
+    """
+
+    text: str
+    kept: int
+    total: int
+
+
+def claims_of(tool: Tool) -> Hints:
+    """Return the lists of hints that the server of *tool* states and that are not its hints."""
+    if not (tool.annotations or tool.meta):
+        return Hints()
+    claimed = claimed_hints(tool.annotations, tool.meta)
+    kept: dict[str, object] = {}
+    for slot in fields(Hints):
+        if slot.default == ():
+            own = set(map(_key, getattr(tool.hints, slot.name)))
+            entries = getattr(claimed, slot.name)
+            kept[slot.name] = tuple(one for one in entries if _key(one) not in own)
+    return replace(Hints(), **kept)  # type: ignore[arg-type]
+
+
+def _key(entry: object) -> object:
+    return entry.casefold() if isinstance(entry, str) else entry
+
+
+def claimed_texts(claims: Hints) -> tuple[str, ...]:
+    """Return the entries of *claims*, each once."""
+    return unique(_texts(claims))
+
+
+def claimed_words(claims: Hints) -> ClaimedWords:
+    """Return the words of *claims*, each once, in order of their first place."""
+    every: set[str] = set()
+    kept: set[str] = set()
+    tokens: list[str] = []
+    for token in (token for text in _texts(claims) for token in text.split()):
+        words = split_words(token)
+        if every.issuperset(words):
+            continue
+        every.update(words)
+        if len(kept.union(words)) <= MOST_WORDS:
+            kept.update(words)
+            tokens.append(token)
+    return ClaimedWords(" ".join(tokens), len(kept), len(every))
+
+
+def _texts(claims: Hints) -> Iterable[str]:
+    asked = (text for one in claims.examples for text in (one.input, one.description, one.output))
+    return (
+        *(*claims.aliases, *claims.keywords, *claims.categories, *claims.tags),
+        *(*claims.data_sources, *filter(None, asked)),
+    )
+
+
+def overlong_claims(tools: Iterable[Tool]) -> Iterator[Diagnostic]:
+    """Report the *tools* of whose claims words are left out."""
+    for tool in tools:
+        claims = claims_of(tool)
+        if claims == _NONE:
+            continue
+        words = claimed_words(claims)
+        if words.kept < words.total:
+            message = (
+                f"the server of {tool.id!r} states hints of {words.total:,} words for it;"
+                f" {words.kept} are searched, the others are left out"
+            )
+            yield warning(Code.HINT_UNTRUSTED, message, tool.place or tool.id)
+
+
+_NONE = Hints()
