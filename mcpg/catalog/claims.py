@@ -8,9 +8,8 @@ source. Then `mcpg.catalog.hints` reads them as hints, and they are claims no lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
 
-from mcpg.catalog.hints import claimed_hints
+from mcpg.catalog.hints import HINT_FIELDS, HINT_LISTS, claimed_hints, meta_parts
 from mcpg.catalog.model import Hints, Tool, unique
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.text import split_words
@@ -18,6 +17,10 @@ from mcpg.values import value
 
 MOST_WORDS = 64
 """How many distinct words of the claims of one tool are searched."""
+
+
+_KEYS = frozenset(key for name in HINT_LISTS for key in HINT_FIELDS[name].keys)
+_NONE = Hints()
 
 
 @value
@@ -37,16 +40,15 @@ class ClaimedWords:
 
 def claims_of(tool: Tool) -> Hints:
     """Return the lists of hints that the server of *tool* states and that are not its hints."""
-    if not (tool.annotations or tool.meta):
-        return Hints()
+    # Most tools have annotations, and hardly one has such keys among them.
+    if all(_KEYS.isdisjoint(part) for part in (tool.annotations, *meta_parts(tool.meta))):
+        return _NONE
     claimed = claimed_hints(tool.annotations, tool.meta)
-    kept: dict[str, object] = {}
-    for slot in fields(Hints):
-        if slot.default == ():
-            own = set(map(_key, getattr(tool.hints, slot.name)))
-            entries = getattr(claimed, slot.name)
-            kept[slot.name] = tuple(one for one in entries if _key(one) not in own)
-    return replace(Hints(), **kept)  # type: ignore[arg-type]
+    kept: dict[str, tuple[object, ...]] = {}
+    for name in HINT_LISTS:
+        own = set(map(_key, getattr(tool.hints, name)))
+        kept[name] = tuple(one for one in getattr(claimed, name) if _key(one) not in own)
+    return Hints(**kept)  # type: ignore[arg-type]
 
 
 def _key(entry: object) -> object:
@@ -95,6 +97,3 @@ def overlong_claims(tools: Iterable[Tool]) -> Iterator[Diagnostic]:
                 f" {words.kept} are searched, the others are left out"
             )
             yield warning(Code.HINT_UNTRUSTED, message, tool.place or tool.id)
-
-
-_NONE = Hints()

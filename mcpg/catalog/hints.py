@@ -127,6 +127,9 @@ HINT_FIELDS: dict[str, HintField] = {
 HINT_KEYS = tuple(key for field in HINT_FIELDS.values() for key in field.keys)
 """All keys that can hold a hint, in the order of the fields."""
 
+HINT_LISTS = tuple(slot.name for slot in fields(Hints) if slot.default == ())
+"""The members of `Hints` that are lists."""
+
 _HINT_KEYS = frozenset(HINT_KEYS)
 _NOTHING = Hints()
 
@@ -203,21 +206,24 @@ def _entry_hints(entry: JsonObject) -> Hints:
 def claimed_hints(annotations: JsonObject, meta: JsonObject) -> Hints:
     """Return what a server states of a tool: annotations, then `_meta`."""
     typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
-    return _merged((typed, annotations, *_meta_parts(meta)))
+    return _merged((typed, annotations, *meta_parts(meta)))
 
 
 def _merged(parts: Iterable[JsonObject]) -> Hints:
     said = [hints for part in parts if (hints := hints_from(part)) is not _NOTHING]
+    if len(said) == 1:
+        return said[0]
     return Hints.merge(*said) if said else _NOTHING
 
 
 def without_lists(hints: Hints) -> Hints:
     """Return the single values of *hints*."""
-    lists = {slot.name: () for slot in fields(Hints) if slot.default == ()}
-    return replace(hints, **lists)  # type: ignore[arg-type]
+    lists = {name: () for name in HINT_LISTS if getattr(hints, name)}
+    return replace(hints, **lists) if lists else hints  # type: ignore[arg-type]
 
 
-def _meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
+def meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
+    """Return the objects of a `_meta` that may hold hints: itself, then its namespaced ones."""
     yield meta
     others = sorted(key for key in meta if key not in _FIRST_NAMESPACES)
     for key in (*_FIRST_NAMESPACES, *others):
