@@ -8,6 +8,7 @@ which no form and no link can send.
 from __future__ import annotations
 
 import hmac
+import io
 import json
 import os
 import secrets
@@ -41,7 +42,7 @@ MOST_CONNECTIONS = 64
 
 _NAMES = frozenset({HOST, "localhost"})
 _SECONDS = 15.0
-"""Time that a connection may be silent for, and that a body may take."""
+"""Time for a request to arrive, from the one before, and for its body."""
 
 _API, _MAP, _ASSETS = "/api/", "/map/", "/assets/"
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
@@ -161,6 +162,37 @@ class ExploreServer(ThreadingHTTPServer):
         """Pass over connections that break."""
 
 
+class _Arriving(io.RawIOBase):
+    """What arrives on a connection until a deadline, however slowly it comes.
+
+    The time limit of a socket begins anew with every byte, so that a few clients which send one
+    now and then could hold all connections.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._deadline = 0.0
+        self._seconds = 0.0
+
+    def allow(self, seconds: float) -> None:
+        """Let what is read from now on arrive within *seconds*."""
+        self._seconds = seconds
+        self._deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        try:
+            return self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(self._seconds)  # for the answer
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Serves the requests of one connection."""
 
@@ -170,6 +202,16 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = _SECONDS
     disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        super().setup()
+        self._arriving = _Arriving(self.connection)
+        self.rfile = io.BufferedReader(self._arriving)
+
+    def handle_one_request(self) -> None:
+        """Serve a request, which must arrive in time."""
+        self._arriving.allow(self.timeout)
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         self._respond(self._page)
@@ -291,18 +333,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read(self, length: int) -> bytes:
         """Read the body, which must arrive in time."""
-        deadline = time.monotonic() + _SECONDS
-        parts: list[bytes] = []
-        while length:
-            try:
-                part = self.rfile.read1(min(length, 1 << 16))
-            except TimeoutError:
-                part = b""
-            if not part or time.monotonic() > deadline:
-                raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
-            parts.append(part)
-            length -= len(part)
-        return b"".join(parts)
+        self._arriving.allow(self.timeout)
+        body = b""
+        with suppress(TimeoutError):
+            body = self.rfile.read(length)
+        if len(body) < length:
+            raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
+        return body
 
 
 def _json(status: int, members: Mapping[str, Any]) -> _Response:

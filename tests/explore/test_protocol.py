@@ -163,6 +163,32 @@ def test_a_body_that_does_not_arrive_is_given_up(
     assert page.request("POST", "/api/state", headers, b"{}").status == 408
 
 
+@pytest.mark.parametrize("body", ["", "Content-Length: 1000\r\n\r\n"])
+def test_a_request_that_trickles_in_is_given_up(
+    page: Served, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    """A client that sends a byte now and then does not keep its connection."""
+    monkeypatch.setattr(server_module._Handler, "timeout", 0.4)
+    head = (
+        f"POST /api/state HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n"
+        f"Authorization: {page.headers['Authorization']}\r\nContent-Type: application/json\r\n"
+    )
+    end = time.monotonic() + DEADLINE
+    with socket.create_connection(("127.0.0.1", page.port), timeout=0.1) as line:
+        line.sendall(f"{head}{body}".encode())
+        while time.monotonic() < end:
+            try:
+                line.sendall(b"a")
+                if line.recv(1000):
+                    continue
+            except TimeoutError:
+                continue
+            except OSError:
+                pass
+            return
+    pytest.fail("the connection is held")
+
+
 @pytest.mark.parametrize(
     "path",
     [
