@@ -365,4 +365,4 @@ def wrapped(parts: list[str], columns: int) -> Iterator[str]:
 def hanging(text: str, columns: int, first: str, others: str) -> Iterator[str]:
     """Wrap *text* at its spaces: behind *first*, and in all lines but one behind *others*."""
     for number, line in enumerate(wrapped(text.split(" "), columns - len(others))):
-        yield f"{others if number else first}{line}"
+        yield f"{others if number else first}{line.rstrip()}"

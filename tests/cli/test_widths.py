@@ -124,6 +124,14 @@ def test_search_fits_beside_a_long_name(columns: int, wide: str, shown: Callable
     assert lines == [line.rstrip() for line in lines]
 
 
+@pytest.mark.usefixtures("graph")
+def test_no_line_of_a_paragraph_ends_with_spaces(shown: Callable[..., str]) -> None:
+    """Where a paragraph is wrapped at two spaces, none is left at the end of the line."""
+    for columns in range(30, 60):
+        lines = shown(columns, "graph", "search", "invoice shipment", "--color=never").splitlines()
+        assert lines == [line.rstrip() for line in lines]
+
+
 def test_show_wraps_wide_characters(wide: str, shown: Callable[..., str]) -> None:
     """A description is wrapped by what a terminal shows, and keeps its lines and indentation."""
     text = COLOUR.sub("", shown(60, "show", f"refund_{'long_' * 6}end", "-b", wide))
