@@ -244,9 +244,10 @@ def pydantic_expected(fault: Mapping[str, Any]) -> str:
     Args:
         fault: An item of `ValidationError.errors()`.
     """
-    kind, context = str(fault["type"]), fault.get("ctx", {})
+    kind, context = str(fault["type"]), fault.get("ctx") or {}
     if kind in ("literal_error", "enum"):
-        return f"one of {', '.join(_QUOTED.findall(context['expected']))}"
+        choices = pydantic_choices(fault)
+        return f"one of {', '.join(choices)}" if choices else ""
     if kind == "string_too_short" and context.get("min_length") == 1:
         return "a string that is not empty"
     if kind in _BOUNDS:
@@ -255,6 +256,11 @@ def pydantic_expected(fault: Mapping[str, Any]) -> str:
         except (KeyError, ValueError, TypeError):  # a bound of another type, such as a date
             return ""
     return _EXPECTED.get(_KIND.sub("", kind), "")
+
+
+def pydantic_choices(fault: Mapping[str, Any]) -> list[str]:
+    """Return the texts that pydantic would take in place of a value; none if not known."""
+    return _QUOTED.findall(str((fault.get("ctx") or {}).get("expected", "")))
 
 
 _CONNECTION = (

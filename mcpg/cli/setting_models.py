@@ -8,7 +8,6 @@ needs a check, since pydantic takes longer to import than a search.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,7 +23,7 @@ from mcpg.cli.environment import (
     holds_password,
 )
 from mcpg.errors import McpgError
-from mcpg.library_errors import pydantic_expected
+from mcpg.library_errors import pydantic_choices, pydantic_expected
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -229,8 +228,8 @@ def check_settings(
 
 def remedy_for(fault: ErrorDetails) -> str:
     """Return what to do about an error of pydantic's own."""
-    if fault["type"] == "literal_error":
-        return suggested(str(fault["input"]), re.findall(r"'([\w-]+)'", fault["ctx"]["expected"]))
+    if fault["type"] == "literal_error" and (choices := pydantic_choices(fault)):
+        return suggested(str(fault["input"]), choices)
     return f"use {pydantic_expected(fault) or 'another value'}"
 
 
