@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TypeAlias
@@ -76,7 +76,7 @@ def sources_of(
     """
     if isinstance(given, str | os.PathLike | Source):
         given = [given]
-    elif not isinstance(given, Iterable):
+    elif isinstance(given, bytes | Mapping) or not isinstance(given, Iterable):
         raise not_a_source(given)
     opening = Opening(live)
     for one in given:

@@ -137,6 +137,13 @@ def test_what_is_no_source_is_a_usage_error(kind: Any, given: Any) -> None:
         kind(given)
 
 
+@pytest.mark.parametrize("given", [{"mcpServers": {}}, b"mcp.json"])
+def test_an_error_names_the_type_that_was_given(given: Any) -> None:
+    """A configuration in place of its path is named as what it is, and not by its keys."""
+    with pytest.raises(UsageError, match=f"{type(given).__name__} is not a source"):
+        Gateway(given)
+
+
 @pytest.mark.parametrize(
     ("name", "given"),
     [
