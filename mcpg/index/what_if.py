@@ -98,8 +98,8 @@ class _WhatIfIndex(Index):
 
     def _name_words(self, words: Iterable[Word]) -> None:
         """Number the words and terms that no tool had; they come after all that are there."""
-        self._new_words: list[str] = []
-        self._new_terms: list[str] = []
+        self._new_words: dict[str, int] = {}
+        self._new_terms: dict[str, int] = {}
         self._stems: dict[str, list[str]] = defaultdict(list)
         self._wholes: set[str] = set()
         for word in words:
@@ -107,25 +107,26 @@ class _WhatIfIndex(Index):
 
     def _name_word(self, text: str, *, is_whole: bool) -> None:
         term = text if is_whole else stem(text)
-        if self._below.keys("terms").find(term) == ABSENT and term not in self._new_terms:
-            self._new_terms.append(term)
+        if self._below.keys("terms").find(term) == ABSENT:
+            known = len(self._below.texts("terms"))
+            self._new_terms.setdefault(term, known + len(self._new_terms))
         if is_whole:
             self._wholes.add(term)
         elif text not in self._stems[term]:
             self._stems[term].append(text)
             if self._below.find_word(text) == ABSENT:
-                self._new_words.append(text)
+                known = len(self._below.texts("words"))
+                self._new_words.setdefault(text, known + len(self._new_words))
 
     # Words and terms
 
     def word(self, number: int) -> str:
         known = len(self._below.texts("words"))
-        return self._new_words[number - known] if number >= known else self._below.word(number)
+        return [*self._new_words][number - known] if number >= known else self._below.word(number)
 
     def find_word(self, text: str) -> int:
-        if text in self._new_words:
-            return len(self._below.texts("words")) + self._new_words.index(text)
-        return self._below.find_word(text)
+        found = self._new_words.get(text)
+        return self._below.find_word(text) if found is None else found
 
     def term_of_word(self, word: int) -> int:
         if word < len(self._below.texts("words")):
@@ -134,12 +135,11 @@ class _WhatIfIndex(Index):
 
     def term(self, number: int) -> str:
         known = len(self._below.texts("terms"))
-        return self._new_terms[number - known] if number >= known else self._below.term(number)
+        return [*self._new_terms][number - known] if number >= known else self._below.term(number)
 
     def _number(self, term: str) -> int:
-        if term in self._new_terms:
-            return len(self._below.texts("terms")) + self._new_terms.index(term)
-        return self._below.keys("terms").find(term)
+        found = self._new_terms.get(term)
+        return self._below.keys("terms").find(term) if found is None else found
 
     def find_stem(self, text: str) -> int:
         return self._number(text) if text in self._stems else self._below.find_stem(text)
