@@ -25,8 +25,8 @@ class Wanted:
     """What of a gateway the command line names.
 
     Attributes:
-        sources: Files, folders, servers and modules; none for those of the configuration file, and
-            where that has none, for the bundle.
+        sources: Files, folders, servers and modules; none for the bundle that an option names, for
+            those of the configuration file, for *graph*, or for the bundle, whichever is first.
         graph: A bundle, folder or document to search in place of what the sources define.
         source_id: Source id of all tools.
         header: Headers for the one server that is named by its address, or for the one OpenAPI
@@ -70,7 +70,7 @@ def gateway_of(
 def open_wanted(
     wanted: Wanted, settings: Settings, live: Live
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
-    """Return the sources that the command line names, else the configuration file, else the bundle.
+    """Return the sources of a gateway; see `Wanted.sources`.
 
     Raises:
         McpgError: See `gateway_of`.
@@ -78,15 +78,25 @@ def open_wanted(
     from mcpg.files import present_paths  # noqa: PLC0415 - as above
     from mcpg.gateway.opening import open_sources  # noqa: PLC0415
 
+    is_bundle = bool(settings.flags.get("bundle"))
+    if wanted.sources and is_bundle:
+        raise UsageError(
+            "a bundle is named beside other sources",
+            place="--bundle",
+            remedy="pass it as a further SOURCE; to search its documents instead of the sources' "
+            "own, use --graph",
+        )
     if wanted.sources:
         return open_sources(wanted.sources, live, source_id=wanted.source_id)
-    entries = settings.sources()
+    entries = None if is_bundle else settings.sources()
     if entries:
         from mcpg.cli.source_settings import open_entries  # noqa: PLC0415 - most runs have none
 
         return open_entries(
             entries, live, source_id=wanted.source_id, timeout=wanted.server_timeout
         )
+    if wanted.graph and not is_bundle:
+        return open_sources([wanted.graph], live, source_id=wanted.source_id)
     present, missing = present_paths(_bundles(settings))
     sources, noticed = open_sources(present, live, source_id=wanted.source_id)
     return sources, (*missing, *noticed)

@@ -240,10 +240,14 @@ class Gateway:
     def add(self, source: Source) -> None:
         """Add a source; the next request waits for its tools.
 
+        A gateway in use reads it at once, and then calls what `on_change` has registered.
+
         Raises:
             UsageError: Its id is blank or taken.
         """
         self._registry.add(source)
+        if self._stack is not None:
+            self._manager.follow()
 
     async def remove(self, source_id: str) -> bool:
         """Remove a source and close its connection; return whether there was one with this id.
@@ -251,8 +255,10 @@ class Gateway:
         Calls over the connection end with it, unless another source shares it.
         """
         source = self._registry.remove(source_id)
-        if self._stack is not None and isinstance(source, ServerSource):
-            await self._close_unwanted(source.server)
+        if self._stack is not None and source is not None:
+            self._manager.follow()
+            if isinstance(source, ServerSource):
+                await self._close_unwanted(source.server)
         return source is not None
 
     def invalidate(self, source_id: str) -> bool:

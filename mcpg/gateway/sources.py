@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.engine.results import wrong_type
-from mcpg.errors import Severity, UsageError
+from mcpg.errors import McpgError, Severity, UsageError
+from mcpg.files import is_file, text_of_path
 from mcpg.net.addresses import has_control, is_header_name
 from mcpg.sources.client_config import Server, StdioServer, secrets_of
-from mcpg.sources.model import PYTHON, SourceBatch
+from mcpg.sources.model import PYTHON, FileKind, SourceBatch, kind_of_named, read_text
 from mcpg.sources.openapi.operations import is_base_address
 
 
@@ -106,6 +108,39 @@ def kind_of(source: Source) -> str:
     if isinstance(source, FunctionSource):
         return "function"
     return "stdio" if isinstance(source.server, StdioServer) else "http"
+
+
+def runs_tools(source: Source) -> bool:
+    """Return whether tools of *source* can be called; reads the file of a `FileSource`.
+
+    Those of servers, functions and OpenAPI documents can, not those of manifests, bundles and
+    folders.
+    """
+    if not isinstance(source, FileSource) or source.path.startswith(PYTHON):
+        return True
+    try:
+        return openapi_text(source.path) is not None
+    except McpgError:
+        return False
+
+
+def has_runnable(sources: Iterable[Source]) -> bool:
+    """Return whether tools of any of *sources* can be called."""
+    # Files last: they are read.
+    return any(map(runs_tools, sorted(sources, key=lambda one: isinstance(one, FileSource))))
+
+
+def openapi_text(path: str) -> str | None:
+    """Return the text of the OpenAPI document at *path*, `None` where there is no such document.
+
+    Raises:
+        McpgError: The file cannot be read, or holds no tools.
+    """
+    if not is_file(path):
+        return None
+    text = read_text(Path(path), path)
+    kind = kind_of_named(text_of_path(Path(path).name), text, path)
+    return text if kind is FileKind.OPENAPI else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,22 @@ def test_who_names_the_sources(folder: Path) -> None:
     assert ids(gateway_of(Wanted(), settings)) == ["tools"]
 
 
+def test_a_bundle_or_a_graph_alone_is_the_source(folder: Path) -> None:
+    """A bundle that an option names precedes the file's sources; a graph follows these."""
+    (folder / "graph.mdld").write_bytes(encode_bundle(bundle_of(assemble(read_sources([])))))
+    option, variable = {"bundle": ["tools.json"]}, {"MCPG_BUNDLE": "tools.json"}
+    graph = Wanted(graph="graph.mdld")
+    assert ids(gateway_of(graph, Settings(folder))) == ["graph"]
+    assert ids(gateway_of(graph, Settings(folder, variable))) == ["graph"]
+    assert ids(gateway_of(graph, Settings(folder, flags=option))) == ["tools"]
+    configured(folder)
+    assert ids(gateway_of(graph, Settings(folder))) == ["mine"]
+    assert ids(gateway_of(Wanted(), Settings(folder, variable))) == ["mine"]
+    assert ids(gateway_of(Wanted(), Settings(folder, flags=option))) == ["tools"]
+    with pytest.raises(UsageError, match="beside other sources"):
+        gateway_of(Wanted(["tools.json"]), Settings(folder, flags=option))
+
+
 def test_what_is_named_by_nobody(folder: Path) -> None:
     """Without any source there is nothing to open; of several bundles some may be missing."""
     with pytest.raises(UsageError, match="no source is named"):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from shop import Run
 
-SEARCH, ROUTE, _, _, INVOKE, _ = EVERYDAY
+SEARCH, ROUTE, _, DESCRIBE, INVOKE, _ = EVERYDAY
 TESTS = Path(__file__).parents[1]
 TOKEN = "marker-token-123456"
 INITIALIZE = {
@@ -117,6 +117,58 @@ def test_a_client_starts_it_and_uses_it(config: Path) -> None:
     assert len(told.splitlines()) == 1
     assert "gone" in told
     assert TOKEN not in told
+
+
+async def described(address: str | StdioServerParameters, mode: str) -> None:
+    """Find and describe a tool of a bundle, as a client that sees no tool that calls."""
+    transport = address if isinstance(address, str) else stdio_client(address)
+    async with Client(transport, mode=mode) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert names == [name for name in EVERYDAY if name != INVOKE]
+        assert INVOKE not in (client.instructions or INVOKE)
+        found = await client.call_tool(SEARCH, {"query": "where is my parcel"})
+        best = found.structured_content["matches"][0]["toolId"]
+        card = await client.call_tool(DESCRIBE, {"toolId": best})
+        assert card.structured_content["toolId"] == best == "shipment_status"
+
+
+ALONE = pytest.mark.parametrize(
+    "arguments", [["other.mdld"], ["-b", "other.mdld"], ["--graph", "other.mdld"]]
+)
+
+
+@pytest.fixture
+def bundled(run: Callable[..., Run], sources: Path) -> Path:
+    """A working folder with a bundle whose server is not there."""
+    assert run("bundle", str(sources), "-o", "other.mdld", "--force").code == 0
+    return sources.parent
+
+
+@ALONE
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_bundle_is_served_alone(bundled: Path, arguments: list[str], mode: str) -> None:
+    """However a bundle is named, its tools are found and described over standard input."""
+    command = ["-W", "ignore", "-m", "mcpg", "serve", *arguments]
+    environ = dict(os.environ)
+    program = StdioServerParameters(
+        command=sys.executable, args=command, env=environ, cwd=str(bundled)
+    )
+    anyio.run(described, program, mode)
+
+
+@ALONE
+def test_a_bundle_is_served_alone_over_http(bundled: Path, arguments: list[str]) -> None:
+    """Over HTTP as well, and nothing but the address is reported."""
+    assert (bundled / "other.mdld").exists()
+    with serving(*arguments, "--http", "0") as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith(b"serving"), line
+        for mode in ("legacy", "auto"):
+            anyio.run(described, line.split()[-1].decode(), mode)
+        process.terminate()
+        assert process.wait(20) == 0
+        assert process.stderr.read() == b""
 
 
 async def found_by_words(config: Path, *options: str) -> list[bool]:
@@ -240,13 +292,15 @@ def test_what_makes_no_sense_is_refused(run: Callable[..., Run], config: Path) -
         (("--strategy", "best"), "best"),
         (("--max-bytes", "100"), "2048"),
         (("--record-calls", "-"), "belongs to the protocol"),
+        (("--bundle", "graph.mdld"), "pass it as a further SOURCE"),
     ):
         found = run("serve", str(config), *arguments)
         assert (found.code, found.out) == (2, "")
         assert said in found.err
-    missing = run("serve", "nothing.json")
-    assert missing.code == 2
-    assert "nothing.json" in missing.err
+    for option in ((), ("-b",), ("--graph",)):
+        missing = run("serve", *option, "nothing.json")
+        assert missing.code == 2
+        assert "nothing.json" in missing.err
 
 
 def test_the_extra_is_named(

@@ -36,6 +36,7 @@ EXAMPLES = """\
 mcpg serve mcp.json                # one server in place of those of a client's configuration
 mcpg serve mcp.json --expose all
 mcpg serve mcp.json --http 8080
+mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
 
@@ -56,12 +57,24 @@ Sources = Annotated[
         "python:MODULE, a file or a folder. [default: the sources in mcpg.toml, or the bundle]",
     ),
 ]
+Bundle = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bundle",
+        "-b",
+        metavar="PATH",
+        show_default=False,
+        help="Bundle, folder or manifest to serve, in place of SOURCE; repeat it to join several. "
+        "[env: MCPG_BUNDLE]",
+    ),
+]
 Graph = Annotated[
     str | None,
     typer.Option(
         "--graph",
         metavar="PATH",
-        help="A bundle or folder of documents to search, in place of the sources' own.",
+        help="A bundle or folder of documents to search, in place of the sources' own; without "
+        "other sources, what is served.",
     ),
 ]
 HttpAddress = Annotated[
@@ -174,6 +187,7 @@ def serve(
     output: Output,
     *,
     sources: Sources = None,
+    bundle: Bundle = None,
     graph: Graph = None,
     http: HttpAddress = None,
     stdio: Stdio = False,
@@ -200,12 +214,13 @@ def serve(
 ) -> int:
     """Serve the tools of many servers as one MCP server.
 
-    Clients see a few tools that find, describe and call the others. Problems are reported on
-    standard error.
+    Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
+    can be found and described, but not called. Problems are reported on standard error.
     """
     from mcpg.cli.live_gateway import Wanted  # noqa: PLC0415 - help needs none of it
 
     settings = settings_of(
+        bundle=bundle,
         strategy=strategy,
         fusion=fusion,
         embed_with=embed_with,

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -21,16 +20,14 @@ import httpx2
 
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import McpgError
-from mcpg.files import is_file, text_of_path
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Limits, RefusedError
 from mcpg.gateway.calls.openapi_requests import Request, request_of
-from mcpg.gateway.sources import FileSource, secrets_of_source
+from mcpg.gateway.sources import FileSource, openapi_text, secrets_of_source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR
 from mcpg.net.public import PrivateAddressError, public_only
 from mcpg.sources.live.errors import redact
 from mcpg.sources.live.requests import CallResult
-from mcpg.sources.model import FileKind, kind_of_named, read_text
 from mcpg.sources.openapi.operations import (
     Document,
     Operation,
@@ -130,10 +127,8 @@ class OperationCaller:
         known = self._files.get(path)
         if known is not None and known.signature == signature:
             return known
-        if not is_file(path):
-            return _OpenFile(signature)
-        text = read_text(Path(path), path)
-        if kind_of_named(text_of_path(Path(path).name), text, path) is not FileKind.OPENAPI:
+        text = openapi_text(path)
+        if text is None:
             return _OpenFile(signature)
         document = Document(text, path)
         stated: dict[str, list[StatedOperation]] = {}

@@ -214,6 +214,11 @@ class IndexManager:
             self.refresh()
         return snapshot
 
+    def follow(self) -> None:
+        """Start a build if there is a snapshot: what has shown it may show the next one."""
+        if self._snapshot is not None:
+            self.refresh()
+
     def refresh(self) -> anyio.Event:
         """Start a build unless one is running; return the event that it sets at its end."""
         if self._building is None:

@@ -23,7 +23,7 @@ READ = "gateway_resource_read"
 PROMPT = "gateway_prompt_get"
 
 EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK)
-"""Meta-tools that every client sees, in order of use."""
+"""Meta-tools of tools, in order of use; the one that calls is shown where a tool can be called."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)
 """Optional meta-tools of the graph."""

@@ -269,7 +269,11 @@ def listing_of(
     primitive = (name for name, kind in _OF_KIND.items() if kind in kinds)
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
     shown = (*serve.EVERYDAY, *primitive, *graph)
-    meta = {name: _meta_tool(name, context, serving) for name in shown}
+    meta = {
+        name: _meta_tool(name, context, serving)
+        for name in shown
+        if context.can_call or name != serve.INVOKE
+    }
     if serving.expose is Exposure.META or tools is None:
         return Listing(meta)
     return Listing(meta, {tool.id: exported(tool) for tool in tools})
@@ -322,7 +326,7 @@ class Catalogue:
         self._gateway = gateway
         self._serving = serving
         self._lock: anyio.Lock | None = None
-        context = InstructionsContext.configured(source.id for source in gateway.sources)
+        context = InstructionsContext.configured(gateway.sources)
         self.known = CatalogueState(None, context, listing_of(None, context, serving))
 
     async def latest(self) -> CatalogueState:
@@ -349,7 +353,7 @@ class Catalogue:
 
     def _state(self, snapshot: Snapshot) -> CatalogueState:
         tools = tuple(tool for tool in snapshot.catalog.tools if tool.enabled)
-        context = InstructionsContext.of(tools)
+        context = InstructionsContext.of(tools, self._gateway.sources)
         primitives = self.known.primitives
         if self._is_stale(primitives):
             primitives = PrimitiveIndex(self._gateway.primitives.directory)

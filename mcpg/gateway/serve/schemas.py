@@ -16,6 +16,7 @@ from mcpg.engine.ask.model import INTENTS
 from mcpg.engine.context import MOST_TOOLS
 from mcpg.gateway import serve
 from mcpg.gateway.serve.answers import listed, source_name
+from mcpg.gateway.sources import Source, has_runnable
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import counted, to_json
 
@@ -497,23 +498,27 @@ class InstructionsContext:
     Attributes:
         sources: Names of the sources, those with most tools first, reduced to safe characters.
         tools: Number of enabled tools; `None` while the sources are being read.
+        can_call: Whether there is a source whose tools can be called.
     """
 
     sources: tuple[str, ...] = ()
     tools: int | None = None
+    can_call: bool = True
 
     @classmethod
-    def configured(cls, ids: Iterable[str]) -> InstructionsContext:
-        """Return the context before the sources have been read."""
-        return cls(tuple(dict.fromkeys(map(source_name, ids))))
+    def configured(cls, sources: Iterable[Source]) -> InstructionsContext:
+        """Return the context before the *sources* have been read."""
+        known = tuple(sources)
+        names = dict.fromkeys(source_name(source.id) for source in known)
+        return cls(tuple(names), can_call=has_runnable(known))
 
     @classmethod
-    def of(cls, tools: Iterable[Tool]) -> InstructionsContext:
-        """Count *tools* by their sources."""
+    def of(cls, tools: Iterable[Tool], sources: Iterable[Source]) -> InstructionsContext:
+        """Count *tools*, which *sources* have, by their source ids."""
         counts = Counter(source_name(tool.source_id) for tool in tools)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         names = (name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)
-        return cls(tuple(names), counts.total())
+        return cls(tuple(names), counts.total(), has_runnable(sources))
 
     def __str__(self) -> str:
         sources = listed(self.sources, _NAMED)
@@ -526,6 +531,13 @@ class InstructionsContext:
 
 def instructions(context: InstructionsContext) -> str:
     """Return the instructions of the server for a model."""
+    if not context.can_call:
+        return (
+            f"A catalogue of {context}. They can be found and described here, but not called: find "
+            f"them with {serve.SEARCH} when a task may need one, and look at arguments with "
+            f"{serve.DESCRIBE}. Search again for each new task before you say that there is no "
+            "tool."
+        )
     return (
         f"A gateway to {context}. Their tools are not listed here: find them with {serve.SEARCH} "
         f"when a task may need one, look at arguments with {serve.DESCRIBE}, and call them with "
@@ -535,7 +547,8 @@ def instructions(context: InstructionsContext) -> str:
 
 def description(name: str, context: InstructionsContext) -> str:
     """Return the description of the meta-tool *name* for a model."""
-    return _DESCRIPTIONS[name].format(context=context)
+    described = _DESCRIPTIONS if context.can_call else _DESCRIPTIONS | _DESCRIBED_ONLY
+    return described[name].format(context=context)
 
 
 _DESCRIPTIONS = {
@@ -597,3 +610,14 @@ _DESCRIPTIONS = {
         "Turtle, JSON-LD, Mermaid or DOT, to draw it or to process it in another program."
     ),
 }
+
+_DESCRIBED_ONLY = {
+    serve.SEARCH: (
+        "Find the right tool for a task. This server describes {context}; they are not listed "
+        "otherwise, and not called here. Search first whenever a task may need one of them, once "
+        "per task, in the words of the task. Each match has an id, a description, the required "
+        "arguments, and a score in [0, 1]: the probability that it is the right tool."
+    ),
+    serve.DESCRIBE: "Return a tool's full description, input schema, output schema and hints.",
+}
+"""Descriptions where no tool can be called."""

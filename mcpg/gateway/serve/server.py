@@ -36,7 +36,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
 from mcpg.gateway.gateway import Gateway
-from mcpg.gateway.serve import Exposure, Serving
+from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.answers import line, result_of
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.clients import Client, Clients, RequestCaller
@@ -292,6 +292,8 @@ class GatewayServer:
         self, name: str, arguments: dict[str, Any], request: ClientRequest
     ) -> JsonObject:
         known = self._catalogue.known
+        if name in META_TOOLS and name not in known.listing.meta:
+            known = await self._catalogue.latest()  # a new source may have what it is for
         if name in known.listing.meta:
             return await self._meta.call(name, arguments, request)
         if self._serving.expose is Exposure.ALL:

@@ -79,7 +79,7 @@ _NO_MATCH = (
 )
 _DOUBTFUL = (
     "Low confidence: the best match scores {score}, where 1 is certain. Read the descriptions, "
-    "add detail to the query and search again, or do without; do not call a tool on a guess."
+    "add detail to the query and search again, or do without; do not use a tool on a guess."
 )
 _BROWSING = "The query is empty: these are tools by name. Describe the task."
 _CUT = "the end of the description is omitted"

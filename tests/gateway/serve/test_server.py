@@ -37,6 +37,7 @@ pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
 SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK = EVERYDAY
+UNCALLED = [name for name in EVERYDAY if name != INVOKE]
 GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT = GRAPH_TOOLS
 ALL = Serving(expose=Exposure.ALL)
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
@@ -103,7 +104,8 @@ async def test_a_task_is_done_with_a_few_tools(mode: str, repository: Path) -> N
 
 async def test_every_tool_says_what_it_is() -> None:
     """Meta-tools have schemas that are schemas, titles, and annotations that tell what acts."""
-    async with served(serving=Serving(graph_tools=True)) as client:
+    none = FunctionSource("none", ())
+    async with served(none, serving=Serving(graph_tools=True)) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tuple(tools) == (*EVERYDAY, *GRAPH_TOOLS)
         assert all(tool.title and tool.annotations for tool in tools.values())
@@ -340,7 +342,7 @@ async def test_a_host_that_fails_to_take_notice_does_not_end_the_server(
         manifest("one", ping="Ping"), serving=Serving(on_diagnostics=noticed), mode=LEGACY
     ) as client:
         assert answer(await client.call_tool(SEARCH, {"query": "ping"}))["matches"]
-        assert [tool.name for tool in (await client.list_tools()).tools] == list(EVERYDAY)
+        assert [tool.name for tool in (await client.list_tools()).tools] == UNCALLED
 
 
 async def test_long_lists_come_in_pages(manifest: Manifest) -> None:
@@ -355,7 +357,7 @@ async def test_long_lists_come_in_pages(manifest: Manifest) -> None:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        assert names == [*EVERYDAY, *(f"tool_{n:03}" for n in range(450))]
+        assert names == [*UNCALLED, *(f"tool_{n:03}" for n in range(450))]
         for wrong in ("nonsense", "after:"):
             with pytest.raises(MCPError):
                 await client.list_tools(cursor=wrong)
