@@ -171,8 +171,8 @@ class Configuration(Table):
     """A configuration file without its sources."""
 
     bundle: str = unset("`graph.mdld` here or in the nearest parent folder")
-    """the bundle, folder or manifest to work on; a bundle (`.mdld`) is also what `mcpg bundle`
-    writes without `-o`"""
+    """the bundle, folder or manifest to work on; in a file, a bundle (`.mdld`) is also what
+    `mcpg bundle` writes without `-o`"""
     limit: Annotated[int, Field(ge=1, le=50)] = 5
     """the maximum number of matches, at most 50"""
     strategy: Literal["graph", "markdown-ld", "embeddings", "auto"] = "graph"

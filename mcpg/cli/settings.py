@@ -118,13 +118,16 @@ class Settings:
         return next((file.path.parent for file in self._files()), self.folder)
 
     def target(self) -> str:
-        """Return the bundle to write where nothing names one: that of the settings, if it is one.
+        """Return the bundle to write where nothing names one: that of the project's file, if any.
+
+        `MCPG_BUNDLE`, which may name a bundle of another project, says what to read alone.
 
         Raises:
             McpgError: See `find`.
         """
-        named = self.find("bundle")
-        path = str(named.value) if named and isinstance(named.value, str) else ""
+        values = (file.values["bundle"] for file in self._files() if "bundle" in file.values)
+        named = next(values, None)
+        path = named if isinstance(named, str) else ""
         if not path.casefold().endswith(".mdld"):
             return DEFAULT_BUNDLE
         with suppress(ValueError):  # not below the working folder

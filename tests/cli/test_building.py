@@ -368,15 +368,15 @@ class TestTarget:
         assert run("bundle", "--check").code == 0
 
     @pytest.mark.usefixtures("sources")
-    def test_a_variable_and_an_option_name_another(
+    def test_a_variable_names_what_is_read_and_an_option_another(
         self, folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Precedence is that of all settings: option, environment, file."""
+        """A bundle of another project, which a variable may name, is not written to unasked."""
         (folder / "mcpg.toml").write_text('bundle = "file.mdld"\n', "utf-8")
         monkeypatch.setenv("MCPG_BUNDLE", "variable.mdld")
         run("bundle", "tools")
         run("bundle", "tools", "-o", "option.mdld")
-        assert {one.name for one in folder.glob("*.mdld")} == {"variable.mdld", "option.mdld"}
+        assert {one.name for one in folder.glob("*.mdld")} == {"file.mdld", "option.mdld"}
 
     @pytest.mark.usefixtures("sources")
     def test_it_is_that_of_the_file_in_a_folder_above(

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 from jsonschema.validators import Draft202012Validator, validator_for
 
-from mcpg.catalog.hints import HINT_KEYS, TYPED_ANNOTATIONS
+from mcpg.catalog.hints import HINT_FIELDS, TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.gateway import serve
 from mcpg.gateway.calls.validation import bounded_validator
@@ -145,14 +145,16 @@ def _has_pattern(value: JsonValue) -> bool:
 
 
 def _meta(tool: Tool) -> JsonObject:
-    """Return `_meta`: that of the tool, its origin, and its hints."""
-    kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in HINT_KEYS}
+    """Return `_meta`: that of the tool, with our hints in place of its own, and its origin."""
+    known = {name for name in HINT_FIELDS if getattr(tool.hints, name) not in ((), None)}
+    replaced = {key for name in known for key in HINT_FIELDS[name].keys}
+    kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in replaced}
     origin: JsonObject = {key: kept[key] for key in _ORIGIN if key in kept}
     if origin:
         # The tool comes from another gateway: keep that one's metadata.
         kept["behind"] = {**origin, **({"behind": kept["behind"]} if "behind" in kept else {})}
     kept |= {"toolId": tool.id, "toolName": tool.name, "sourceId": tool.source_id}
-    return kept | hints_json(tool.hints)
+    return hints_json(tool.hints) | kept
 
 
 def _bounded(wire: JsonObject) -> JsonObject:

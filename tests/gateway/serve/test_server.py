@@ -45,9 +45,10 @@ LEGACY, MODERN = "legacy", "auto"
 
 
 def child(program: str, *args: str, name: str = "git", **env: str) -> ServerSource:
-    """A server that is a program of the tests."""
-    command = (str(TESTS / program), *args)
-    return ServerSource(name, StdioServer(f"mcp.json: {name}", name, sys.executable, command, env))
+    """A server that is a program of the tests, whose hints are ours."""
+    command, place = (str(TESTS / program), *args), f"mcp.json: {name}"
+    server = StdioServer(place, name, sys.executable, command, env, trust_hints=True)
+    return ServerSource(name, server)
 
 
 @asynccontextmanager
@@ -252,13 +253,25 @@ async def test_all_tools_are_listed_as_they_are(mode: str, repository: Path) -> 
             await client.call_tool("git_log", {"repo_path": str(repository)})
 
 
+async def test_hints_that_are_not_trusted_reach_clients_as_given() -> None:
+    """Clients get the `_meta` of a server whole, whatever weight its hints have in a search."""
+    command = (str(TESTS / "gitserver.py"),)
+    stranger = ServerSource("git", StdioServer("mcp.json: git", "git", sys.executable, command))
+    async with Gateway([stranger], live=LIVE) as gateway:
+        given = (await gateway.describe("git_status")).meta
+    async with served(stranger, serving=ALL) as client:
+        listed = {tool.name: tool.meta or {} for tool in (await client.list_tools()).tools}
+    assert given["searchAliases"]
+    assert given.items() <= listed["git_status"].items()
+
+
 async def test_a_gateway_behind_a_gateway_loses_nothing(repository: Path) -> None:
-    """Hints, aliases included, titles, schemas and origins come through two gateways."""
+    """Trusted hints, aliases included, titles, schemas and origins come through two gateways."""
     config = repository.parent / "mcp.json"
     git = {"command": sys.executable, "args": [str(TESTS / "gitserver.py")]}
-    config.write_text(json.dumps({"mcpServers": {"git": git}}))
+    config.write_text(json.dumps({"mcpServers": {"git": git | {"mcpg": {"trustHints": True}}}}))
     command = ("-m", "mcpg", "serve", str(config), "--expose", "all")
-    inner = StdioServer("mcp.json: inner", "inner", sys.executable, command)
+    inner = StdioServer("mcp.json: inner", "inner", sys.executable, command, trust_hints=True)
     live = Live({**os.environ}, timeout=60)
     direct = Gateway([child("gitserver.py")], live=live)
     nested = Gateway([ServerSource("inner", inner)], live=live, reserved=META_TOOLS)
