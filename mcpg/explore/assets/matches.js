@@ -35,9 +35,15 @@ function option(match, right, rank) {
         make("span", { class: "id" }, bdi(match.toolId), isRight ? make("span", { class: "right" }, " ✓ right") : ""),
         make("span", { class: "line", dir: "auto" }, bdi(reason || text)),
       ),
-      scored ? make("span", { class: "scored" }, make("span", {}, make("span", { class: "unseen" }, "score "), figure(match.score)), meter(match.score)) : "",
+      scored ? make("span", { class: "scored" }, make("span", {}, make("span", { class: "unseen" }, "score "), figure(match.score)), meter(match.score)) : strengthOf(match),
     ],
   };
+}
+
+/** How strong the edge is that led to the tool; nothing for what is found by itself. */
+function strengthOf(match) {
+  if (!match.via) return "";
+  return make("span", { class: "scored" }, make("span", {}, make("span", { class: "unseen" }, "strength "), figure(match.via.weight)));
 }
 
 /** What the tool is: its title where that adds something, its description. */

@@ -1,4 +1,4 @@
-"""Search of prompts and resources: an index of their own beside that of the tools (ADR 23)."""
+"""Search of prompts and resources: an index of their own beside that of the tools (ADR 22)."""
 
 from __future__ import annotations
 
