@@ -87,7 +87,8 @@ class Layout:
         title = block.title.lower() if block.heading is None else block.heading
         within = list(self._all(block.blocks, indent + INDENT))
         if within:
-            yield self._painted([(one_line(title), "bold")])
+            for line in hanging(one_line(title), self._view.columns, "", ""):
+                yield self._painted([(line, "bold")])
             yield from within
 
     @lines.register(model.Entries)

@@ -14,6 +14,7 @@ from mcpg.reports.blocks import (
     Facts,
     Figure,
     Paragraph,
+    Score,
     Section,
     Styled,
     Table,
@@ -294,7 +295,7 @@ def _queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
         (
             _rank(one["rank"]),
             figure(one["ndcg@5"]),
-            Figure(one["topScore"]),
+            Score(one["topScore"]),
             Styled(Code(one["id"]), "cyan"),
             Code(one["query"]),
             _wanted(one),
@@ -333,7 +334,7 @@ def _wanted(one: Json) -> Inline:
 
 def _found(one: Json) -> Inline:
     shown: list[Inline] = [
-        (Code(match["toolId"]), " ", Figure(match["score"], ".3f"))
+        (Code(match["toolId"]), " ", Score(match["score"]))
         for match in one["matches"][:_FOUND_SHOWN]
     ]
     return listed(shown) if shown else "no tool"

@@ -36,6 +36,11 @@ COMMANDS = {
     "ask-before": ["ask", "what comes before invoice_refund"],
     "show": ["show", "shipment_status", "-b", "graph.mdld"],
     "route": ["route", "refund teh invoice", "--include-disabled"],
+    "eval": ["eval", "queries.yaml", "--all"],
+    "graph-search": ["graph", "search", "invoice"],
+    "graph-sparql": ["graph", "sparql", "SELECT ?id ?o { ?t mcpg:toolId ?id ; schema:name ?o }"],
+    "graph-stats": ["graph", "stats"],
+    "schema": ["schema"],
 }
 # Those that print whole descriptions.
 DESCRIBED = ("search", "list", "route", "explain")
@@ -65,6 +70,7 @@ def test_text_fits_the_terminal(
 ) -> None:
     """At 60, 80 and 120 columns the text is as recorded, and no line is wider than the terminal."""
     monkeypatch.setenv("NO_COLOR", "1")
+    Path("queries.yaml").write_text("where is my parcel: shipment_status\npay: [x]\n", "utf-8")
     texts = {columns: shown(columns, *COMMANDS[name]) for columns in WIDTHS}
     for columns, text in texts.items():
         assert max(width(line) for line in text.splitlines() if "://" not in line) <= columns
@@ -82,6 +88,7 @@ def test_colours_change_no_text(
     name: str, shown: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Coloured text says the same at the same place."""
+    Path("queries.yaml").write_text("where is my parcel: shipment_status\npay: [x]\n", "utf-8")
     monkeypatch.setenv("NO_COLOR", "1")
     plain = shown(80, *COMMANDS[name])
     monkeypatch.delenv("NO_COLOR")
