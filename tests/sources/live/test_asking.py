@@ -107,13 +107,13 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
     servers = [by_hand(mode, TOKEN=TOKEN) for mode in modes]
     missing = StdioServer("mcp.json: missing", "missing", "/no/such/program")
     nobody = HttpServer("mcp.json: nobody", "nobody", "http://127.0.0.1:1/mcp")
-    live = Live({"PATH": os.environ["PATH"]}, timeout=3)
+    live = Live({"PATH": os.environ["PATH"]}, timeout=12)
     batch = query_servers([*servers, missing, by_hand("chatty"), nobody], live)
     assert [tool.source_id for tool in batch.tools] == ["chatty"]
     assert {item.code for item in batch.diagnostics} == {Code.SOURCE_LOAD_FAILED}
     said = {item.place: item.message for item in batch.diagnostics}
     assert said == {
-        "mcp.json: silent": "no response within 3 s",
+        "mcp.json: silent": "no response within 12 s",
         "mcp.json: rubbish": "standard output has too many lines that are not messages",
         "mcp.json: dies": "server exited (code 3) before responding",
         "mcp.json: flood": "response is larger than 32 MB",
