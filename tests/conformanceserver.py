@@ -80,7 +80,7 @@ def logged(step: int) -> types.LoggingMessageNotification:
 
 
 async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
-    """Tell the tools."""
+    """List the tools."""
     tools = []
     for name in (*TOOLS, "test_sampling", "test_error_handling"):
         schema = ADDRESS if name == "json_schema_2020_12_tool" else {"type": "object"}
@@ -118,7 +118,7 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
 
 
 async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
-    """Tell the resources."""
+    """List the resources."""
     names = ("static-text", "static-binary", "watched-resource")
     listed = [
         types.Resource(name=name, uri=f"test://{name}", description=name, mime_type="text/plain")
@@ -128,7 +128,7 @@ async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
 
 
 async def list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
-    """Tell the template."""
+    """List the template."""
     template = types.ResourceTemplate(name="data", uri_template="test://template/{id}/data")
     return types.ListResourceTemplatesResult(resource_templates=[template])
 
@@ -143,7 +143,7 @@ async def read(_: Any, params: types.ReadResourceRequestParams) -> types.ReadRes
 
 
 async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
-    """Tell the prompts."""
+    """List the prompts."""
     return types.ListPromptsResult.model_validate(
         {
             "prompts": [
@@ -155,7 +155,7 @@ async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
 
 
 async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    """Give a prompt."""
+    """Return a prompt."""
     given = params.arguments or {}
     contents: list[Any] = [{"type": "text", "text": f"Prompt with {', '.join(given.values())}"}]
     if "resourceUri" in given:

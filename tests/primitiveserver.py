@@ -66,7 +66,7 @@ async def failing() -> None:
 
 
 async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
-    """Tell the tools."""
+    """List the tools."""
     names = (*QUESTIONS, "log", "change", "touch", "link", "folders", "who")
     tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in names]
     return types.ListToolsResult(tools=tools)
@@ -115,13 +115,13 @@ async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
 
 
 async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
-    """Tell the resources."""
+    """List the resources."""
     await failing()
     return types.ListResourcesResult(resources=[types.Resource(name=u, uri=u) for u in URIS])
 
 
 async def list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
-    """Tell the template."""
+    """List the template."""
     await failing()
     template = types.ResourceTemplate(name="item", uri_template="item:///{id}/data")
     return types.ListResourceTemplatesResult(resource_templates=[template])
@@ -137,7 +137,7 @@ async def read(_: Any, params: types.ReadResourceRequestParams) -> types.ReadRes
 
 
 async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
-    """Tell the prompts."""
+    """List the prompts."""
     await failing()
     return types.ListPromptsResult(
         prompts=[types.Prompt(name=name, description=f"{name} of {NAME}") for name in prompts]
@@ -145,7 +145,7 @@ async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
 
 
 async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    """Give a prompt."""
+    """Return a prompt."""
     await failing()
     text = "x" * SIZE if params.name == "huge" else f"{NAME}: {params.arguments}"
     content = types.TextContent(type="text", text=text)

@@ -96,3 +96,10 @@ tools:
     categories: [billing]
     enabledByDefault: false
 """
+
+CALLS = "".join(
+    f'{{"time": "2026-01-0{day}T10:0{minute}:00Z", "session": "{day}", "tool": "{tool}"}}\n'
+    for day in range(1, 6)
+    for minute, tool in enumerate(("invoice_search", "invoice_refund", "shipment_status"))
+)
+"""Calls of the tools of the shop, as `mcpg learn` reads them."""

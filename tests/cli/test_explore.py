@@ -100,7 +100,7 @@ def ending_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_browser_is_opened(
     monkeypatch: pytest.MonkeyPatch, capsys: Any, opens: Callable[[str], bool], told: str
 ) -> None:
-    """The address that is printed is opened; where there is no browser, that is told."""
+    """The address that is printed is opened; without a browser, it is only printed."""
     ending_at_once(monkeypatch)
     seen: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda url: seen.append(url) or opens(url))

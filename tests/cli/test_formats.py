@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from shop import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ LISTS = {
     "cache": (["cache"], "files", "path"),
     "doctor": (["doctor", "--no-sources"], "checks", "name"),
     "eval": (["eval", "queries.yaml"], "perQuery", "id"),
+    "learn": (["learn", "calls.jsonl"], "edges", "source"),
     "graph validate": (["graph", "validate", "--shapes", "house.ttl"], "findings", "focusNode"),
 }
 SHOWN = {"graph search": "toolId", "graph validate": "place"}
@@ -56,6 +58,7 @@ def inputs(graph: Path) -> None:
     """What the commands read beside the bundle."""
     (graph.parent / "queries.yaml").write_text("parcel: shipment_status\nlabel: [x]\n", "utf-8")
     (graph.parent / "house.ttl").write_text(SHAPES, "utf-8")
+    (graph.parent / "calls.jsonl").write_text(CALLS, "utf-8")
     (graph.parent / "graph.mdld.vec").unlink(missing_ok=True)
 
 
@@ -110,7 +113,7 @@ class TestList:
 
 @pytest.mark.parametrize("name", EMPTY)
 def test_nothing_found_is_an_exit_code(name: str, run: Callable[..., Run]) -> None:
-    """An empty list is told by the exit code 1 and a note, whatever the form."""
+    """An empty list has the exit code 1 and a note, whatever the form."""
     for form in ("jsonl", "ids", "text"):
         result = run(*EMPTY[name], "--format", form)
         assert (result.code, result.out) == (1, "")

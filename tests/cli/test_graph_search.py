@@ -74,7 +74,7 @@ def test_json_has_everything(run: Callable[..., Run]) -> None:
 
 
 def test_a_misspelt_word_falls_back(run: Callable[..., Run]) -> None:
-    """An ordinary search repairs it, and its standing in is told; its scores are probabilities."""
+    """An ordinary search repairs it, and says so; its scores are probabilities."""
     assert "scores: as in `mcpg search`\n" in run("graph", "search", "shipmnt").out
     found = run("graph", "search", "shipmnt", "--format", "json").json
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from sessions import Terminal
+from shop import CALLS
 
 from mcpg.cli import main
 from mcpg.cli.terminal import width
@@ -40,6 +41,7 @@ COMMANDS = {
     "graph-search": ["graph", "search", "invoice"],
     "graph-sparql": ["graph", "sparql", "SELECT ?id ?o { ?t mcpg:toolId ?id ; schema:name ?o }"],
     "graph-stats": ["graph", "stats"],
+    "learn": ["learn", "calls.jsonl", "--fresh"],
     "schema": ["schema"],
 }
 # Those that print whole descriptions.
@@ -63,6 +65,12 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     return run
 
 
+def inputs() -> None:
+    """Write what the commands read beside the bundle."""
+    Path("queries.yaml").write_text("where is my parcel: shipment_status\npay: [x]\n", "utf-8")
+    Path("calls.jsonl").write_text(CALLS, "utf-8")
+
+
 @pytest.mark.usefixtures("graph")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_text_fits_the_terminal(
@@ -70,7 +78,7 @@ def test_text_fits_the_terminal(
 ) -> None:
     """At 60, 80 and 120 columns the text is as recorded, and no line is wider than the terminal."""
     monkeypatch.setenv("NO_COLOR", "1")
-    Path("queries.yaml").write_text("where is my parcel: shipment_status\npay: [x]\n", "utf-8")
+    inputs()
     texts = {columns: shown(columns, *COMMANDS[name]) for columns in WIDTHS}
     for columns, text in texts.items():
         assert max(width(line) for line in text.splitlines() if "://" not in line) <= columns
@@ -88,7 +96,7 @@ def test_colours_change_no_text(
     name: str, shown: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Coloured text says the same at the same place."""
-    Path("queries.yaml").write_text("where is my parcel: shipment_status\npay: [x]\n", "utf-8")
+    inputs()
     monkeypatch.setenv("NO_COLOR", "1")
     plain = shown(80, *COMMANDS[name])
     monkeypatch.delenv("NO_COLOR")

@@ -283,7 +283,7 @@ def test_what_is_typed_outlives_a_look_elsewhere(visit: Visit) -> None:
 def test_a_search_that_fails_is_told_and_forgotten(
     browser: Browser, page: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search that mcpg fails at is told; a tool can be picked still, and the next one works."""
+    """A search that fails is reported; a tool can be picked still, and the next one works."""
     visit = Visit(browser, page.server.address)
     answers = page.server.explorer.answers
     real = answers["explain"]

@@ -129,7 +129,7 @@ def test_goose() -> None:
 
 
 def test_a_secret_that_only_goose_knows_is_named() -> None:
-    """A key in the keyring of Goose is told as the variable that stands for it."""
+    """A key in the keyring of Goose is reported as the variable that stands for it."""
     _, noticed = read_client_configuration(GOOSE, "config.yaml", {})
     (failed,) = (one for one in noticed if one.severity == "error")
     assert "the environment variable `FILES_KEY` is not set" in failed.message

@@ -17,8 +17,9 @@ import typer
 
 from mcpg.cli import build, options
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import open_catalog, settings_of
-from mcpg.cli.output import Output, OutputFormat, check_replaceable
+from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
 from mcpg.errors import Code as DiagnosticCode
@@ -124,7 +125,7 @@ def learn(
     limit: Shown = 20,
     check: options.Check = False,
     force: options.Force = False,
-    form: options.Format = OutputFormat.TEXT,
+    form: options.ListFormat = "text",
 ) -> int:
     """Learn from recorded calls which tools follow each other.
 
@@ -179,9 +180,7 @@ class LearnOptions:
     force: bool
 
 
-def run(
-    chosen: LearnOptions, settings: Settings, form: OutputFormat, limit: int, output: Output
-) -> int:
+def run(chosen: LearnOptions, settings: Settings, form: str, limit: int, output: Output) -> int:
     """Learn, forget, write, and return the exit code."""
     if not chosen.force:
         check_replaceable(chosen.target, (_MARK,), "file of observed calls")
@@ -204,12 +203,15 @@ def run(
     if is_stale and not chosen.is_check:
         atomic_write(chosen.target, data)
     edges = learned_edges(observed)
-    if form is OutputFormat.JSON:
+    if form == "json":
         changes: JsonObject = {"stale" if chosen.is_check else "written": is_stale}
         output.json(_report(chosen.target, observed, lesson, edges, changes))
     else:
         output.diagnostics(lesson.diagnostics)
-        output.text(text_of(learn_blocks(observed, lesson.tally, edges, limit), output))
+        if form == "text":
+            output.text(text_of(learn_blocks(observed, lesson.tally, edges, limit), output))
+        else:
+            write_listing(_listing(edges), form, output)
     return _judged(chosen, observed, output, is_stale=is_stale)
 
 
@@ -391,6 +393,19 @@ def learn_blocks(
         )
     )
     ranked = sorted(edges, key=lambda one: (-one.edge.weight, one.edge.source, one.edge.target))
+    if shown := ranked[:limit]:
+        is_cut = len(shown) < len(edges)
+        title = f"The strongest {len(shown)} of {len(edges)} edges" if is_cut else "Edges"
+        yield Section("edges", title, (_table(shown),))
+
+
+def _listing(edges: Sequence[LearnedEdge]) -> Listing:
+    """Return all *edges* as a list, each by the tool that it leaves."""
+    members = ("source", "kind", "target", "weight", "sessions", "of", "failed", "last", "reason")
+    return Listing([_edge_json(one) for one in edges], members, "source", _table(edges))
+
+
+def _table(edges: Sequence[LearnedEdge]) -> Table:
     rows = tuple(
         (
             Code(one.edge.source),
@@ -399,20 +414,16 @@ def learn_blocks(
             Score(one.edge.weight),
             one.edge.reason,
         )
-        for one in ranked[:limit]
+        for one in edges
     )
-    if rows:
-        columns = (
-            Column("tool"),
-            Column("edge"),
-            Column("to"),
-            Column("weight", is_number=True),
-            Column("why"),
-        )
-        is_cut = len(rows) < len(edges)
-        title = f"The strongest {len(rows)} of {len(edges)} edges" if is_cut else "Edges"
-        table = Table(title, columns, rows, has_heads=True)
-        yield Section("edges", title, (table,))
+    columns = (
+        Column("tool", is_whole=True),
+        Column("edge"),
+        Column("to", is_whole=True),
+        Column("weight", is_number=True),
+        Column("why"),
+    )
+    return Table("Edges", columns, rows, has_heads=True)
 
 
 def _read(tally: Tally) -> str:

@@ -107,7 +107,7 @@ class App {
     if (!this.query) at("query").value = sessionStorage.getItem(KEPT) ?? info.query;
   }
 
-  /** Say what is wrong with the server. */
+  /** Show what is wrong with the server. */
   #lost(fault) {
     if (fault.gone) this.#complain({ message: "mcpg explore is not running", remedy: "start it again, and open the address that it prints" });
     else if (fault.stranger) this.#complain({ message: "this page does not belong to the mcpg explore that runs now", remedy: "open the address that it prints" });

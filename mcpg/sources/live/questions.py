@@ -43,7 +43,7 @@ def requires_input(result: JsonObject) -> bool:
 class Questions:
     """The requests of one server over one connection, and the requests that may have caused them.
 
-    Without a host the server is told that its client takes no requests.
+    Without a host, the server gets the error of a client that takes no requests.
     """
 
     def __init__(self, server: Server, host: Host | None, client: Hashable | None) -> None:

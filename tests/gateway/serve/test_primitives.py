@@ -99,7 +99,7 @@ async def test_prompts_and_resources_are_passed_on(era: str, mode: str) -> None:
 
 @MODES
 async def test_errors_are_those_of_the_server(mode: str) -> None:
-    """Code, message and data reach the client; an unknown prompt is told by us."""
+    """Code, message and data reach the client; an unknown prompt is reported by mcpg."""
     async with served(shop(), mode=mode) as client:
         with pytest.raises(MCPError) as caught:
             await client.read_resource("note://missing")

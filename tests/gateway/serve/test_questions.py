@@ -101,11 +101,11 @@ class Person:
         return ElicitResult(action="accept", content={"city": self.city})
 
     async def rooted(self, _: Any) -> ListRootsResult:
-        """Tell the folders."""
+        """Return the folders."""
         return ListRootsResult.model_validate({"roots": [{"uri": uri} for uri in self.folders]})
 
     def answers(self) -> dict[str, Any]:
-        """Give what a client of the SDK takes."""
+        """Return the arguments of a client of the SDK."""
         return {
             "sampling_callback": self.sampled,
             "elicitation_callback": self.elicited,
@@ -166,7 +166,7 @@ async def test_a_client_that_refuses() -> None:
 
 @MODES
 async def test_an_answer_that_never_comes_ends_nothing(mode: str) -> None:
-    """The server is told after a time; its call, and others, go on."""
+    """The server gets an error after a time; its call, and others, go on."""
 
     async def silent(_: Any, __: Any) -> ElicitResult:
         await anyio.sleep(600)
