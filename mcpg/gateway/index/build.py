@@ -27,6 +27,7 @@ from mcpg.gateway.sources import (
     GraphSource,
     Reading,
     Source,
+    runs_tools,
 )
 from mcpg.index.reader import Index
 from mcpg.sources import read_sources
@@ -253,14 +254,16 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
     """Build an index.
 
     Args:
-        readings: What the sources returned; of two with the same tool, the first owns it.
+        readings: What the sources returned; of two with the same tool, the first that can run it
+            owns it, or else the first.
         plan: How it is built.
         memo: Results of an earlier run.
     """
     batch = SourceBatch.join(reading.batch for reading in readings)
     live: dict[Key, Tool] = {}
     owners: dict[Key, Source] = {}
-    for reading in readings:
+    # `sorted` keeps the order of the others.
+    for reading in sorted(readings, key=lambda one: not _runs_any(one)):
         for tool in reading.batch.tools:
             live.setdefault((tool.source_id, tool.name), tool)
             owners.setdefault((tool.source_id, tool.name), reading.source)
@@ -270,6 +273,10 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
         built = _by_documents(plan.graph, batch, plan, memo)
     catalog = built.catalog
     return replace(built, catalog=lambda: _current_tools(catalog(), live), owners=owners)
+
+
+def _runs_any(reading: Reading) -> bool:
+    return bool(reading.batch.tools) and runs_tools(reading.source)
 
 
 def _current_tools(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:

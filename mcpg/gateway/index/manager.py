@@ -18,7 +18,14 @@ from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index.build import BuiltIndex, Plan, build, open_existing
-from mcpg.gateway.sources import FileSource, FunctionSource, Registry, ServerSource, Source
+from mcpg.gateway.sources import (
+    FileSource,
+    FunctionSource,
+    Registry,
+    ServerSource,
+    Source,
+    runs_tools,
+)
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
@@ -71,6 +78,17 @@ class Snapshot:
     def owner(self, tool: Tool) -> Source | None:
         """Return the source of *tool*; `None` for tools that only documents describe."""
         return self._built.owners.get((tool.source_id, tool.name), self._built.sole)
+
+    def can_call(self, tool: Tool) -> bool:
+        """Return whether a source can run *tool*."""
+        owner = self.owner(tool)
+        return owner is not None and owner.id in self._runners
+
+    @cached_property
+    def _runners(self) -> frozenset[str]:
+        """Ids of the sources that can run tools."""
+        owners = {one.id: one for one in (*self._built.owners.values(), self._built.sole) if one}
+        return frozenset(one.id for one in owners.values() if runs_tools(one))
 
     def find(
         self, tool: str | None, source_id: str | None = None, name: str | None = None

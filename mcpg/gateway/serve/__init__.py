@@ -45,7 +45,7 @@ class Exposure(StrEnum):
     META = "meta"
     """Only the meta-tools."""
     ALL = "all"
-    """Also every enabled tool, under its id."""
+    """Also every enabled tool that can be called, under its id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,7 +263,8 @@ def listing_of(
     """Return the tools that clients see.
 
     Args:
-        tools: The enabled tools in order of id, `None` while the sources are being read.
+        tools: The enabled tools that can be called, in order of id, `None` while the sources are
+            being read.
         context: Facts for the descriptions.
         serving: Which of them are shown.
         kinds: What servers have besides: `prompts`, `resources`.
@@ -360,5 +361,6 @@ class Catalogue:
         if self._is_stale(primitives):
             primitives = PrimitiveIndex(self._gateway.primitives.directory)
         kinds = primitives.kinds if primitives is not None else ()
-        listing = listing_of(tools, context, self._serving, kinds)
+        runnable = filter(snapshot.can_call, tools)
+        listing = listing_of(runnable, context, self._serving, kinds)
         return CatalogueState(snapshot, context, listing, primitives)

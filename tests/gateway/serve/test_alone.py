@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
 from mcpg.gateway import FileSource, FunctionSource, Gateway
-from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, INVOKE, META_TOOLS, Serving
+from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, INVOKE, META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.http import Http, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import read_sources
@@ -33,6 +33,9 @@ SEARCH, ROUTE, PLAN, DESCRIBE, ASK = ALONE
 def hold(seconds: int = 1) -> str:
     """Hold the line for a while."""
     return f"held {seconds} s"
+
+
+HOLDING = FunctionSource("local", (hold,))
 
 
 @pytest.fixture
@@ -205,3 +208,32 @@ async def test_what_can_be_called(
             assert (INVOKE in await names(client)) is can_call, source
     async with served() as (client, _):
         assert await names(client) == ALONE
+
+
+async def test_only_tools_that_can_be_called_are_exposed(bundle: FileSource) -> None:
+    """Tools of a bundle beside a source that runs are found and described, but not listed."""
+    serving = Serving(expose=Exposure.ALL)
+    async with served(bundle, FunctionSource("local", (hold,)), serving=serving) as (client, _):
+        assert await names(client) == (*EVERYDAY, "hold")
+        found = await client.call_tool(SEARCH, {"query": "refund an order"})
+        assert found.structured_content["matches"][0]["toolId"] == "refund_order"
+        described = await client.call_tool(DESCRIBE, {"toolId": "refund_order"})
+        assert described.structured_content["description"] == "Refund an order"
+    async with served(bundle, serving=serving) as (client, _):
+        assert await names(client) == ALONE
+
+
+async def test_a_source_that_runs_owns_a_tool_of_several(
+    manifest: Callable[..., FileSource],
+) -> None:
+    """A tool that a manifest has as well, even an earlier one, is called and exposed."""
+    described = manifest("local", hold="Hold the line for a while.")
+    described = FileSource("described", described.path, "local")
+    serving = Serving(expose=Exposure.ALL)
+    for sources in ((described, HOLDING), (HOLDING, described)):
+        async with served(*sources, serving=serving) as (client, _):
+            exposed = (await names(client))[len(EVERYDAY) :]
+            assert exposed
+            for name in exposed:
+                called = await client.call_tool(name, {"seconds": 2})
+                assert called.content[0].text == "held 2 s"  # type: ignore[union-attr]
