@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial, wraps
 from os import PathLike
 from types import NoneType, TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 from uuid import uuid4
 
 import anyio
@@ -34,7 +34,13 @@ from mcpg.gateway.calls.invoke import Invoker
 from mcpg.gateway.calls.record import CallRecorder, RecordedCall
 from mcpg.gateway.index.build import Plan
 from mcpg.gateway.index.manager import IndexManager, Snapshot
-from mcpg.gateway.opening import SourceLike, sources_of
+from mcpg.gateway.opening import (
+    ConfigurationLike,
+    GatewayOptions,
+    SourceLike,
+    configured,
+    sources_of,
+)
 from mcpg.gateway.primitives.service import Primitives
 from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions import Sessions
@@ -169,6 +175,25 @@ class Gateway:
         self._session = uuid4().hex
         self._callbacks: list[Callable[[], None]] = []
         self._stack: AsyncExitStack | None = None
+
+    @classmethod
+    def from_config(
+        cls, configuration: ConfigurationLike, **options: Unpack[GatewayOptions]
+    ) -> Self:
+        """Return a gateway to the servers of a client's configuration; none is started yet.
+
+        Args:
+            configuration: Its path, such as `mcp.json`, or the object that it holds, such as
+                `{"mcpServers": {...}}`.
+            **options: Further arguments of `Gateway`.
+
+        Raises:
+            NotFoundError: There is no such file.
+            SourceError: It is no configuration of a client.
+            UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
+        """
+        sources, options = configured(configuration, options)
+        return cls(sources, **options)
 
     def __repr__(self) -> str:
         state = "open" if self._stack is not None else "not open"
@@ -504,6 +529,14 @@ class SyncGateway:
             record_calls=record_calls,
         )
         self._opened: tuple[BlockingPortal, ExitStack] | None = None
+
+    @classmethod
+    def from_config(
+        cls, configuration: ConfigurationLike, **options: Unpack[GatewayOptions]
+    ) -> Self:
+        """Return a gateway to the servers of a configuration, as `Gateway.from_config`."""
+        sources, options = configured(configuration, options)
+        return cls(sources, **options)
 
     def __repr__(self) -> str:
         state = "open" if self._opened is not None else "not open"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+from mcpg.engine.results import wrong_type
 from mcpg.errors import Diagnostic, NotFoundError, SourceError, UsageError
 from mcpg.files import is_file, is_folder, text_of_path
-from mcpg.gateway.sources import Addressing, FileSource, ServerSource, Source, not_a_source
+from mcpg.gateway.sources import (
+    Addressing,
+    FileSource,
+    GraphSource,
+    ServerSource,
+    Source,
+    not_a_source,
+)
 from mcpg.sources.client_config import (
     Live,
     Server,
@@ -23,11 +32,37 @@ from mcpg.sources.client_config import (
 from mcpg.sources.model import CODE, PYTHON, FileKind, kind_of_named, missing_source, read_text
 from mcpg.sources.openapi.operations import Document
 
+if TYPE_CHECKING:
+    from mcpg.engine.results import EngineServices
+    from mcpg.gateway.calls import Limits
+    from mcpg.gateway.calls.record import CallRecorder
+    from mcpg.telemetry.observer import Observer
+
 SourceLike: TypeAlias = Source | str | os.PathLike[str]
 """What a gateway takes for a source: a path is opened."""
 
+ConfigurationLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+"""A client's configuration: its path, or the object that it holds."""
+
+
+class GatewayOptions(TypedDict, total=False):
+    """The keyword arguments of `Gateway`, all of them optional."""
+
+    graph: GraphSource | str | os.PathLike[str]
+    live: Live | None
+    reserved: Collection[str]
+    limit: int
+    services: EngineServices
+    observer: Observer | None
+    limits: Limits | None
+    cache_dir: str | None
+    diagnostics: Iterable[Diagnostic]
+    record_calls: str | os.PathLike[str] | CallRecorder | None
+
+
 _STDIN = "-"
 _HEADER = "--header"
+_GIVEN = "the configuration"
 
 
 def open_sources(
@@ -85,6 +120,38 @@ def sources_of(
         else:
             opening.add(one)
     return opening.sources, opening.diagnostics
+
+
+def configured(
+    configuration: ConfigurationLike, options: GatewayOptions
+) -> tuple[tuple[Source, ...], GatewayOptions]:
+    """Return the sources and the options of a gateway for a client's *configuration*.
+
+    Args:
+        configuration: Its path, or the object that it holds.
+        options: Options, to which the diagnostics of the configuration are added.
+
+    Raises:
+        NotFoundError: There is no such file.
+        SourceError: It is no configuration of a client.
+        UsageError: It is neither a path nor a JSON object.
+    """
+    live = options.get("live") or Live(os.environ)
+    if isinstance(configuration, Mapping):
+        try:
+            text, place = json.dumps(dict(configuration)), _GIVEN
+        except (TypeError, ValueError, RecursionError) as fault:
+            message, remedy = "the configuration is no JSON", 'pass {"mcpServers": {...}} or a path'
+            raise UsageError(message, place=_GIVEN, remedy=remedy) from fault
+    elif isinstance(configuration, str | os.PathLike):
+        place = os.fspath(configuration)
+        text = read_text(Path(place), place)
+    else:
+        raise wrong_type("configuration", configuration, "a path or a JSON object")
+    opening = Opening(live)
+    opening.configuration(text, place)
+    noticed = (*options.get("diagnostics", ()), *opening.diagnostics)
+    return opening.sources, {**options, "diagnostics": noticed}
 
 
 def with_headers(source: Source, live: Live) -> FileSource:
@@ -259,11 +326,22 @@ class Opening:
         if kind is not FileKind.CLIENT:
             self._file(real, argument, PurePath(name).stem, source_id, addressing)
         elif self._is_new(real):
-            self._configuration(text, argument, source_id, timeout)
+            self.configuration(text, argument, source_id, timeout)
 
-    def _configuration(
-        self, text: str, place: str, source_id: str | None, timeout: float | None
+    def configuration(
+        self, text: str, place: str, source_id: str | None = None, timeout: float | None = None
     ) -> None:
+        """Add the servers of a client's configuration.
+
+        Args:
+            text: The whole file.
+            place: Its path, for messages.
+            source_id: Source id of all tools, in place of the names of the servers.
+            timeout: Seconds for a server to list its tools.
+
+        Raises:
+            SourceError: The text is no such configuration.
+        """
         servers, diagnostics = read_client_configuration(text, place, self._live.environ)
         self._diagnostics += diagnostics
         for server in servers:

@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from mcpg.engine import Engine
-from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, FunctionSource, Gateway, Live, SyncGateway, open_sources
 
 SERVER = Path(__file__).parents[1] / "sdkserver.py"
@@ -40,6 +40,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 # Parts of an asynchronous gateway that are asynchronous themselves.
 PARTS = {"sessions", "primitives"}
+# Other constructors.
+CONSTRUCTORS = {"from_config"}
 NEEDS_NO_LOOP = {"sources", "diagnostics", "add", "remove", "invalidate", "on_change"}
 
 
@@ -57,7 +59,7 @@ def test_every_method_is_tried_here() -> None:
     """The table of calls has every public name of both gateways."""
     for kind, others in ((Gateway, PARTS), (SyncGateway, set())):
         named = {name for name in vars(kind) if not name.startswith("_")}
-        assert named == CALLS.keys() | others
+        assert named == CALLS.keys() | others | CONSTRUCTORS
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -260,3 +262,45 @@ def test_gateways_show_what_they_are() -> None:
     with SyncGateway(sources) as gateway:
         assert repr(gateway) == "<SyncGateway: 1 source, open>"
     assert repr(gateway) == "<SyncGateway: 1 source, not open>"
+
+
+@pytest.mark.parametrize("kind", [Gateway, SyncGateway])
+def test_a_gateway_is_made_from_a_configuration(
+    folder: Path, kind: type[Gateway | SyncGateway]
+) -> None:
+    """`from_config` takes a path or the object, passes options on and starts nothing."""
+    given = json.loads((folder / "mcp.json").read_text("utf-8"))
+    for configuration in ("mcp.json", Path("mcp.json"), given):
+        gateway = kind.from_config(configuration, limit=3)
+        assert repr(gateway) == f"<{kind.__name__}: 1 source, not open>"
+
+
+def test_a_gateway_from_a_configuration_calls_its_servers(folder: Path) -> None:
+    """The servers of an object are started, and what is wrong with others is reported."""
+    given = json.loads((folder / "mcp.json").read_text("utf-8"))
+    given["mcpServers"]["odd"] = {"type": "carrier pigeon"}
+    with SyncGateway.from_config(given) as gateway:
+        assert [source.id for source in gateway.sources] == ["shop"]
+        assert gateway.list_tools()
+        places = [one.place for one in gateway.diagnostics if one.severity == "error"]
+        assert places == ["the configuration: odd"]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "kind", "message"),
+    [
+        ("none.json", NotFoundError, "none.json"),
+        ("tools.json", SourceError, "names no servers"),
+        ({}, SourceError, "names no servers"),
+        ({"mcpServers": {"a": {1, 2}}}, UsageError, "no JSON"),
+        (42, UsageError, "configuration is of type int"),
+        (["mcp.json"], UsageError, "configuration is of type list"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(
+    folder: Path, configuration: Any, kind: type[McpgError], message: str
+) -> None:
+    """Only the configuration of a client makes a gateway by `from_config`."""
+    with pytest.raises(kind, match=message):
+        Gateway.from_config(configuration)
+    assert folder.is_dir()

@@ -50,6 +50,10 @@ mcpg.EngineServices(embedder=provider)  # wrong: call-arg
 
 SyncGateway(42)  # wrong: arg-type
 SyncGateway("mcp.json", limt=3)  # wrong: call-arg
+Gateway.from_config({"mcpServers": {}}, limit=3)
+Gateway.from_config(42)  # wrong: arg-type
+SyncGateway.from_config("mcp.json", limt=3)  # wrong: call-arg
+SyncGateway.from_config("mcp.json", limit="3")  # wrong: arg-type
 SyncGateway("mcp.json", services=engine)  # wrong: arg-type
 with SyncGateway(["mcp.json", Path("tools"), FileSource("a", "b")], limit=8) as gateway:
     gateway.search("x", limit=3, strategy="auto").matches[0].score
