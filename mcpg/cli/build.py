@@ -153,7 +153,7 @@ class LastBuild:
 
 def _refuse_when_all_failed(assembly: Assembly) -> None:
     """Keep a graph of tools from being replaced by an empty one, for all its sources are broken."""
-    failed = [item for item in assembly.diagnostics if item.severity is Severity.ERROR]
+    failed = [item for item in assembly.diagnostics if item.severity == Severity.ERROR]
     if failed:
         raise SourceError(
             "no tool could be read from the sources: nothing was written",
@@ -163,7 +163,7 @@ def _refuse_when_all_failed(assembly: Assembly) -> None:
 
 def refused(assembly: Assembly, output: Output) -> bool:
     """Return whether `--strict` refuses a diagnostic, and report that."""
-    findings = sum(item.severity is not Severity.INFO for item in assembly.diagnostics)
+    findings = sum(item.severity != Severity.INFO for item in assembly.diagnostics)
     if findings:
         output.error(
             f"{counted(findings, 'finding')} under --strict: nothing was written",
@@ -288,13 +288,15 @@ def leave(run: BuildStamp, bundle: str, data: bytes, assembly: Assembly, memo: M
     Raises:
         OutputError: It cannot be written.
     """
-    from mcpg.engine.loading import compile_assembly  # noqa: PLC0415 - as above
+    from mcpg.engine.loading import compile_assembly, opening_section  # noqa: PLC0415 - as above
     from mcpg.index.file import write_index_of  # noqa: PLC0415
 
     if build_stamp(bundle) == run:
         return False
     key = hashlib.sha256(data).digest()
-    write_index_of(bundle, compile_assembly(assembly, key, [run.section()], memo))
+    # What was noticed about sources is not what there is to notice about the bundle.
+    opening = [] if run.noticed else [opening_section(bundle, ())]
+    write_index_of(bundle, compile_assembly(assembly, key, [run.section(), *opening], memo))
     return True
 
 

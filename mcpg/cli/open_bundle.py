@@ -16,7 +16,7 @@ from mcpg.cli.terminal import standard_input
 from mcpg.engine.model import recipe
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.files import MAX_BYTES, present_paths
-from mcpg.index.file import fresh_index
+from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import Section, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.values import replace, to_json, value
@@ -83,8 +83,8 @@ def open_catalog(
 ) -> Opened:
     """Read the tools that the settings name, and their graph.
 
-    The fresh index of a bundle is read in place of the bundle, unless it takes the bundle to know
-    what there is to report. Where the graph cannot be made, the tools of manifests are returned
+    The fresh index of a bundle is read in place of the bundle, once it is known what there is to
+    report about the bundle. Where the graph cannot be made, the tools of manifests are returned
     alone, with a diagnostic.
 
     Args:
@@ -101,12 +101,16 @@ def open_catalog(
         if opened is not None:
             return opened
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
+    from mcpg.engine.loading import opening_section  # noqa: PLC0415 - as above
 
     batch = _read(paths)
     try:
         assembly = assemble(batch)
     except McpgError as fault:
         return _tools_alone(batch, fault)
+    if len(paths) == 1:
+        opening = opening_section(paths[0], assembly.diagnostics)
+        add_section(paths[0], opening, recipe(), cache_folder())
     return Opened(
         assembly.catalog,
         {document.tool.id: document for document in assembly.documents},
@@ -117,12 +121,22 @@ def open_catalog(
 
 def _from_index(path: str) -> Opened | None:
     """Return what the index of the bundle at *path* holds; `None` where that is not everything."""
+    from mcpg.engine.loading import noticed_at_opening  # noqa: PLC0415 - help needs none of it
+
+    index = fresh_index(path, recipe(), cache_folder())
+    if index is None:
+        return None
+    try:
+        index.verify(records=False)
+        noticed = noticed_at_opening(index, path)
+        return None if noticed is None else _opened(index, path, noticed)
+    except (StaleIndexError, TypeError, ValueError):
+        return None
+
+
+def _opened(index: Index, path: str, noticed: tuple[Diagnostic, ...]) -> Opened:
     from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - as above
 
-    found = stamped_index(path)
-    if found is None or found[1].noticed:
-        return None
-    index, _ = found
     documents = [index.record(number) for number in range(len(index))]
     # A bundle holds its documents in the order of their paths.
     paths = sorted(document.path for document in (*documents, *index.pages()))
@@ -132,7 +146,8 @@ def _from_index(path: str) -> Opened | None:
         for document in documents
     ]
     tools = tuple(document.tool for document in placed)
-    return Opened(Catalog(tools), {document.tool.id: document for document in placed}, {})
+    by_id = {document.tool.id: document for document in placed}
+    return Opened(Catalog(tools), by_id, {}, noticed)
 
 
 def open_sources(settings: Settings, output: Output) -> SourceBatch:

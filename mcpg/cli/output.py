@@ -113,7 +113,7 @@ class Output:
         """Write *items* to standard error, folding many of one code unless verbose."""
         told: Counter[str] = Counter()
         for item in items:
-            if self.quiet and item.severity is Severity.INFO:
+            if self.quiet and item.severity == Severity.INFO:
                 continue
             told[item.code] += 1
             if self.verbose or told[item.code] <= _SAME_CODE_LIMIT:
@@ -124,9 +124,7 @@ class Output:
 
     def opened(self, items: Iterable[Diagnostic]) -> None:
         """Write what opening a bundle noticed; what its build has told, if verbose alone."""
-        self.diagnostics(
-            item for item in items if self.verbose or item.severity is not Severity.INFO
-        )
+        self.diagnostics(item for item in items if self.verbose or item.severity != Severity.INFO)
 
     def raw_error(self, text: str) -> None:
         """Write *text* to standard error as it is."""

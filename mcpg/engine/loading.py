@@ -47,7 +47,7 @@ from mcpg.index.file import (
 )
 from mcpg.index.layout import NO_KEY, Section, StaleIndexError
 from mcpg.index.reader import Index
-from mcpg.values import replace, value
+from mcpg.values import replace, to_json, value
 
 if TYPE_CHECKING:
     from mcpg.bundle import Assembly
@@ -101,6 +101,10 @@ class Ranking:
 
     model: Model
     origin: ModelProvenance
+
+
+OPENING = "opening"
+"""The section of an index for what was noticed when its bundle was read."""
 
 
 class RankingError(ValueError):
@@ -410,7 +414,8 @@ def _compiled(path: str) -> bytes:
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
     from mcpg.sources import read_sources  # noqa: PLC0415
 
-    return compile_assembly(assemble(read_sources([path]), texts=False), key)
+    assembly = assemble(read_sources([path]), texts=False)
+    return compile_assembly(assembly, key, [opening_section(path, assembly.diagnostics)])
 
 
 def _key(path: str) -> bytes:
@@ -444,6 +449,29 @@ def compile_assembly(
     )
 
 
+def opening_section(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
+    """Return the section for what was noticed when the bundle at *path* was read."""
+    import json  # noqa: PLC0415 - a search of a bundle with a fresh index does without
+
+    noticed = [to_json(one) for one in diagnostics]
+    return Section(OPENING, "B", json.dumps([path, noticed]).encode())
+
+
+def noticed_at_opening(index: Index, path: str) -> tuple[Diagnostic, ...] | None:
+    """Return what was noticed when the bundle of *index* was read; `None` where nobody knows.
+
+    Diagnostics name the path that was read, and are known for no other.
+    """
+    if not index.has_section(OPENING):
+        return None
+    import json  # noqa: PLC0415 - as above
+
+    name, noticed = json.loads(bytes(index.section(OPENING)))
+    if noticed and name != path:
+        return None
+    return tuple(Diagnostic(**one) for one in noticed)
+
+
 def _indexed(
     path: str,
     assembly: Assembly,
@@ -453,7 +481,9 @@ def _indexed(
     services: EngineServices,
 ) -> Engine:
     def build() -> bytes:
-        return compile_assembly(assembly, key) if _key(path) == key else _compiled(path)
+        if _key(path) != key:
+            return _compiled(path)
+        return compile_assembly(assembly, key, [opening_section(path, assembly.diagnostics)])
 
     opened = index_for(path, build, recipe=recipe(), cache_dir=cache_dir)
     if opened.how == IN_MEMORY:

@@ -8,13 +8,20 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable
 
-from mcpg.index.layout import KEY_SIZE, NO_STAMP, StaleIndexError, restamped, unpack
+from mcpg.index.layout import (
+    KEY_SIZE,
+    NO_STAMP,
+    StaleIndexError,
+    restamped,
+    unpack,
+    with_section,
+)
 from mcpg.index.reader import Index, recipe_of
 from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mcpg.index.layout import Buffer, Stamp
+    from mcpg.index.layout import Buffer, Section, Stamp
 
 SUFFIX = ".idx"
 
@@ -135,6 +142,25 @@ def fresh_index(source: str, recipe: bytes, cache_dir: str | None = None) -> Ind
         index = _fresh(path, source, stamp, number)
         if index is not None:
             return index
+    return None
+
+
+def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | None = None) -> None:
+    """Add *section* to the index of the file *source*.
+
+    It does not matter if there is no fresh one, or its file cannot be written.
+    """
+    from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
+
+    stamp, number = _stamp(source), recipe_of(recipe)
+    for path, _ in _places(source, cache_dir):
+        index = _fresh(path, source, stamp, number)
+        if index is None:
+            continue
+        try:
+            return write_index(path, with_section(index.data, section))
+        except OutputError:
+            return None
     return None
 
 

@@ -135,6 +135,17 @@ def restamped(data: bytes, stamp: Stamp) -> bytes:
     return head + data[_HEAD_SIZE:]
 
 
+def with_section(data: Buffer, section: Section) -> bytes:
+    """Return the same file with *section* at its end, in place of one of that name."""
+    header, entries = unpack(data)
+    kept = [
+        Section(name, entry.item_type, bytes(data[entry.start : entry.end]))
+        for name, entry in entries.items()
+        if name != section.name
+    ]
+    return pack([*kept, section], header)
+
+
 def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
     """Read header and table of a file, and check that they are whole and make sense.
 

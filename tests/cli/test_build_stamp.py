@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 
     from shop import Run
 
+LINKS_NOWHERE = """\
+---
+title: Refunds
+graph_related: [nowhere]
+---
+# Refunds
+
+Pays an order back.
+"""
+
 
 @pytest.fixture
 def unparsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
@@ -213,3 +223,24 @@ def test_an_empty_catalogue_has_an_index(folder: Path, run: Callable[..., Run]) 
     run("bundle", "tools")
 
     assert run("bundle", "tools").err.startswith("up to date: graph.mdld: 0 tools")
+
+
+@pytest.mark.parametrize("searched", [False, True])
+def test_a_list_reads_the_index_alone(
+    sources: Path, run: Callable[..., Run], unparsed: Callable[[], None], *, searched: bool
+) -> None:
+    """What a bundle has to report is found out once, by a search or by the first list."""
+    (sources / "refunds.md").write_text(LINKS_NOWHERE)
+    run("bundle", "tools", "-o", "graph.mdld")
+    told = run("list").err
+    if searched:
+        (sources.parent / "graph.mdld.idx").unlink()
+        run("search", "x")
+    else:
+        run("list")
+    unparsed()
+
+    assert run("list", "--format", "json").json["diagnostics"]
+    assert run("list").err == told
+    (sources.parent / "graph.mdld.idx").unlink()
+    assert "the sources were parsed" in run("list").err

@@ -290,7 +290,7 @@ async def _run(
             output.diagnostics(
                 one
                 for one in gateway.diagnostics
-                if output.verbose or one.severity is Severity.ERROR
+                if output.verbose or one.severity == Severity.ERROR
             )
             found = snapshot.find(call.tool)
             if isinstance(found, Fault):
