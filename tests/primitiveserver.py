@@ -132,7 +132,8 @@ async def read(_: Any, params: types.ReadResourceRequestParams) -> types.ReadRes
     await failing()
     if params.uri == "note://missing":
         raise MCPError(-32002, "no such note", {"uri": params.uri})
-    contents = types.TextResourceContents(uri=params.uri, text=f"{NAME} {params.uri}")
+    text = "x" * SIZE if params.uri == "note://huge" else f"{NAME} {params.uri}"
+    contents = types.TextResourceContents(uri=params.uri, text=text)
     return types.ReadResourceResult(contents=[contents])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.hints import hints_of_tool, states_lists
+from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, states_lists
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
 from mcpg.catalog.model import Hints, SourceKind, Tool
 from mcpg.errors import Code, Diagnostic, SourceError, info, warning
@@ -259,6 +259,13 @@ _OUTPUT_KEYS = ("outputSchema", "output_schema", "response", "responseJsonSchema
 _KEYS_SHOWN = 5
 _KEY_SHOWN = 80
 _TITLE_KEYS = ("title", "displayName", "display_name")
+# What an entry says of the tool itself; `mcpg.gateway` runs the tasks of tools.
+_READ_KEYS = frozenset(
+    (
+        *("name", "description", "annotations", "_meta", "function", "execution"),
+        *(*INPUT_KEYS, *_OUTPUT_KEYS, *_TITLE_KEYS, *_SOURCE_KEYS, *_KIND_KEYS, *HINT_KEYS),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +390,12 @@ def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> To
         hints=_hints(entry, found, reading, where, noticed),
         source_kind=next((one for one in SourceKind if one.casefold() == kind), SourceKind.LOCAL),
         place=where,
+        listed=_unread(entry) if reading.is_response else {},
     )
+
+
+def _unread(entry: JsonObject) -> JsonObject:
+    return {key: value for key, value in entry.items() if key not in _READ_KEYS}
 
 
 def _hints(

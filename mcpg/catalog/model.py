@@ -125,6 +125,8 @@ class Tool:
         hints: What an author adds.
         source_kind: How the server is reached.
         place: The file (and member) it was read from, for messages; not part of its identity.
+        listed: Other members of its entry in the list of a running server, such as `icons`, as
+            given; neither kept in documents nor part of its identity.
     """
 
     id: str
@@ -139,6 +141,7 @@ class Tool:
     hints: Hints = field(default_factory=Hints)
     source_kind: SourceKind = SourceKind.LOCAL
     place: str = field(default="", compare=False)
+    listed: JsonObject = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
         """Return the tool without its schemas and hints, which may be long."""

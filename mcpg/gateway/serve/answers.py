@@ -177,7 +177,7 @@ def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list
         need = size(block) + 1
         text = block.get("text")
         if need > room and isinstance(text, str) and room > size(text_block("")):
-            part = _prefix(text, room - size({**block, "text": ""}) - 1)
+            part = text_prefix(text, room - size({**block, "text": ""}) - 1)
             cut += len(text) - len(part)
             block = {**block, "text": part}  # noqa: PLW2901 - what is left of it
             need = size(block) + 1
@@ -191,7 +191,7 @@ def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list
     return kept, notes
 
 
-def _prefix(text: str, room: int) -> str:
+def text_prefix(text: str, room: int) -> str:
     """Return the longest prefix of *text* that fits *room* bytes as a JSON string."""
     low, high = 0, len(text)
     while low < high:

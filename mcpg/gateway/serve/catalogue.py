@@ -12,8 +12,10 @@ from functools import cached_property
 import anyio
 import anyio.to_thread
 from jsonschema.validators import Draft202012Validator, validator_for
+from mcp_types import Tool as McpTool
+from pydantic import ValidationError
 
-from mcpg.catalog.hints import HINT_FIELDS, TYPED_ANNOTATIONS
+from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.gateway import serve
 from mcpg.gateway.calls.validation import bounded_validator
@@ -39,6 +41,7 @@ _LARGEST = 128 << 10
 _ORIGIN = ("toolId", "toolName", "sourceId")
 _SHARED = ("$defs", "definitions", "$schema")
 _PATTERNS = ("pattern", "patternProperties")
+_READ_ANNOTATIONS = frozenset(("title", *TYPED_ANNOTATIONS, *HINT_KEYS))
 
 
 def exported(tool: Tool) -> ListedTool:
@@ -50,13 +53,13 @@ def exported(tool: Tool) -> ListedTool:
 
 
 def _exported(tool: Tool) -> ListedTool:
-    wire: JsonObject = {"name": tool.id, "inputSchema": input_schema(tool.input_schema)}
+    schema = input_schema(tool.input_schema)
+    wire: JsonObject = {**_listed(tool), "name": tool.id, "inputSchema": schema}
     if tool.title:
         wire["title"] = tool.title
     if tool.description:
         wire["description"] = tool.description
-    title = tool.annotations.get("title")
-    annotations = annotations_json(tool) | ({"title": title} if isinstance(title, str) else {})
+    annotations = _annotations(tool)
     if annotations:
         wire["annotations"] = annotations
     wire["_meta"] = _meta(tool)
@@ -67,6 +70,28 @@ def _exported(tool: Tool) -> ListedTool:
     if output is None or "outputSchema" not in wire:
         return ListedTool(wire)
     return ListedTool(wire, is_wrapped, bounded_validator(output))
+
+
+def _listed(tool: Tool) -> JsonObject:
+    """Return the members that mcpg does not read, as the server gave them.
+
+    One that clients would refuse, and the whole list with it, is left out.
+    """
+    kept: JsonObject = {}
+    for key, one in tool.listed.items():
+        try:
+            McpTool.model_validate({"name": tool.id, "inputSchema": {}, key: one})
+        except ValidationError:
+            continue
+        kept[key] = one
+    return kept
+
+
+def _annotations(tool: Tool) -> JsonObject:
+    """Return the annotations, with hints resolved; hints in lists stand in `_meta`."""
+    title = tool.annotations.get("title")
+    others = {key: one for key, one in tool.annotations.items() if key not in _READ_ANNOTATIONS}
+    return others | annotations_json(tool) | ({"title": title} if isinstance(title, str) else {})
 
 
 def input_schema(schema: JsonObject) -> JsonObject:

@@ -221,7 +221,15 @@ INPUTS: dict[str, JsonObject] = {
         "toolId",
     ),
     serve.READ: _object(
-        {"uri": _described("Address of the resource, from a search result or a resource link.")},
+        {
+            "uri": _described("Address of the resource, from a search result or a resource link."),
+            "offset": {
+                "type": "integer",
+                "description": "Characters of text to skip, where a result was cut.",
+                "minimum": 0,
+                "default": 0,
+            },
+        },
         "uri",
     ),
     serve.PROMPT: _object(

@@ -279,6 +279,7 @@ class GatewayServer:
             tools, cursor = known.listing.page(params.cursor if params is not None else None)
         except LookupError:
             raise MCPError(INVALID_PARAMS, "invalid cursor") from None
+        unaltered({"tools": [*tools]})
         return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> JsonObject:

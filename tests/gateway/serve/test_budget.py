@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from mcpg.gateway.serve.answers import (
     size,
     succeeded,
 )
+from mcpg.gateway.serve.primitive_tools import resource_answer
 from mcpg.gateway.serve.schemas import part_of, pruned
 from mcpg.gateway.serve.tools import describe_answers
 
@@ -221,3 +224,47 @@ def test_descriptions_say_less_until_they_have_room() -> None:
     for pointer in ("/properties/nothing", "/type"):
         with pytest.raises(LookupError):
             list(describe_answers(tool, pointer))
+
+
+_contents = st.lists(
+    st.builds(lambda one, text: {"uri": one, "text": text}, st.just("a:b"), st.text(max_size=3000))
+    | st.builds(
+        lambda data: {"uri": "a:c", "blob": b64encode(data).decode()}, st.binary(max_size=3000)
+    ),
+    max_size=4,
+)
+
+
+@given(_contents)
+def test_the_text_of_a_resource_is_read_in_parts(contents: Any) -> None:
+    """The parts are the whole text, each fits, and a binary content is whole or reported."""
+    parts: list[str] = []
+    shown, offset = [], 0
+    while True:
+        result: Any = resource_answer(contents, offset, SMALLEST_BUDGET)
+        assert size(result) <= SMALLEST_BUDGET
+        blocks = [one["resource"] for one in result["content"] if one["type"] == "resource"]
+        parts += [one["text"] for one in blocks if "text" in one]
+        shown += [one for one in blocks if "blob" in one]
+        last = result["content"][-1].get("text", "") if result["content"] else ""
+        following = re.search(r"`offset` (\d+)", last)
+        if following is None:
+            break
+        assert int(following[1]) > offset
+        offset = int(following[1])
+    assert "".join(parts) == "".join(one.get("text", "") for one in contents)
+    kept = [one for one in contents if one in shown]
+    binary = [one for one in contents if "blob" in one]
+    first: Any = resource_answer(contents, 0, SMALLEST_BUDGET)
+    assert ("binary contents" in str(first)) == (len(kept) < len(binary))
+
+
+def test_a_binary_resource_without_room_is_refused_by_size() -> None:
+    """The error has the size, the limit and the name of the setting."""
+    result: Any = resource_answer([{"uri": "a:b", "blob": "AAAA" * 1000}], 0, SMALLEST_BUDGET)
+    assert result["isError"]
+    for part in ("3,000 bytes", "2,048 bytes", "--max-result-bytes"):
+        assert part in result["content"][0]["text"]
+    result = resource_answer([{"uri": "a:b", "text": "abc"}], 3, SMALLEST_BUDGET)
+    assert result["isError"]
+    assert "3 characters" in result["content"][0]["text"]

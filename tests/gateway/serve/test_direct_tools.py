@@ -88,7 +88,16 @@ def test_titles_descriptions_and_annotations_are_kept() -> None:
     tool = Tool("one", "shop", "One", "First", "Does it.", annotations={"title": "A", "x": 1})
     wire: Any = exported(tool).wire
     assert (wire["name"], wire["title"], wire["description"]) == ("one", "First", "Does it.")
-    assert wire["annotations"] == {"title": "A"}
+    assert wire["annotations"] == {"title": "A", "x": 1}
+
+
+@pytest.mark.parametrize("icons", [5, [1], [{"mimeType": "image/png"}], {"src": "a:b"}])
+def test_members_that_clients_refuse_are_left_out(icons: Any) -> None:
+    """Icons that are none cost no client the list; members of later versions stay."""
+    wire: Any = exported(Tool("one", "shop", "One", listed={"icons": icons, "later": icons})).wire
+    check(wire)
+    assert "icons" not in wire
+    assert wire["later"] == icons
 
 
 _json: Any = st.recursive(

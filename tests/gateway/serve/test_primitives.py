@@ -324,6 +324,19 @@ async def test_a_search_finds_prompts_and_resources(mode: str) -> None:
             assert "no such note" in str(refused.content) or "no server has" in str(refused.content)
 
 
+async def test_a_large_resource_is_read_in_parts() -> None:
+    """A text above the limit is cut with a note that says how to get the next part."""
+    async with served(shop(SIZE="300000")) as client:
+        await until_listed(client, READ)
+        first = await client.call_tool(READ, {"uri": "note://huge"})
+        text, note = first.content
+        start = len(text.resource.text)  # type: ignore[union-attr]
+        assert not first.is_error
+        assert f"`offset` {start} " in note.text  # type: ignore[union-attr]
+        (rest,) = (await client.call_tool(READ, {"uri": "note://huge", "offset": start})).content
+        assert start + len(rest.resource.text) == 300_000  # type: ignore[union-attr]
+
+
 async def test_without_prompts_and_resources_nothing_is_said_of_them() -> None:
     """The tools and the answer to a search are those of before."""
     async with served(shop("bad", "legacy", "claims")) as client:

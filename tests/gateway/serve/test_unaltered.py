@@ -118,6 +118,36 @@ async def test_an_error_of_a_tool_with_an_output_schema_can_be_read(mode: str) -
 
 
 @MODES
+async def test_a_tool_is_listed_as_its_server_lists_it(mode: str) -> None:
+    """Each member of an entry arrives, those of later versions too; tasks are run by us."""
+    given = {
+        "title": "First",
+        "description": "Does  it.\n",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"a": {"type": "integer", "x-order": 1}},
+            "x-vendor": [None],
+        },
+        "outputSchema": {"type": "object", "properties": {}, "x-vendor": True},
+        "icons": [{"src": "data:,a", "mimeType": "image/png", "sizes": ["48x48"], "later": 1}],
+        "annotations": {"title": "A", "readOnlyHint": True, "later": {"b": None}},
+        "_meta": {"a.example/b": {"c": None}},
+        "later": {"d": [None]},
+        "execution": {"taskSupport": "optional"},
+    }
+    async with served(raw({"content": []}, **given), mode) as client:
+        request = AnyRequest(method="tools/list", params={})
+        listed = (await client.session.send_request(request, AnyResult)).root["tools"]
+    tool = next(one for one in listed if one["name"] == "first")
+    ours = {"toolId": "first", "toolName": "first", "sourceId": "hand"}
+    assert ours.items() <= tool["_meta"].items()
+    expected = {key: value for key, value in given.items() if key not in {"execution", "_meta"}}
+    assert {key: value for key, value in tool.items() if key in expected} == expected
+    assert tool.keys() == {"name", "_meta", *expected}
+    assert tool["_meta"]["a.example/b"] == {"c": None}
+
+
+@MODES
 async def test_meta_of_a_request_reaches_the_server(mode: str) -> None:
     """Trace context and members of vendors go through, what concerns us alone does not."""
     given = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "a.example/b": {"c": None}}
