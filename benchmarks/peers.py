@@ -70,6 +70,7 @@ class Mcpg:
         import mcpg
 
         engine = mcpg.load(folder + "/graph.mdld")
+        engine.warm_up()
 
         def search(query: str, limit: int) -> list[str]:
             matches = engine.search(query, limit=limit).matches

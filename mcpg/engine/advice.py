@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.retrieval import clause_impacts, widened
+from mcpg.engine.retrieval import widened
+from mcpg.engine.scores import clause_impacts
 
 if TYPE_CHECKING:
     from mcpg.engine.hint_words import RequestWords

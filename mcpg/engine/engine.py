@@ -16,6 +16,7 @@ from mcpg.engine.results import (
     check_text,
     texts_of,
 )
+from mcpg.engine.retrieval import ARRAYS
 from mcpg.engine.searcher import Searcher
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
@@ -212,6 +213,17 @@ class Engine:
                 return result
             return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
         return self._ask(self._answer, request, diagnostics, None)
+
+    def warm_up(self) -> None:
+        """Prepare for many searches, so that the first of them is fast.
+
+        It searches once, which reads what all searches read. For a large catalogue it imports numpy
+        where it is installed: then long lists take less time, and the answers are the same.
+        """
+        index = self.index
+        if len(index):
+            ARRAYS.prepare(len(index))
+            self.search(index.display_name(0))
 
     def ask(  # noqa: PLR0913 - as above
         self,

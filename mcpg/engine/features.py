@@ -7,7 +7,8 @@ from itertools import compress, repeat
 from math import fsum
 from operator import mul
 
-from mcpg.engine.retrieval import POOL, clause_impacts
+from mcpg.engine.retrieval import POOL
+from mcpg.engine.scores import clause_impacts
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.text import operations

@@ -1,32 +1,32 @@
 """Retrieval: the pool of documents that answer most of the query, and those that edges reach.
 
-Scores are summed word by word, the words that can add most first. Once the words that are left
-cannot lift a new document into the pool, only documents already seen are looked up in them.
-
 Each intent of a query brings its own best documents into the pool. Edges of the graph lead from the
 matches to related tools and next steps, which never displace a match.
 
-Source: Turtle & Flood, "Query evaluation: strategies and optimizations", Information Processing &
-Management 31(6), 1995 (max score).
+Source: Karlin, Manasse, Rudolph & Sleator, "Competitive snoopy caching", Algorithmica 3, 1988 (when
+to pay once for what saves a little each time).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import chain, zip_longest
 from math import fsum
 
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
+from mcpg.engine.scores import SCALE, best_documents
 from mcpg.values import DECIMALS, replace, value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import TypeAlias
 
     from mcpg.engine.query_terms import QueryTerm
+    from mcpg.engine.scores import Weighed
     from mcpg.index import Index
 
     _Edge: TypeAlias = tuple[float, bool, int, int, int, float]
@@ -37,15 +37,14 @@ POOL = 20
 RELATED_CREDIT = 0.6
 """What a related word counts of its similarity where documents are retrieved."""
 
-_SCALE = 1 / 0xFFFF
 # How many related words of a query documents are retrieved by.
 _MOST_RELATED = 12
-# A list this many times longer than what is looked for is searched rather than read.
-_WORTH_SEARCHING = 40
-# Up to so many documents are looked up in the lists; more are picked out of them.
-_FEW = 1_024
-# How many times as many scores as are wanted tell what the worst wanted one is at least.
-_SAMPLE = 3
+# From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
+_MANY = 500
+# So many postings are added one by one in the time that the import of numpy takes.
+_WORTH_IMPORTING = 2_000_000
+# In a catalogue of so many tools, most requests have long lists.
+_LARGE = 5_000
 
 # An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
 # common words are long, and find little that these do not.
@@ -157,165 +156,80 @@ def retrieve(
 ) -> list[int]:
     """Return the *size* documents that are not *excluded* with the best lexical scores.
 
-    A document's lexical score is the sum, over clauses, of the clause's share of the query's
-    weight times the saturated frequency of the best of its variants there, times the credit for
-    that variant. It lies in [0, 1], or a little above with context. The best come first; ties go
-    to the smaller document number. Where *among* names documents, no others are scored.
+    Scores lie in [0, 1], or a little above with context, see `mcpg.engine.scores`. The best come
+    first; ties go to the smaller document number. Where *among* names documents, no others are
+    scored.
     """
     hidden = frozenset(excluded)
-    if among is None:
-        scores = _accumulate(analysis, index, size + len(hidden))
-    elif len(among) <= _FEW:
-        scores = _score(analysis, index, among)
-    else:
-        scores = _accumulate(analysis, index, size, frozenset(among))
-    # Most often nothing is hidden, and then all that was scored need not be gone through.
-    for document in hidden.intersection(scores) if hidden else ():
-        del scores[document]
-    least = _nth_best(scores.values(), size) - 10**-DECIMALS
-    ranked = sorted(
-        [
-            (-round(score, DECIMALS), document)
-            for document, score in scores.items()
-            if score >= least
-        ]
-    )
-    return [document for _, document in ranked[:size]]
+    words = _weighed(analysis, index)
+    arrays = ARRAYS.scorer(sum([postings for _, _, postings in words])) if among is None else None
+    if arrays:
+        found: list[int] = arrays.best_documents(words, index, hidden=hidden, size=size)
+        return found
+    return best_documents(words, index, hidden=hidden, size=size, among=among)
 
 
-def _accumulate(
-    analysis: Analysis, index: Index, size: int, among: frozenset[int] | None = None
-) -> dict[int, float]:
-    """Score every document that can be among the best *size*, and perhaps others.
+class _Arrays:
+    """Decides where lists are added up by numpy.
 
-    Where *among* names documents, no others are scored.
+    Importing numpy takes as long as adding some million postings one by one. A process imports it
+    after it has added so many: one that searches a few times never does, and one that goes on loses
+    no more than it would have by importing at once. A host that prepares for many searches need not
+    wait.
     """
-    scores: dict[int, float] = {}
-    lists = _lists(analysis, index)
-    remaining = fsum(bound for bound, _, _ in lists)
-    for bound, share, clause in lists:
-        # A list shorter than what has been found is read without further thought.
-        if (
-            clause.document_frequency > len(scores) > size
-            and _nth_best(scores.values(), size) > remaining
-        ):
-            for document, impact in clause_impacts(clause.variants, scores, index).items():
-                scores[document] += share * impact
-        else:
-            _add(scores, clause, share, index, among)
-        remaining -= bound
-    return scores
+
+    def __init__(self) -> None:
+        self._left = _WORTH_IMPORTING
+        self._imported: list[ModuleType | None] = []
+
+    def scorer(self, postings: int) -> ModuleType | None:
+        """Return the scorer for so many *postings*, `None` where they are added one by one."""
+        if postings < _MANY:
+            return None
+        if self._left > 0 and "numpy" not in sys.modules:
+            self._left -= postings
+            return None
+        return self._import()
+
+    def prepare(self, tools: int) -> None:
+        """Prepare for many searches among so many *tools*."""
+        if tools >= _LARGE:
+            self._import()
+
+    def _import(self) -> ModuleType | None:
+        """Return the scorer, `None` where numpy is not installed."""
+        if not self._imported:
+            try:
+                from mcpg.engine import array_scores  # noqa: PLC0415 - a cold search does without
+            except ImportError:
+                self._imported.append(None)
+            else:
+                self._imported.append(array_scores)
+        return self._imported[0]
 
 
-def _score(analysis: Analysis, index: Index, among: Collection[int]) -> dict[int, float]:
-    scores: dict[int, float] = {}
-    for _, share, clause in _lists(analysis, index):
-        for document, impact in clause_impacts(clause.variants, among, index).items():
-            scores[document] = scores.get(document, 0.0) + share * impact
-    return scores
+ARRAYS = _Arrays()
+"""Shared by all engines of a process, as imports are."""
 
 
-def _lists(analysis: Analysis, index: Index) -> list[tuple[float, float, QueryTerm]]:
-    lists = []
+def _weighed(analysis: Analysis, index: Index) -> list[Weighed]:
+    """Return the clauses that add anything, those that can add most first."""
+    words = []
     for clause in analysis.clauses:
         share = clause.weight / analysis.total_weight
         impacts = [index.max_impact(term) * credit for term, credit in clause.variants]
-        bound = share * _SCALE * max(impacts, default=0)
+        bound = share * SCALE * max(impacts, default=0)
         if bound:
-            lists.append((bound, share, clause))
-    return sorted(lists, key=lambda entry: -entry[0])
+            variants = [(term, share * credit) for term, credit in clause.variants]
+            words.append((bound, variants, _postings(clause, index)))
+    return sorted(words, key=lambda one: -one[0])
 
 
-def _nth_best(scores: Collection[float], place: int) -> float:
-    """Return the score at *place*, from 1, of the greatest; below 0 when there are fewer."""
-    if len(scores) < place:
-        return -1.0
-    # The best words came first, and so did most of the best documents.
-    least = sorted(islice(scores, _SAMPLE * place), reverse=True)[place - 1]
-    return sorted([score for score in scores if score >= least], reverse=True)[place - 1]
-
-
-def _add(
-    scores: dict[int, float],
-    clause: QueryTerm,
-    share: float,
-    index: Index,
-    among: frozenset[int] | None,
-) -> None:
-    if len(clause.variants) > 1:
-        best = _best_impacts(clause, index)
-        wanted = best.items() if among is None else [(n, best[n]) for n in among.intersection(best)]
-        for document, impact in wanted:
-            scores[document] = scores.get(document, 0.0) + share * impact
-        return
-    term, credit = clause.variants[0]
-    unit = share * credit * _SCALE
-    get = scores.get
-    impacts = _impacts(term, index)
-    if among is not None:
-        impacts = [posting for posting in impacts if posting[0] in among]
-    for document, impact in impacts:
-        scores[document] = get(document, 0.0) + unit * impact
-
-
-def _best_impacts(clause: QueryTerm, index: Index) -> dict[int, float]:
-    (term, credit), *others = clause.variants
-    unit = credit * _SCALE
-    best = {document: unit * impact for document, impact in _impacts(term, index)}
-    for term, credit in others:
-        unit = credit * _SCALE
-        for document, impact in _impacts(term, index):
-            credited = unit * impact
-            if credited > best.get(document, 0.0):
-                best[document] = credited
-    return best
-
-
-def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
-    kept = index.impacts(term)
-    if kept is not None:
-        return kept.items()
-    documents, impacts, _ = index.postings(term)
-    return zip(documents, impacts, strict=True)
-
-
-def clause_impacts(
-    variants: Sequence[tuple[int, float]], wanted: Collection[int], index: Index
-) -> dict[int, float]:
-    """Return the best credited impact of the *variants* in those *wanted* that hold one."""
-    best: dict[int, float] = {}
-    for term, credit in variants:
-        unit = credit * _SCALE
-        kept = index.impacts(term)
-        if kept is None:
-            found = _read_impacts(wanted, term, index)
-        else:
-            found = [(document, kept[document]) for document in wanted if document in kept]
-        for document, impact in found:
-            credited = unit * impact
-            if credited > best.get(document, 0.0):
-                best[document] = credited
-    return best
-
-
-def _read_impacts(wanted: Collection[int], term: int, index: Index) -> list[tuple[int, int]]:
-    documents, impacts, _ = index.postings(term)
-    return [(document, impacts[place]) for document, place in _common(documents, sorted(wanted))]
-
-
-def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Return the *ordered* documents that are in a sorted list, with their places in it."""
-    if len(documents) <= _WORTH_SEARCHING * len(ordered):
-        ordered = sorted(frozenset(ordered).intersection(documents))
-    found = []
-    place, end = 0, len(documents)
-    for document in ordered:
-        place = bisect_left(documents, document, place)
-        if place == end:
-            break
-        if documents[place] == document:
-            found.append((document, place))
-    return found
+def _postings(clause: QueryTerm, index: Index) -> int:
+    """Return how many documents the variants of a clause have at least, each for itself."""
+    if len(clause.variants) == 1:
+        return clause.document_frequency
+    return sum([index.document_frequency(term) for term, _ in clause.variants])
 
 
 RELATED, NEXT_STEP = "related", "nextStep"

@@ -310,11 +310,9 @@ class Gateway:
         return await self._open().latest()
 
     async def warm_up(self) -> Snapshot:
-        """Build the index and search it once, so that the first request is fast."""
+        """Build the index and warm up its engine, so that the first request is fast."""
         snapshot = await self.build_index()
-        index = snapshot.engine.index
-        if len(index):
-            await self._in_thread(partial(snapshot.engine.search, index.display_name(0)))
+        await self._in_thread(snapshot.engine.warm_up)
         return snapshot
 
     async def snapshot(self) -> Snapshot:

@@ -9,7 +9,7 @@ from builders import ids, make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.retrieval import clause_impacts
+from mcpg.engine.scores import clause_impacts
 from mcpg.gateway.routing.route import route
 
 if TYPE_CHECKING:

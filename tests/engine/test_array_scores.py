@@ -1,0 +1,156 @@
+"""The scorer by numpy: its answers are those of the other, and it is imported where that pays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from array import array
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import pytest
+from builders import make_engine, make_tool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.engine import Engine, retrieval
+from mcpg.engine.query import analyse
+from mcpg.engine.retrieval import retrieve, widened
+from mcpg.index import Index
+from mcpg.index.layout import NO_KEY, Header, Section, StaleIndexError, pack, unpack
+from mcpg.sources import SourceBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VERBS = ("track", "cancel", "list", "create", "delete")
+NOUNS = ("order", "invoice", "parcel", "invoices", "parcels", "customer", "shipment", "payment")
+ENGINE = make_engine(
+    *[
+        make_tool(
+            f"{VERBS[number % 5]}_{number:04}",
+            source_id=f"source{number % 7}",
+            description=f"{VERBS[number % 4]} {NOUNS[number % 8]} "
+            + "of a customer " * (number % 5)
+            + "and a shipping" * (number % 11 == 0),
+            enabled_by_default=False if number % 13 == 0 else None,
+        )
+        for number in range(1_200)
+    ]
+)
+WORDS = (*VERBS, *NOUNS, "custmer", "shippment", "ordr", "parcell", "buyer", "source3", ".")
+QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join)
+ALL, NONE = 1, sys.maxsize
+
+pytest.importorskip("numpy")  # from now on it is imported
+
+
+@contextmanager
+def by_arrays_from(postings: int) -> Iterator[None]:
+    """Have lists of so many postings, and more, added up by numpy."""
+    with patch.object(retrieval, "_MANY", postings):
+        yield
+
+
+@settings(deadline=None, max_examples=150)
+@given(QUERIES, st.integers(20, 60), st.sets(st.integers(0, 1_199), max_size=300))
+def test_both_scorers_find_the_same(query: str, size: int, hidden: set[int]) -> None:
+    """The best documents and their order do not depend on who adds up the lists."""
+    analysis = widened(analyse(query, ENGINE.index))
+    with by_arrays_from(NONE):
+        one_by_one = retrieve(analysis, ENGINE.index, excluded=hidden, size=size)
+    with by_arrays_from(ALL):
+        assert retrieve(analysis, ENGINE.index, excluded=hidden, size=size) == one_by_one
+
+
+@settings(deadline=None, max_examples=60)
+@given(QUERIES, st.integers(1, 50))
+def test_answers_are_equal_to_the_last_bit(query: str, limit: int) -> None:
+    """A result does not depend on who adds up the lists."""
+    with by_arrays_from(NONE):
+        one_by_one = ENGINE.search(query, limit=limit)
+    with by_arrays_from(ALL):
+        assert ENGINE.search(query, limit=limit) == one_by_one
+
+
+def test_a_damaged_list_is_told_as_damage() -> None:
+    """A posting that leads to no tool is damage of the index, and takes no memory."""
+    _, entries = unpack(ENGINE.index.data)
+    sections = [
+        Section(name, one.item_type, bytes(ENGINE.index.data[one.start : one.end]))
+        for name, one in entries.items()
+    ]
+    beyond = array("I", [0xFFFF_FFFF]).tobytes()
+    damaged = [
+        Section(one.name, one.item_type, beyond * (len(one.data) // 4))
+        if one.name == "postings"
+        else one
+        for one in sections
+    ]
+    index = Index(pack(damaged, Header(NO_KEY, 0, (0, 0, 0, 0))))
+    for query in ("track", "custmer"):
+        analysis = analyse(query, index)
+        with by_arrays_from(ALL), pytest.raises(StaleIndexError):
+            retrieve(analysis, index, excluded=(), size=20)
+
+
+SCRIPT = """
+import sys
+from unittest.mock import patch
+import mcpg
+from mcpg.engine import retrieval
+{before}
+engine = mcpg.load({bundle!r})
+retrieval._MANY = 1
+{action}
+print(sorted({{"numpy", "mcpg.engine.array_scores"}} & set(sys.modules)))
+"""
+SEARCH = "engine.search('open a file'); engine.search('list all files')"
+BOTH = "['mcpg.engine.array_scores', 'numpy']"
+
+
+@pytest.mark.parametrize(
+    ("before", "action", "imported"),
+    [
+        ("", SEARCH, "[]"),
+        ("retrieval.ARRAYS._left = 1", SEARCH, BOTH),
+        ("", f"engine.warm_up(); {SEARCH}", "[]"),
+        ("retrieval._LARGE = 1", f"engine.warm_up(); {SEARCH}", BOTH),
+        ("import numpy", SEARCH, BOTH),
+        ("sys.modules['numpy'] = None", f"engine.warm_up(); {SEARCH}", "['numpy']"),
+    ],
+    ids=["few searches", "many searches", "small", "large", "imported before", "not installed"],
+)
+def test_numpy_is_imported_where_it_pays(
+    bundle: str, before: str, action: str, imported: str
+) -> None:
+    """A process imports numpy after many long lists, or when a host prepares a large catalogue."""
+    script = SCRIPT.format(bundle=bundle, before=before, action=action)
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+
+    assert run.stdout.strip() == imported
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the path of a bundle of two tools."""
+    tools = (make_tool("open_file"), make_tool("list_files", description="List all open files"))
+    path = str(tmp_path_factory.mktemp("bundle") / "graph.mdld")
+    write_bundle(path, bundle_of(assemble(SourceBatch(tools=tools))))
+    return path
+
+
+def test_an_engine_without_tools_warms_up() -> None:
+    """There need be nothing to search."""
+    make_engine().warm_up()
+
+
+def test_a_warm_engine_answers_as_a_cold_one() -> None:
+    """Warming up changes no answer."""
+    cold = Engine(ENGINE.index).search("cancel an order")
+    warm = Engine(ENGINE.index)
+    warm.warm_up()
+
+    assert warm.search("cancel an order") == cold
