@@ -366,6 +366,7 @@ class Gateway:
         include_disabled: bool = False,
         query: str = "",
         context: Any = None,
+        context_summary: str = "",
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
         session: str = "",
@@ -382,6 +383,7 @@ class Gateway:
             include_disabled: As for `Invoker.invoke`.
             query: As for `Invoker.invoke`.
             context: As for `Invoker.invoke`.
+            context_summary: As for `Invoker.invoke`.
             meta: As for `Invoker.invoke`.
             params: As for `Invoker.invoke`.
             session: What the call belongs to, such as a conversation: an id without a meaning, for
@@ -410,6 +412,7 @@ class Gateway:
                     include_disabled=include_disabled,
                     query=query,
                     context=context,
+                    context_summary=context_summary,
                     meta=meta,
                     params=params,
                 )

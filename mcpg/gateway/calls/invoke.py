@@ -57,6 +57,7 @@ class _Call:
     tool: Tool
     query: str
     context: JsonValue
+    summary: str
     seconds: float
     deadline: float
     end: float
@@ -75,8 +76,9 @@ class _Call:
 
     def meta(self) -> JsonObject | None:
         """Return the caller's `_meta` with query and context, `None` without any of these."""
-        name = "contextSummary" if isinstance(self.context, str) else "context"
-        members = {"query": self.query, name: self.context}
+        is_summary = isinstance(self.context, str) and not self.summary
+        members = {"query": self.query, "context": None if is_summary else self.context}
+        members["contextSummary"] = self.context if is_summary else self.summary
         given: JsonObject = {key: value for key, value in members.items() if value}
         return {**self.given_meta, **({META: given} if given else {})} or None
 
@@ -86,15 +88,16 @@ class _Call:
         if isinstance(plain, Fault):
             raise RefusedError(plain)
         schema = self.tool.input_schema
-        if self.query or self.context is not None:
-            plain = with_context_arguments(schema, plain, self.query, self.context)
+        if self.query or self.summary or self.context is not None:
+            context = self.query, self.context, self.summary
+            plain = with_context_arguments(schema, plain, *context)
         if faults := check_arguments(schema, plain):
             raise RefusedError(*faults)
         return plain
 
 
 def with_context_arguments(
-    schema: JsonObject, arguments: JsonObject, query: str, context: JsonValue
+    schema: JsonObject, arguments: JsonObject, query: str, context: JsonValue, summary: str = ""
 ) -> JsonObject:
     """Add query and context to *arguments*, where the tool has such an argument and none is given.
 
@@ -104,6 +107,7 @@ def with_context_arguments(
         query: The task, for the argument `query`.
         context: Further context, for the argument `context`, as it is or as a text, whichever the
             schema allows, and for `contextSummary` as a text.
+        summary: A summary of the context, for the argument `contextSummary`.
     """
     properties = schema.get("properties")
     if not isinstance(properties, dict):
@@ -111,7 +115,7 @@ def with_context_arguments(
     offered: dict[str, tuple[JsonValue, ...]] = {
         "query": (query,),
         "context": (context, flatten_context(context)),
-        "contextSummary": (flatten_context(context),),
+        "contextSummary": (summary or flatten_context(context),),
     }
     added = dict(arguments)
     for name, values in offered.items():
@@ -167,6 +171,7 @@ class Invoker:
         include_disabled: bool = False,
         query: str = "",
         context: Any = None,
+        context_summary: str = "",
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
     ) -> Invoked:
@@ -187,6 +192,7 @@ class Invoker:
                 and *arguments* lacks.
             context: Further context, a text or JSON; likewise for the arguments `context` and
                 `contextSummary`.
+            context_summary: A summary of *context*; likewise for the argument `contextSummary`.
             meta: Further members of the `_meta` of the request to its server.
             params: Further parameters of this request, such as input that the server requires.
 
@@ -201,7 +207,7 @@ class Invoker:
             timeout = _timeout_of(owner)
         seconds, now = self._limits.seconds(timeout), anyio.current_time()
         deadline, end = now + seconds, now + self._limits.longest_seconds
-        wish = str(_as_json(query or None) or ""), _as_json(context)
+        wish = _text_of(query), _as_json(context), _text_of(context_summary)
         call = _Call(tool, *wish, seconds, deadline, end, progress, meta or {}, params or {})
         try:
             source = _invokable(tool, owner, include_disabled)
@@ -357,6 +363,10 @@ def _is_idempotent(tool: Tool) -> bool:
     return any(
         tool.annotations.get(name) is True if hint is None else hint for name, hint in hints.items()
     )
+
+
+def _text_of(value: str) -> str:
+    return str(_as_json(value or None) or "")
 
 
 def _as_json(value: Any) -> JsonValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -70,13 +70,19 @@ class PrimitiveIndex:
             found = f"{name} {number}"
         return source, found
 
-    def search(self, query: str, limit: int) -> list[Found]:
-        """Return the best matches for *query*, those that are likely enough to be right."""
+    def search(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[Found]:
+        """Return the best matches for *query*, those that are likely enough to be right.
+
+        Args:
+            query: The query.
+            limit: Maximum number of matches.
+            sources: Ids of the sources that they may come from; none for all.
+        """
         if self._engine is None or not query.strip():
             return []
         return [
             Found(*self._items[match.source_id, match.descriptor.name], match.score)
-            for match in self._engine.search(query, limit=limit).matches
+            for match in self._engine.search(query, limit=limit, sources=sources).matches
             if match.score >= LOW_CONFIDENCE
         ]
 

@@ -18,6 +18,7 @@ ASK = "gateway_ask"
 GRAPH_SCHEMA = "gateway_graph_schema_describe"
 GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
+INDEX_BUILD = "gateway_tool_index_build"
 
 READ = "gateway_resource_read"
 PROMPT = "gateway_prompt_get"
@@ -25,8 +26,8 @@ PROMPT = "gateway_prompt_get"
 EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK)
 """Meta-tools of tools, in order of use; the one that calls is shown where a tool can be called."""
 
-GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)
-"""Optional meta-tools of the graph."""
+GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, INDEX_BUILD)
+"""Optional meta-tools of the graph, and of the index that it is part of."""
 
 PRIMITIVE_TOOLS = (READ, PROMPT)
 """Meta-tools that are shown where a server has resources, or prompts."""

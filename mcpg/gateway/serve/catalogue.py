@@ -24,7 +24,7 @@ from mcpg.gateway.index.manager import Snapshot
 from mcpg.gateway.primitives.directory import NOTHING
 from mcpg.gateway.primitives.search import PrimitiveIndex
 from mcpg.gateway.serve import Exposure, Serving
-from mcpg.gateway.serve.answers import RESULT, ListedTool, repaired, size, written
+from mcpg.gateway.serve.answers import RESULT, ListedTool, repaired, size, source_name, written
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     OUTPUTS,
@@ -215,6 +215,7 @@ _TITLES = {
     serve.GRAPH_SCHEMA: "Describe the graph of tools",
     serve.GRAPH_SEARCH: "Search the graph of tools",
     serve.GRAPH_EXPORT: "Export the graph of tools",
+    serve.INDEX_BUILD: "Build the index of tools again",
 }
 _OF_KIND = {serve.READ: "resources", serve.PROMPT: "prompts"}
 _READS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (True, False, True, False), strict=True))
@@ -340,6 +341,20 @@ class CatalogueState:
     def find(self, tool_id: str) -> Tool | None:
         """Return the tool with this id."""
         return self.snapshot.catalog.get(tool_id) if self.snapshot is not None else None
+
+    def source_ids(self, names: Iterable[str]) -> list[str]:
+        """Return the ids of the sources called *names*, as descriptions write them or in full.
+
+        A name of no source stays as it is.
+        """
+        if self.snapshot is None:
+            return [*names]
+        ids = self.snapshot.engine.index.source_ids
+        written = {source_name(one).casefold(): one for one in ids}
+        full = {one.casefold() for one in ids}
+        return [
+            one if one.casefold() in full else written.get(one.casefold(), one) for one in names
+        ]
 
 
 class Catalogue:

@@ -154,6 +154,9 @@ INPUTS: dict[str, JsonObject] = {
                 "ranks higher.",
                 "maxItems": MOST_TOOLS,
             },
+            "sources": {**_TEXTS, "description": "Only these servers."},
+            "categories": _TEXTS,
+            "readOnly": {"type": "boolean"},
         },
         "query",
     ),
@@ -293,6 +296,7 @@ INPUTS: dict[str, JsonObject] = {
             },
         }
     ),
+    serve.INDEX_BUILD: _object({}),
 }
 """The arguments of each meta-tool."""
 
@@ -404,6 +408,21 @@ OUTPUTS: dict[str, JsonObject] = {
         "format",
         "tools",
         "edges",
+    ),
+    serve.INDEX_BUILD: _object(
+        {
+            "tools": {"type": "integer"},
+            "edges": {"type": "integer"},
+            "hasVectors": {"type": "boolean"},
+            "sources": _list(
+                _object({"sourceId": _TEXT, "tools": {"type": "integer"}}, "sourceId", "tools")
+            ),
+            "diagnostics": _list(_FREE),
+            **_COMMON,
+        },
+        "tools",
+        "sources",
+        "diagnostics",
     ),
 }
 """Output schema of each meta-tool but the one that calls tools, which returns their results."""
@@ -616,6 +635,11 @@ _DESCRIPTIONS = {
     serve.GRAPH_EXPORT: (
         "Export the graph of the tools behind this server, or the part around some tools, as "
         "Turtle, JSON-LD, Mermaid or DOT, to draw it or to process it in another program."
+    ),
+    serve.INDEX_BUILD: (
+        "Read all servers behind this one again and build the index of their tools, and return "
+        "what it holds and what failed. Servers that announce their changes are read without it: "
+        "call it only where a tool that must be there is not found."
     ),
 }
 

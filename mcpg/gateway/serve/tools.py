@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
-from jsonschema.exceptions import best_match
-from jsonschema.validators import Draft202012Validator
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.ask.budget import fitted
@@ -25,6 +23,7 @@ from mcpg.gateway.serve import (
     GRAPH_EXPORT,
     GRAPH_SCHEMA,
     GRAPH_SEARCH,
+    INDEX_BUILD,
     INVOKE,
     PLAN,
     PROMPT,
@@ -41,9 +40,15 @@ from mcpg.gateway.serve.answers import (
     size,
     succeeded,
 )
+from mcpg.gateway.serve.arguments import (
+    Arguments,
+    by_our_names,
+    context_of,
+    invalid_arguments,
+)
+from mcpg.gateway.serve.index_tool import index_answers
 from mcpg.gateway.serve.primitive_tools import PrimitiveTools, primitive_answers
 from mcpg.gateway.serve.schemas import (
-    INPUTS,
     USUAL_ANSWERS,
     USUAL_CATEGORIES,
     USUAL_MATCHES,
@@ -66,7 +71,6 @@ if TYPE_CHECKING:
 
     _Item = TypeVar("_Item")
     Find = Callable[[str], Tool | None]
-    Arguments = dict[str, Any]
     Work = Callable[[Arguments], Awaitable[JsonObject]]
     RequestWork = Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]
 
@@ -86,7 +90,6 @@ _CUT = "the end of the description is omitted"
 _ASK = f"parts of the input schema are omitted: call {DESCRIBE} with `pointer` for one"
 # The options of searches that planning has as well.
 _OF_PLANS = frozenset(("strategy", "fusion", "lexicon", "include_disabled"))
-_VALIDATORS = {name: Draft202012Validator(schema) for name, schema in INPUTS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +370,7 @@ class MetaTools:
             PLAN: self._plan,
             DESCRIBE: self._describe,
             ASK: self._ask,
+            INDEX_BUILD: self._index_build,
         }
         primitive = PrimitiveTools(gateway, serving)
         self._requests: dict[str, RequestWork] = {
@@ -387,6 +391,7 @@ class MetaTools:
 
     async def call(self, name: str, arguments: Arguments, request: ClientRequest) -> JsonObject:
         """Return the result of calling the meta-tool *name* by *request*."""
+        arguments = by_our_names(name, arguments)
         invalid = invalid_arguments(name, arguments)
         if invalid is not None:
             return invalid
@@ -400,16 +405,20 @@ class MetaTools:
 
     async def _search(self, arguments: Arguments) -> JsonObject:
         known = await self._catalogue.latest()
+        sources = known.source_ids(arguments.get("sources", ()))
         result = await self._gateway.search(
             arguments["query"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
-            context=arguments.get("context"),
+            context=context_of(arguments),
             context_tools=arguments.get("contextTools", ()),
+            sources=sources,
+            categories=arguments.get("categories", ()),
+            read_only=arguments.get("readOnly", False),
             **self._serving.search,
         )
         found: Sequence[Found] = ()
-        if known.primitives is not None:
-            search = partial(known.primitives.search, arguments["query"], _PRIMITIVES)
+        if known.primitives is not None and not arguments.get("categories"):
+            search = partial(known.primitives.search, arguments["query"], _PRIMITIVES, sources)
             found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
         return self._fitted(search_answers(result, known.find, found))
 
@@ -420,7 +429,7 @@ class MetaTools:
             categories=int(arguments.get("categories", USUAL_CATEGORIES)),
             tools=int(arguments.get("toolsPerCategory", USUAL_OF_CATEGORY)),
             prefer_read_only=arguments.get("preferReadOnly"),
-            context=arguments.get("context"),
+            context=context_of(arguments),
             **self._serving.route,
         )
         return self._fitted(route_answers(result, known.find))
@@ -445,7 +454,7 @@ class MetaTools:
         plan = await self._gateway.plan(
             arguments["goal"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
-            context=arguments.get("context"),
+            context=context_of(arguments),
             context_tools=arguments.get("contextTools", ()),
             **{name: one for name, one in self._serving.search.items() if name in _OF_PLANS},
         )
@@ -463,10 +472,22 @@ class MetaTools:
     async def _invoke(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         given = arguments.get("arguments", {})
         invoked = await self._gateway.invoke(
-            arguments["toolId"], given, timeout=arguments.get("timeout"), **request.options()
+            arguments["toolId"],
+            given,
+            timeout=arguments.get("timeout"),
+            query=arguments.get("query", ""),
+            context=arguments.get("context"),
+            context_summary=arguments.get("contextSummary", ""),
+            **request.options(),
         )
         work = partial(result_of, invoked, self._serving.result_bytes, version=request.version)
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+    async def _index_build(self, _: Arguments) -> JsonObject:
+        snapshot = await self._gateway.build_index(force=True)
+        diagnostics = self._gateway.diagnostics
+        work = partial(index_answers, snapshot, diagnostics)
+        return self._fitted(iter(await anyio.to_thread.run_sync(work)))
 
     def _fitted(self, answers: Iterator[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)
@@ -480,15 +501,3 @@ def _next_call(suggestion: Suggestion) -> JsonObject:
     command, argument = suggestion.command
     tool, name = (ASK, "question") if command == "ask" else (DESCRIBE, "toolId")
     return {"tool": tool, "arguments": {name: argument}, "because": suggestion.text}
-
-
-def invalid_arguments(name: str, arguments: Arguments) -> JsonObject | None:
-    """Return the error result for invalid *arguments*, `None` if they are valid."""
-    error = best_match(_VALIDATORS[name].iter_errors(arguments))
-    if error is None:
-        return None
-    field = "/".join(("", *(line(str(step), _MESSAGE) for step in error.absolute_path)))
-    message = line(error.message, _MESSAGE)
-    text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}"
-    fault: JsonObject = {"code": "arguments_invalid", "message": message, "field": field}
-    return failed(text, {"toolId": name, "faults": [fault]})

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.anyio
 TESTS = Path(__file__).parents[2]
 SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK = EVERYDAY
 UNCALLED = [name for name in EVERYDAY if name != INVOKE]
-GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT = GRAPH_TOOLS
+GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, _ = GRAPH_TOOLS
 ALL = Serving(expose=Exposure.ALL)
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
 LEGACY, MODERN = "legacy", "auto"

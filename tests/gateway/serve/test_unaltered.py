@@ -159,6 +159,16 @@ async def test_meta_of_a_request_reaches_the_server(mode: str) -> None:
 
 
 @MODES
+async def test_the_context_of_a_task_reaches_the_server(mode: str) -> None:
+    """Query, context and summary stand in `_meta`, under the name of the .NET gateway."""
+    given = {"query": "q", "context": {"a": "b"}, "contextSummary": "s"}
+    async with served(raw({"mode": "plain"}), mode) as client:
+        told = await call(client, INVOKE, {"toolId": "first", **given})
+        seen = json.loads(told["content"][0]["text"])["_meta"]
+        assert seen == {"managedCodeMcpGateway": given}
+
+
+@MODES
 async def test_a_blank_result_is_passed_on(mode: str) -> None:
     """A result without content has none behind us."""
     async with served(raw({"content": []}), mode) as client:
