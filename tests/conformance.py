@@ -1,4 +1,4 @@
-"""Runs the conformance suite of MCP, an npm package, against a server.
+"""Runs the conformance suite of MCP, an npm package, against a server or a client.
 
 `CONFORMANCE_MODULES` names a `node_modules` with `@modelcontextprotocol/conformance` and, since the
 suite needs Node 22, perhaps `node`.
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SERVER = Path(__file__).parent / "conformanceserver.py"
+CLIENT = Path(__file__).parent / "conformanceclient.py"
+_LISTED = re.compile(r"^  - (\S+)", re.MULTILINE)
+_CHECKS = re.compile(r"^Passed: (\d+)/\d+, (\d+) failed", re.MULTILINE)
+_CLIENTS = "Client scenarios"
 _SCENARIO = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed", re.MULTILINE)
 
 
@@ -42,6 +46,29 @@ def run(command: list[str], address: str, folder: Path) -> dict[str, tuple[int, 
     if not found:
         raise RuntimeError(done.stderr[-2000:] or done.stdout[-2000:])
     return found
+
+
+def client_scenarios(command: list[str]) -> list[str]:
+    """Return the scenarios for clients."""
+    done = subprocess.run([*command, "list"], capture_output=True, text=True, check=True)
+    return _LISTED.findall(done.stdout.partition(_CLIENTS)[2])
+
+
+def run_client(
+    command: list[str], kind: str, scenario: str, folder: Path
+) -> tuple[bool, tuple[int, int]]:
+    """Return whether a client passes *scenario*, and how many checks have passed and failed.
+
+    Scenarios are run one by one: those that measure time fail where all run at once.
+    """
+    client = f"{sys.executable} {CLIENT} {kind}"
+    words = [*command, "client", "--command", client, "--scenario", scenario, "-o", str(folder)]
+    words += ["--timeout", "120000"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    found = _CHECKS.search(done.stderr)
+    if found is None:
+        raise RuntimeError(done.stderr[-2000:] or done.stdout[-2000:])
+    return "OVERALL: PASSED" in done.stderr, (int(found[1]), int(found[2]))
 
 
 @contextmanager

@@ -128,11 +128,17 @@ class HttpServer:
     @property
     def login(self) -> str:
         """The command by which a person logs in to it, as messages say it."""
+        return self.login_with()
+
+    def login_with(self, scope: str = "") -> str:
+        """Return the command by which a person logs in to it with *scope*, empty for the usual."""
         file, _, name = self.place.rpartition(": ")
+        options = ["--scope", scope] if scope else []
         if not file:
-            return "`mcpg login` with its address"  # which may hold a key
+            # The address may hold a key.
+            return f"`{shlex.join(['mcpg', 'login', *options])}` with its address"
         words = [name] if PurePath(file).name in _OUR_FILES else [name, file]
-        return f"`mcpg login {shlex.join(words)}`"
+        return f"`{shlex.join(['mcpg', 'login', *words, *options])}`"
 
 
 _OUR_FILES = ("mcpg.toml", "pyproject.toml")
@@ -211,12 +217,14 @@ class LoginOptions:
         port: Port of the redirect URI, 0 for any.
         seconds: Time for the user.
         step: Time for one response of a server, in seconds.
+        scope: The scope in place of the configured one, words with spaces between; empty for that.
     """
 
     show: Callable[[str], None]
     port: int = 0
     seconds: float = 300.0
     step: float = 30.0
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)

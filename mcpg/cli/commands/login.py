@@ -7,6 +7,7 @@ import math
 import os
 import webbrowser
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -77,6 +78,15 @@ def login(
         float,
         typer.Option("--timeout", metavar="SECONDS", help="Timeout of the login in seconds."),
     ] = 300.0,
+    scope: Annotated[
+        str,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            show_default=False,
+            help="Scopes to request, with spaces between, in place of those configured.",
+        ),
+    ] = "",
 ) -> int:
     """Log in to a server that requires OAuth.
 
@@ -84,6 +94,7 @@ def login(
     user, and renewed without a browser.
     """
     chosen = login_options(timeout, port, output, opens=not no_browser)
+    chosen = replace(chosen, scope=scope.strip())
     found = named_server(server, configuration, settings_of())
     log_in(found, chosen, output)
     return ExitCode.DONE

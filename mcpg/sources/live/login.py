@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -64,6 +65,8 @@ _HEADERS = {
 def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
     """Log in to *server*; see `mcpg.sources.live.log_in`."""
     oauth = _oauth_of(server)
+    if options.scope:
+        oauth = replace(oauth, scope=options.scope)
     file = LoginFile(folder, server.url)
     file.prepare()  # fail before the user has to log in
     with sdk_muted():

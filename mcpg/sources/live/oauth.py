@@ -343,6 +343,7 @@ class StoredLogin(GuardedProvider):
         self._locked_by = 0
         self._endpoint = httpx2.URL()
         self._adopted: Login | None = None
+        self._server = server
         self._remedy = f"run {server.login}"
 
     async def _initialize(self) -> None:
@@ -378,12 +379,18 @@ class StoredLogin(GuardedProvider):
         )
         if is_lacking:
             scopes = _SCOPE.findall(extract_field_from_www_auth(response, "scope") or "")
-            required = f" ({' '.join(scopes[:_MOST_SCOPES])})" if scopes else ""
-            self.errors.current.message = (
-                f"stored login lacks a permission that the server requires{required}: name it as"
-                f" `scope` in its `oauth`, and {self._remedy}"
-            )
+            self.errors.current.message = self._lacking(scopes[:_MOST_SCOPES])
         return is_lacking
+
+    def _lacking(self, scopes: list[str]) -> str:
+        """Describe that the login lacks some of *scopes*, of which the server may name none."""
+        message = "stored login lacks a permission that the server requires"
+        if not scopes:
+            return f"{message}: name it as `scope` in its `oauth`, and {self._remedy}"
+        tokens = self.context.current_tokens
+        granted = _SCOPE.findall(self.scope or (tokens and tokens.scope) or "")
+        wanted = " ".join(dict.fromkeys([*granted, *scopes]))
+        return f"{message} ({' '.join(scopes)}): run {self._server.login_with(wanted)}"
 
     def check(self, request: httpx2.Request) -> None:
         """Check that tokens are sent only to the endpoint of the login."""

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -159,8 +160,11 @@ def test_a_login_that_has_ended(realm: Realm, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "shown"),
     [
-        ('error="insufficient_scope", scope="files:write ' + "\\x1b[31m" + '"', " (files:write)"),
-        ('error="insufficient_scope"', ""),
+        (
+            'error="insufficient_scope", scope="files:write ' + "\\x1b[31m" + '"',
+            " (files:write): run `mcpg login guarded mcp.json --scope files:write`",
+        ),
+        ('error="insufficient_scope"', f": name it as `scope` in its `oauth`, and {AGAIN}"),
     ],
 )
 @pytest.mark.parametrize("renews", [True, False])
@@ -175,11 +179,33 @@ def test_a_login_that_lacks_a_permission(
         change(tmp_path, tokens={"access_token": login.access})
     realm.instead["/mcp"] = (403, {"WWW-Authenticate": f"Bearer {stated}"}, b"")
     (refused,) = asked(server, tmp_path)
-    assert refused == (
-        f"stored login lacks a permission that the server requires{shown}:"
-        f" name it as `scope` in its `oauth`, and {AGAIN}"
-    )
+    assert refused == f"stored login lacks a permission that the server requires{shown}"
     assert realm.grants() == ["authorization_code"]
+
+
+def test_a_login_that_lacks_a_permission_beside_others(realm: Realm, tmp_path: Path) -> None:
+    """The command to log in anew keeps the scopes that the login has."""
+    server = logged_in(realm, tmp_path)
+    login = LoginFile(str(tmp_path), realm.url).read()
+    assert login is not None
+    change(tmp_path, tokens={**login.tokens, "scope": "files:read"})
+    challenge = 'Bearer error="insufficient_scope", scope="files:write files:read"'
+    realm.instead["/mcp"] = (403, {"WWW-Authenticate": challenge}, b"")
+    (refused,) = asked(server, tmp_path)
+    assert refused.endswith(
+        "(files:write files:read): run `mcpg login guarded mcp.json"
+        " --scope 'files:read files:write'`"
+    )
+
+
+def test_a_login_with_another_scope(realm: Realm, tmp_path: Path) -> None:
+    """A login requests the scope of its options, in place of the configured one."""
+    server = server_of(realm, scope="files:read")
+    shown: list[str] = []
+    options = LoginOptions(show=shown.append, scope="files:read files:write", seconds=5)
+    with pytest.raises(SourceError):
+        log_in(server, str(tmp_path), options)
+    assert parse_qs(urlsplit(shown[0]).query)["scope"] == ["files:read files:write"]
 
 
 def test_a_token_without_more(realm: Realm, tmp_path: Path) -> None:
