@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 FLOOR = [sys.executable, "-c", "pass"]
+AWAY = tempfile.gettempdir()
+"""Where processes run: in this project they would read its settings, as no other user's do."""
 EVAL = os.environ.get("MCPG_EVAL")
 
 # A process counts the peak of the one that started it as its own until it has become another
@@ -58,7 +60,7 @@ def run(command: Sequence[str]) -> None:
     """Run a process and throw away what it says, also that it has found nothing."""
     void = subprocess.DEVNULL
     done = subprocess.run(
-        command, check=False, stdout=void, stderr=void, env=environment(), cwd=HERE
+        command, check=False, stdout=void, stderr=void, env=environment(), cwd=AWAY
     )
     if done.returncode > 1:
         done.check_returncode()
@@ -95,7 +97,7 @@ def instructions(command: Sequence[str]) -> int:
 def peak_bytes(command: Sequence[str]) -> int:
     """Return the most memory that a process had resident; POSIX systems only."""
     counting = [sys.executable, "-c", PEAK, *command]
-    answer = subprocess.run(counting, check=True, capture_output=True, env=environment(), cwd=HERE)
+    answer = subprocess.run(counting, check=True, capture_output=True, env=environment(), cwd=AWAY)
     return int(answer.stdout) * PEAK_UNIT
 
 
@@ -109,7 +111,8 @@ def cold_command(name: str, folder: Path, query: str) -> list[str]:
     """Return the command that answers *query* with the engine called *name*."""
     if name == "mcpg":
         return [*program(), "search", query, "-b", str(folder / "graph.mdld")]
-    return [sys.executable, "-c", "import peers; peers.main()", name, str(folder), query]
+    start = f"import sys; sys.path.insert(0, {str(HERE)!r}); import peers; peers.main()"
+    return [sys.executable, "-c", start, name, str(folder), query]
 
 
 @contextmanager

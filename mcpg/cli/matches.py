@@ -54,6 +54,19 @@ def search_text(result: SearchResult, output: View) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
+def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: bool) -> str:
+    """Return that no tool was found, and what to try."""
+    if min_score:
+        gate, remedy = f"with a score of {min_score:g}", "lower --min-score"
+    elif abstain or min_score is not None:
+        gate, remedy = "surely enough", "leave out --abstain"
+    elif is_filtered:
+        return "no tool matches: leave out a filter, or try other words"
+    else:
+        return "no tool matches: try other words, or `mcpg list` for all tools"
+    return f"no tool matches {gate}: add detail to the query, or {remedy}"
+
+
 class MatchRows:
     """Lays out lines about matches in the same columns.
 

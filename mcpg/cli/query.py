@@ -198,15 +198,10 @@ def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
 
 def nothing_found(question: Question) -> str:
     """Return that no tool was found, and what to try."""
-    if question.is_gated:
-        if question.min_score:
-            gate, remedy = f"with a score of {question.min_score:g}", "lower --min-score"
-        else:
-            gate, remedy = "surely enough", "leave out --abstain"
-        return f"no tool matches {gate}: add detail to the query, or {remedy}"
-    if question.filters:
-        return "no tool matches: leave out a filter, or try other words"
-    return "no tool matches: try other words, or `mcpg list` for all tools"
+    from mcpg.cli.matches import nothing_found_text  # noqa: PLC0415 - as above
+
+    abstain, is_filtered = question.abstain, bool(question.filters)
+    return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
 
 
 def matches_listing(

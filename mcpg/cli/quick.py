@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DEFAULT_BUNDLE = "graph.mdld"
 _PLAIN = {
     *("query", "bundle", "limit", "strategy", "context", "include_disabled", "lexicon"),
-    *("sources", "in_categories", "read_only", "related"),
+    *("sources", "in_categories", "read_only", "related", "min_score", "abstain"),
 }
 # What needs vectors needs settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
@@ -142,23 +142,27 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
         The exit code; `None` where more is asked for, or anything fails.
     """
     bundles, context = given.get("bundle", ()), given.get("context", "")
+    query = " ".join(given.get("query", ())).strip()
+    is_gated = given.get("abstain") or "min_score" in given
     if (
         not given.keys() <= _PLAIN
         or len(bundles) > 1
         or given.get("strategy") in _WITH_VECTORS
-        or given.get("query") == ["-"]
+        or query == "-"
+        or (is_gated and not query and not context)
         or context.lstrip()[:1] in ("{", "[")
         or any(map(os.environ.get, _SETTING_VARIABLES))
     ):
         return None
     try:
-        query = " ".join(given.get("query", ())).strip()
         engine = _engine(bundles[0] if bundles else None)
         result = engine.search(query or None, **_options(given))
-        text, noticed = _lay_out(result if given.get("related", True) else result.without_related())
+        if not given.get("related", True):
+            result = result.without_related()
+        text, noticed, advice = _lay_out(result, given)
     except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
         return None
-    return _print(text, noticed)
+    return _print(text, noticed, advice)
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,33 +236,29 @@ def _has_settings(project: bytes) -> bool:
     return isinstance(tools, dict) and "mcpg" in tools
 
 
-def _lay_out(result: SearchResult) -> tuple[str, str]:
-    """Return what goes to standard output, and what to standard error.
-
-    Raises:
-        _UnusualError: Nothing is found.
-    """
-    from mcpg.cli.matches import search_text  # noqa: PLC0415
+def _lay_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return what goes to standard output, and what to standard error before and after it."""
+    from mcpg.cli.matches import nothing_found_text, search_text  # noqa: PLC0415
     from mcpg.cli.terminal import Screen  # noqa: PLC0415 - as above
 
-    screen = Screen()
-    text = search_text(result, screen)
-    if not text:
-        raise _UnusualError
-    return text, "".join(map(screen.diagnostic_line, result.diagnostics))
+    screen, advice = Screen(), ""
+    if not result.matches:
+        is_filtered = any(map(given.get, ("sources", "in_categories", "read_only")))
+        abstain = given.get("abstain", False)
+        gate = given.get("min_score")
+        advice = nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered) + "\n"
+    noticed = "".join(map(screen.diagnostic_line, result.diagnostics))
+    return search_text(result, screen), noticed, advice
 
 
-def _print(text: str, noticed: str) -> int:
-    """Print both; from here on a failure is reported, and nothing is answered anew."""
+def _print(text: str, noticed: str, advice: str) -> int:
+    """Print all; from here on a failure is reported, and nothing is answered anew."""
     from mcpg.cli.terminal import prepare_streams, silence  # noqa: PLC0415 - as above
 
     prepare_streams()
-    try:  # noqa: SIM105 - `suppress` costs more than the search
-        sys.stderr.write(noticed)
-    except (OSError, AttributeError):  # full, or closed by whoever started the program
-        pass
+    _tell(noticed)
     try:
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{text}\n" if text else "")
         sys.stdout.flush()
     except BrokenPipeError:
         silence()
@@ -267,4 +267,12 @@ def _print(text: str, noticed: str) -> int:
         from mcpg.cli.output import Output, unwritable  # noqa: PLC0415
 
         return explained(unwritable(fault), Output())
-    return 0
+    _tell(advice)
+    return 1 if advice else 0
+
+
+def _tell(text: str) -> None:
+    try:  # noqa: SIM105 - `suppress` costs more than the search
+        sys.stderr.write(text)
+    except (OSError, AttributeError):  # full, or closed by whoever started the program
+        pass

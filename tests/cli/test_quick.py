@@ -56,7 +56,17 @@ ORDINARY = [
     ["search", "shipment", "--source", "COMMERCE", "--source", "nobody"],
     ["search", "shipment", "--category", "orders", "--read-only"],
     ["search", "shipment", "--no-related"],
+    ["search", "shipment", "--min-score=0.1"],
     ["search"],
+]
+
+
+FRUITLESS = [
+    ["search", "xqzv blorptik"],
+    ["search", "shipment", "--min-score=0.9", "--abstain"],
+    ["search", "order or none", "--abstain"],
+    ["search", "xqzv blorptik", "--min-score=0"],
+    ["search", "xqzv blorptik", "--read-only"],
 ]
 
 
@@ -68,11 +78,10 @@ MORE = [
     ["search", "shipment", "--strategy", "magic"],
     ["search", "shipment", "-b", "graph.mdld", "-b", "absent.mdld"],
     ["search", "shipment", "-b", "absent.mdld"],
-    ["search", "shipment", "--min-score=0.9", "--abstain"],
+    ["search", "--min-score=0.9", "--abstain"],
     ["search", "shipment", "--context", '{"topic": "order"}', "--no-normalize"],
     ["search", "shipment", "--fusion", "rrf"],
     ["search", "where is my parcel", "--format", "json", "--no-lexicon"],
-    ["search", "xqzv blorptik"],
     ["list", "--source", "nobody"],
     ["list", "--format=json", "--verbose"],
     ["show", "order_get"],
@@ -85,7 +94,7 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize("arguments", [*ORDINARY, *MORE], ids=" ".join)
+@pytest.mark.parametrize("arguments", [*ORDINARY, *FRUITLESS, *MORE], ids=" ".join)
 @pytest.mark.usefixtures("bundle")
 def test_both_ways_print_the_same(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A quick run prints to the byte what the whole program prints, and ends as it does."""
@@ -101,6 +110,13 @@ def test_both_ways_print_the_same(arguments: list[str], capsys: pytest.CaptureFi
 def test_a_plain_search_needs_no_settings(arguments: list[str]) -> None:
     """What only searches one bundle by the graph is answered from its index alone."""
     assert plain_search(*arguments[1:]) == 0
+
+
+@pytest.mark.parametrize("arguments", FRUITLESS, ids=" ".join)
+@pytest.mark.usefixtures("bundle")
+def test_a_plain_search_that_finds_nothing_says_so(arguments: list[str]) -> None:
+    """To find nothing is as quick as to find something, with an exit code of its own."""
+    assert plain_search(*arguments[1:]) == 1
 
 
 @pytest.mark.parametrize(
