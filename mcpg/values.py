@@ -164,12 +164,12 @@ class _Value:
             setter(self, part)
 
     def _completed(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
-        names = self.__match_args__
-        placed = dict(zip(names, given, strict=False))
-        parts = {**self._defaults, **placed, **named}
-        if len(given) > len(names) or placed.keys() & named or parts.keys() ^ set(names):
+        names, defaults = self.__match_args__, self._defaults
+        left = names[len(given) :]
+        is_known = len(given) <= len(names) and named.keys() <= {*left}
+        if not is_known or [name for name in left if name not in named and name not in defaults]:
             raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, each once")
-        return tuple(parts[name] for name in names)
+        return (*given, *[named[name] if name in named else defaults[name] for name in left])
 
     def _parts(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)

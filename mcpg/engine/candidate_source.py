@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcpg.engine.circuit_breaker import CircuitBreaker
 from mcpg.engine.query import Analysis
-from mcpg.engine.query_terms import QueryTerm
+from mcpg.engine.query_terms import QueryTerm, related_words
 from mcpg.engine.retrieval import POOL
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
@@ -153,7 +153,7 @@ class Selection:
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:
         """Return the documents to choose from; `None` when the engine has to look for itself."""
-        words = [word for clause in analysis.clauses for word in _words(clause)]
+        words = [word for clause in analysis.clauses for word in _words(clause, self._index)]
         chosen, reason = self._chooser.ask(" ".join(words), self._vector, self._maker)
         documents = frozenset(map(self._index.find_tool, chosen))
         if ABSENT in documents:
@@ -169,7 +169,7 @@ class Selection:
         return visible or None
 
 
-def _words(clause: QueryTerm) -> list[str]:
+def _words(clause: QueryTerm, index: Index) -> list[str]:
     if clause.repairs:
         return [clause.repairs[0].word]
-    return [clause.text, *(one.word for one in clause.related[:1])]
+    return [clause.text, *(one.word for one in related_words(clause, index)[:1])]

@@ -196,7 +196,7 @@ class CalibrationInputs:
         answered = [
             clause.weight * clause.repairs[0].similarity
             if impact and clause.repairs
-            else RELATED_CREDIT * clause.weight * clause.related[0].similarity
+            else RELATED_CREDIT * clause.weight * clause.related_variants[0][1]
             for place, (clause, impact) in enumerate(
                 zip(self._asked, candidate.impacts, strict=False)
             )

@@ -19,7 +19,7 @@ from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank
 from mcpg.engine.model import INPUTS, Model, provenance_of
 from mcpg.engine.query import Analysis
-from mcpg.engine.query_terms import QueryTerm, TermExpansion
+from mcpg.engine.query_terms import QueryTerm, TermExpansion, related_words
 from mcpg.engine.results import PREREQUISITE, Request, SearchResult
 from mcpg.engine.retrieval import (
     POOL,
@@ -139,7 +139,7 @@ class StageDetails:
     def _lists(self, clause: QueryTerm, looked_up: Collection[int]) -> Iterator[JsonObject]:
         """Describe each list of postings, of the terms *looked_up*, that the clause has."""
         share = clause.weight / self._outcome.analysis.total_weight
-        near = [one for one in clause.related if one.term in looked_up]
+        near = [one for one in related_words(clause, self._index) if one.term in looked_up]
         for repair in (*clause.repairs, *near):
             credit = RELATED_CREDIT if repair.kind == "related" else 1.0
             impact = self._index.max_impact(repair.term) / IMPACT_SCALE
@@ -297,7 +297,7 @@ def explanation_of(
     index, model = searcher.index, searcher.model
     reading = _reading(request.query or request.context, ranking.analysis, index)
     stage_details = StageDetails(ranking, result, reading, request, searcher)
-    words = tuple(_words(ranking.analysis))
+    words = tuple(_words(ranking.analysis, index))
     return Explanation(
         result=result,
         normalized_query=None,
@@ -357,20 +357,20 @@ def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
             yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
 
 
-def _words(analysis: Analysis) -> Iterator[QueryWord]:
+def _words(analysis: Analysis, index: Index) -> Iterator[QueryWord]:
     """Explain the words of the query, its literals and what these add, and the context's words."""
     asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
     added = (clause for clause in analysis.clauses if clause.origin != "query")
     for word in analysis.words:
-        yield _word(word, asked.get(word), analysis.total_weight)
+        yield _word(word, asked.get(word), analysis.total_weight, index)
     for one in analysis.literals:
         if fold(one.text) not in asked:
             yield QueryWord(one.text, one.text, "literal", literal=one.kind)
     for clause in added:
-        yield _word(clause.text, clause, analysis.total_weight)
+        yield _word(clause.text, clause, analysis.total_weight, index)
 
 
-def _word(text: str, clause: QueryTerm | None, total: float) -> QueryWord:
+def _word(text: str, clause: QueryTerm | None, total: float, index: Index) -> QueryWord:
     if clause is None:
         return QueryWord(text, stem(text), "function word")
     return QueryWord(
@@ -381,7 +381,7 @@ def _word(text: str, clause: QueryTerm | None, total: float) -> QueryWord:
         clause.weight / total,
         clause.document_frequency,
         clause.repairs,
-        clause.related,
+        related_words(clause, index),
     )
 
 
@@ -478,7 +478,9 @@ def _related_terms(
     if candidate.related:
         parts = dict(candidate.gains)
         unit = sums.get("related", 0.0) / fsum(parts.values())
-        near = {place: _best(clauses[place].related, document, index) for place in parts}
+        near = {
+            place: _best(related_words(clauses[place], index), document, index) for place in parts
+        }
         shares = field_shares(index, document, {one.term for one in near.values()})
         for place, one in near.items():
             for field, share in shares[one.term].items():
@@ -487,19 +489,19 @@ def _related_terms(
         gains = NameMatcher(analysis, index).related(document)
         unit = sums.get("relatedName", 0.0) / fsum(gains.values())
         for term, gain in gains.items():
-            text, one = _nearest(term, clauses)
+            text, one = _nearest(term, clauses, index)
             found[text, one, "name"] += unit * gain
     for (text, one, field), contribution in found.items():
         yield TermMatch(text, one.word, one.kind, one.similarity, field, contribution)
 
 
-def _nearest(term: int, clauses: Iterable[QueryTerm]) -> tuple[str, TermExpansion]:
+def _nearest(term: int, clauses: Iterable[QueryTerm], index: Index) -> tuple[str, TermExpansion]:
     """Return the word of the query that *term* is most related to."""
     found = [
         (clause.text, one)
         for clause in clauses
         if clause.origin == "query"
-        for one in clause.related
+        for one in related_words(clause, index)
         if one.term == term
     ]
     return max(found, key=lambda pair: pair[1].similarity)

@@ -172,9 +172,10 @@ class HintSearch:
     def _is_held(self) -> list[bool]:
         """Whether the tool has each word of the request, or a word that is related to it."""
         index, (analysis, _) = self._search.index, self._analysis
-        (candidate,) = extract_features([self._tool], analysis, index)
+        tool = self._tool
+        (candidate,) = extract_features([tool], analysis, index)
         return [
-            bool(impact) or any(impact_of(index, one.term, self._tool) for one in clause.related)
+            bool(impact) or any(impact_of(index, term, tool) for term, _ in clause.related_variants)
             for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
         ]
 

@@ -38,7 +38,7 @@ class Search:
         model: The fitted model that ranks.
         excluded: Numbers of the documents that are left out.
         trace: Records the stages, `None` for nothing.
-        memo: Query terms by word and language, shared by the searches of an index.
+        memo: What is known of words, shared by the searches of an index.
         selection: What a candidate source selects, `None` without one.
         allowed: Numbers of all other documents, where a filter is set; else `None`.
     """

@@ -11,7 +11,7 @@ from itertools import chain, groupby, islice
 from math import fsum
 
 from mcpg.engine.query_literals import query_literals, without_literals, words_of_literals
-from mcpg.engine.query_terms import QueryTerm, TermReader
+from mcpg.engine.query_terms import Memo, QueryTerm, TermReader, operation_of
 from mcpg.index import Index
 from mcpg.text import (
     fold,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from mcpg.engine.context import ContextGraph
-    from mcpg.engine.query_terms import Memo
     from mcpg.text.literals import Literal
 
     Part: TypeAlias = tuple[int, ...]
@@ -179,7 +178,7 @@ def analyse(
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
         plain = _segmented(text, unspaced, index)
-    reader = TermReader(index, language, {} if memo is None else memo, uses_lexicon=uses_lexicon)
+    reader = TermReader(index, language, memo or Memo(), uses_lexicon=uses_lexicon)
     asked = reader.read(_content_words(plain, language))
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
@@ -200,7 +199,7 @@ def analyse(
         language,
         _distinct(key for key in (joined(query), joined(text), *wholes) if key),
         _opened([word.text for word in words if not word.whole], reader, index),
-        operations.shares_by((clause.operation, 1.0) for clause in asked[:1]),
+        operations.shares_by([(operation_of(clause), 1.0) for clause in asked[:1]]),
         uses_lexicon and operations.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,

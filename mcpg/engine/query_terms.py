@@ -8,7 +8,8 @@ related words, which bring tools into the pool and have features of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from math import fsum, log
 
 from mcpg.index import Index
@@ -17,13 +18,6 @@ from mcpg.text import lexicon, operations, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
 from mcpg.values import replace, value
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Memo: TypeAlias = "dict[tuple[str, str | None, bool], QueryTerm | None]"
 
 # A number, or a code that the catalogue does not hold, is most often an argument, not a wish.
 LITERAL_WEIGHT = 0.2
@@ -93,10 +87,10 @@ class QueryTerm:
         document_frequency: Number of documents that hold what it stands for, at least.
         role: `term`, `identifier`, `literal` or `unknown`.
         origin: `query`, `literal` for what is added by an argument in it, or `context`.
-        operation: What it says of the kind of operation that is wanted, see `ratios_of` in
-            `mcpg.text.operations`.
-        related: Other words of the catalogue of related meaning, the most similar first.
-        related_variants: The terms of these words with the similarity of each.
+        meanings: The English stems that it may mean, with their probabilities; none where words
+            have no related ones.
+        related_variants: The terms of other words of the catalogue of related meaning with the
+            similarity of each, the most similar first; `related_words` returns the words.
         retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
             documents hold, or all where there are no `variants`.
         content: How much it says, in [0, 1]: below 1 for a word that is frequent in its language.
@@ -109,8 +103,7 @@ class QueryTerm:
     document_frequency: int
     role: str
     origin: str = "query"
-    operation: tuple[float, ...] = ()
-    related: tuple[TermExpansion, ...] = ()
+    meanings: tuple[tuple[str, float], ...] = ()
     related_variants: tuple[tuple[int, float], ...] = ()
     retrieved_by: tuple[tuple[int, float], ...] = ()
     content: float = 1.0
@@ -121,13 +114,28 @@ class QueryTerm:
         return self.repairs[0].kind if self.repairs else None
 
 
+class Memo:
+    """What is known of words already, shared by the searches of an index.
+
+    Attributes:
+        words: What a word became, by the word, its language, whether the lexicon was used, and its
+            origin.
+        stems: The terms that an English stem stands for with the probability of each: without
+            foreign words of the catalogue, and with these.
+    """
+
+    def __init__(self) -> None:
+        self.words: dict[tuple[str, str | None, bool, str], QueryTerm | None] = {}
+        self.stems: tuple[dict[str, list[tuple[int, float]]], ...] = {}, {}
+
+
 class TermReader:
     """Reads words in one language against one index.
 
     Args:
         index: What is searched.
         language: The language of the query, `None` when it is not known.
-        memo: Keeps what words became.
+        memo: What is known already; what is read is kept there.
         uses_lexicon: Whether words have translations and related words, and a frequent word of
             the language is no misspelling.
     """
@@ -136,7 +144,7 @@ class TermReader:
         self, index: Index, language: str | None, memo: Memo, *, uses_lexicon: bool = True
     ) -> None:
         self._index = index
-        self._memo = memo
+        self._memo = memo.words
         self._translated_words: dict[str, tuple[int, list[tuple[str, float]]]] = {}
         self._language = language
         self._lists_stop_words = language in LANGUAGES
@@ -148,18 +156,22 @@ class TermReader:
         foreign = index.foreign_languages if self._has_related else ()
         # Words of the language of the tools need no way by English.
         self._has_meanings = bool(foreign) and language not in foreign
+        self._stems = memo.stems[self._has_meanings]
         self._background = language or index.language
 
     def read(self, words: Iterable[str]) -> list[QueryTerm]:
         """Return the terms of those *words* that can find tools."""
-        made = map(self._remembered, words)
+        return self._terms(words, "query")
+
+    def _terms(self, words: Iterable[str], origin: str) -> list[QueryTerm]:
+        made = [self._remembered(word, origin) for word in words]
         return [term for term in made if term is not None]
 
-    def _remembered(self, word: str) -> QueryTerm | None:
-        key = word, self._language, self._uses_lexicon
+    def _remembered(self, word: str, origin: str) -> QueryTerm | None:
+        key = word, self._language, self._uses_lexicon, origin
         if key in self._memo:
             return self._memo[key]
-        term = self._read(word)
+        term = self._read(word) if origin == "query" else self._held(word, origin)
         if len(self._memo) < _MOST_REMEMBERED:
             self._memo[key] = term
         return term
@@ -175,15 +187,15 @@ class TermReader:
 
     def of_context(self, words: Iterable[str]) -> list[QueryTerm]:
         """Return terms of those *words* of the context that the catalogue holds."""
-        return [replace(one, origin="context") for one in self._held(words)]
+        return self._terms(words, "context")
 
     def of_literals(self, words: Iterable[str]) -> list[QueryTerm]:
         """Return terms of those *words* that the catalogue holds; literals add them."""
-        return [replace(one, origin="literal") for one in self._held(words)]
+        return self._terms(words, "literal")
 
-    def _held(self, words: Iterable[str]) -> Iterator[QueryTerm]:
-        known = ((word, self._known(word)) for word in words)
-        return (self._weighed(word, repairs, "term") for word, repairs in known if repairs)
+    def _held(self, word: str, origin: str) -> QueryTerm | None:
+        known = self._known(word)
+        return self._weighed(word, known, "term", origin) if known else None
 
     def _read(self, word: str) -> QueryTerm | None:
         known = self._with_translations(word, self._known(word))
@@ -219,16 +231,18 @@ class TermReader:
             distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
         return bool(distance and is_near_stop_word(word, str(self._language), distance))
 
-    def _weighed(self, word: str, repairs: tuple[TermExpansion, ...], role: str) -> QueryTerm:
+    def _weighed(
+        self, word: str, repairs: tuple[TermExpansion, ...], role: str, origin: str = "query"
+    ) -> QueryTerm:
         index = self._index
-        frequency = max((index.document_frequency(one.term) for one in repairs), default=0)
+        frequency = max([index.document_frequency(one.term) for one in repairs], default=0)
         share = self._share(word)
         weight = smoothed_idf(len(index), frequency, share, BACKGROUND_TEXTS)
         weight *= LITERAL_WEIGHT if role == "literal" or word.isdecimal() else 1.0
         # The most similar come first: of two words of one term the first counts.
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
-        content = _content(share)
-        return QueryTerm(word, repairs, variants, weight, frequency, role, content=content)
+        known = word, repairs, variants, weight, frequency, role, origin
+        return QueryTerm(*known, (), (), (), _content(share))
 
     def rarity(self, word: str) -> float:
         """Return how rare *word* is in texts of the language, above 0."""
@@ -256,8 +270,7 @@ class TermReader:
     def _expansion(
         self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
     ) -> TermExpansion:
-        word = self._index.word(self._index.word_of_term(term))
-        return TermExpansion(word, term, kind, distance, similarity)
+        return TermExpansion(_word_of(term, self._index), term, kind, distance, similarity)
 
     def _translated(self, word: str) -> tuple[TermExpansion, ...]:
         """Return the words of the catalogue that translate *word*, from or to another language."""
@@ -278,9 +291,15 @@ class TermReader:
 
     def _terms_of(self, stem: str) -> list[tuple[int, float]]:
         """Return the terms that are an English *stem*, or mean it, with the probability of each."""
-        term = self._index.find_stem(stem)
-        found = [(term, 1.0)] if term >= 0 else []
-        return [*found, *self._index.meant_by(stem)] if self._has_meanings else found
+        known = self._stems.get(stem)
+        if known is None:
+            term = self._index.find_stem(stem)
+            known = [(term, 1.0)] if term >= 0 else []
+            if self._has_meanings:
+                known += self._index.meant_by(stem)
+            if len(self._stems) < _MOST_REMEMBERED:
+                self._stems[stem] = known
+        return known
 
     def _with_translations(
         self, word: str, known: tuple[TermExpansion, ...]
@@ -332,33 +351,34 @@ class TermReader:
         if not self._has_related:
             return term
         own = dict(term.variants)
-        found = self._similarities(term).items()
+        meanings = tuple(self._meanings(term))
+        found = self._similarities(meanings).items()
         # Of a translation that is unlikely, the words related to likelier ones can say more.
         nearer = [one for one in found if one[1] > own.get(one[0], 0.0)]
         ranked = sorted(nearer, key=lambda one: (-one[1], one[0]))
         frequency_of = self._index.document_frequency
         return replace(
             term,
-            operation=_operation_of(self._meanings(term)),
-            related=tuple(self._expansion(n, "related", s) for n, s in ranked),
+            meanings=meanings,
             related_variants=tuple(ranked),
             retrieved_by=tuple(
-                (number, similarity)
-                for number, similarity in ranked
-                if not term.variants or frequency_of(number) <= _MOST_HOLDERS
+                [one for one in ranked if not own or frequency_of(one[0]) <= _MOST_HOLDERS]
             ),
         )
 
-    def _similarities(self, term: QueryTerm) -> dict[int, float]:
-        """Return the terms that are related to the meanings of *term*, with their similarities.
+    def _similarities(self, meanings: Iterable[tuple[str, float]]) -> dict[int, float]:
+        """Return the terms that are related to *meanings*, with their similarities.
 
         Of the translations of a word, whose probabilities add up, it is the expected similarity.
         """
         total: dict[int, float] = {}
-        for meaning, probability in self._meanings(term):
+        for meaning, probability in meanings:
             for number, similarity in self._related_to(meaning).items():
                 known, more = total.get(number, 0.0), probability * similarity
-                total[number] = min(1.0, known + more) if self._is_foreign else max(known, more)
+                if self._is_foreign:
+                    total[number] = min(1.0, known + more)
+                elif more > known:
+                    total[number] = more
         return total
 
     def _related_to(self, meaning: str) -> dict[int, float]:
@@ -366,7 +386,8 @@ class TermReader:
         best: dict[int, float] = {}
         for other, similarity in ((meaning, 1.0), *lexicon.related_stems(meaning)):
             for number, share in self._terms_of(other):
-                best[number] = max(best.get(number, 0.0), similarity * share)
+                if similarity * share > best.get(number, 0.0):
+                    best[number] = similarity * share
         return best
 
     def _translations(self, word: str) -> tuple[int, list[tuple[str, float]]]:
@@ -395,20 +416,35 @@ def _credit(word: str, distance: int) -> float:
     return _TYPO_CREDIT * (1 - distance / len(word)) if distance else 1.0
 
 
-def _operation_of(meanings: Iterable[tuple[str, float]]) -> tuple[float, ...]:
-    """Return what the first of the *meanings* that names a kind of operation says of it.
+def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
+    """Return the words of the catalogue that are related to *term*, the most similar first."""
+    return tuple(
+        [
+            TermExpansion(_word_of(number, index), number, "related", 0, similarity)
+            for number, similarity in term.related_variants
+        ]
+    )
 
+
+def _word_of(term: int, index: Index) -> str:
+    return index.word(index.word_of_term(term))
+
+
+def operation_of(term: QueryTerm) -> tuple[float, ...]:
+    """Return what *term* says of the kind of operation that is wanted.
+
+    It is what the first of its meanings that names one says, see `mcpg.text.operations.ratios_of`.
     Where none does, it is what the words related to them say on average.
     """
-    meanings = list(meanings)
-    for meaning, _ in meanings:
+    for meaning, _ in term.meanings:
         if ratios := operations.ratios_of(meaning):
             return ratios
-    near = [
+    found = (
         (_CREDIT_OF_RELATED_VERB * similarity, ratios)
-        for meaning, _ in meanings[:1]
+        for meaning, _ in term.meanings[:1]
         for other, similarity in lexicon.related_stems(meaning)
         if (ratios := operations.ratios_of(other))
-    ][:_MOST_RELATED_VERBS]
+    )
+    near = [*islice(found, _MOST_RELATED_VERBS)]
     columns = zip(*[[credit * ratio for ratio in ratios] for credit, ratios in near], strict=True)
     return tuple([fsum(column) / len(near) for column in columns])

@@ -169,6 +169,8 @@ def clause_impacts(variants: Variants, wanted: Collection[int], index: Index) ->
         kept = index.impacts(term)
         if kept is None:
             found = _read_impacts(wanted, term, index)
+        elif kept.keys().isdisjoint(wanted):
+            continue
         else:
             found = [(document, kept[document]) for document in wanted if document in kept]
         for document, impact in found:

@@ -11,6 +11,7 @@ from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
 from mcpg.engine.prerequisites import LEAST_PATH, goals_of, prerequisites
 from mcpg.engine.prerequisites import Memo as NeedMemo
+from mcpg.engine.query_terms import Memo
 from mcpg.engine.results import (
     PREREQUISITE,
     EngineServices,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from mcpg.engine.filters import Filtered
     from mcpg.engine.plan.planner import Planner
     from mcpg.engine.query import Analysis
-    from mcpg.engine.query_terms import Memo
     from mcpg.engine.results import RankingModeName
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
@@ -79,7 +79,7 @@ class Searcher:
         self._disabled = frozenset(index.disabled())
         self._filtered: dict[tuple[object, ...], Filtered] = {}
         # Shared between threads: whoever comes second finds or makes the same.
-        self._memo: Memo = {}
+        self._memo = Memo()
         # For searches that include disabled tools, and for those that do not.
         self._sources: dict[bool, GuardedSource] = {}
         self._semantics: IndexVectors | None = None

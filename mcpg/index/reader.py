@@ -116,6 +116,10 @@ _UNIT = 1 / IMPACT_SCALE
 # How many best impacts are kept, and of how many postings at most one list of them is made.
 _MOST_BEST = 131_072
 _MOST_MERGED = 1_024
+# To merge lists takes as long as to look so many times into each of them. Requests have endless
+# words, so there is a bound.
+_TIMES_UNMERGED = 3
+_MOST_ASKED = 4_096
 
 
 class Postings:
@@ -132,6 +136,8 @@ class Postings:
         self._kept: dict[int, dict[int, int]] = {}
         self._left = _MOST_KEPT
         self._best: dict[tuple[tuple[int, float], ...], dict[int, float]] = {}
+        # How often the others were asked for.
+        self._asked: dict[tuple[tuple[int, float], ...], int] = {}
         self._best_left = _MOST_BEST
         if not len(self._tools) == len(self._impacts) == len(self._fields):
             raise StaleIndexError("its postings are of unequal length")
@@ -162,24 +168,36 @@ class Postings:
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
         """Return the best impact, in [0, 1], of *credited* terms by tool.
 
-        It is `None` where they are too many to keep. What is given must not be changed.
+        It is `None` where they are too many to keep, and for the first few times: most of what is
+        asked for once is never asked for again. What is given must not be changed.
         """
         known = self._best.get(credited)
-        if known is None and sum(self.count(term) for term, _ in credited) <= _MOST_MERGED:
+        if known is not None or not self._is_usual(credited):
+            return known
+        if sum([self.count(term) for term, _ in credited]) <= _MOST_MERGED:
             known = self._merged(credited)
             if len(known) <= self._best_left:
                 self._best[credited] = known
                 self._best_left -= len(known) + len(credited)
         return known
 
+    def _is_usual(self, credited: tuple[tuple[int, float], ...]) -> bool:
+        """Return whether *credited* have been asked for often enough to be merged."""
+        times = self._asked.get(credited, 0)
+        if times < _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
+            self._asked[credited] = times + 1
+        return times == _TIMES_UNMERGED
+
     def _merged(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
         best: dict[int, float] = {}
+        get = best.get
         for term, credit in credited:
             unit = credit * _UNIT
             tools, impacts, _ = self.of_term(term)
-            for tool, impact in zip(tools, impacts, strict=True):
-                if unit * impact > best.get(tool, 0.0):
-                    best[tool] = unit * impact
+            for tool, impact in zip(tools.tolist(), impacts.tolist(), strict=True):
+                weighed = unit * impact
+                if weighed > get(tool, 0.0):
+                    best[tool] = weighed
         return best
 
 

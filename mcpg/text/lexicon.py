@@ -101,6 +101,7 @@ _zipfs: dict[tuple[str, str], float] = {}
 _segments: dict[tuple[str, str], tuple[str, ...]] = {}
 _MOST_REMEMBERED = 65_536
 _MOST_SEGMENTS = 4_096
+_MOST_DECODED = 16_384
 _LONGEST_REMEMBERED = 64
 
 faults: dict[str, str] = {}
@@ -134,6 +135,7 @@ class WordTable:
         self._frequencies, self._strengths, self._words = parts[3:]
         self._count: int = count
         self._ranges: dict[str, tuple[int, int]] = {}
+        self._decoded: dict[int, str] = {}
         self._letters = ""
         if (self._starts[count], self._ends[count]) != (length, pairs):
             raise ValueError("its parts do not fit each other")
@@ -214,7 +216,12 @@ class WordTable:
 
     def word(self, number: int) -> str:
         """Return the word with *number*."""
-        return self[number].decode("utf-8", "replace")
+        known = self._decoded.get(number)
+        if known is None:
+            known = self[number].decode("utf-8", "replace")
+            if len(self._decoded) < _MOST_DECODED:
+                self._decoded[number] = known
+        return known
 
     def zipf(self, word: str) -> float:
         """Return the Zipf frequency of *word*, 0 where it is not listed."""

@@ -146,6 +146,8 @@ def _covers(outer: Literal, inner: Literal) -> bool:
 
 def _quoted(text: str) -> Iterator[Literal]:
     """Yield what stands in quotation marks; an apostrophe in or behind a word is none."""
+    if not any(map(text.__contains__, _MARKS)):
+        return
     end = 0
     unclosed: set[str] = set()
     for start, mark in enumerate(text):
@@ -240,16 +242,22 @@ def _spaced_runs(run: str, start: int) -> Iterator[tuple[int, str]]:
 def _found(tokens: _Tokens) -> Iterator[Literal]:
     place = 0
     while place < len(tokens.texts):
-        last = _end_of_date(tokens.texts, place)
-        if last > place:
-            yield tokens.literal("date", place, last)
-        elif _is_time(tokens.texts[place : place + 2]):
-            last = place + 1
-            yield tokens.literal("time", place, last)
-        else:
-            last = place
-            yield from _of_token(tokens, place)
+        last = place
+        if not _is_plain(tokens.texts[place]):
+            last = max(place, _end_of_date(tokens.texts, place))
+            if last > place:
+                yield tokens.literal("date", place, last)
+            elif _is_time(tokens.texts[place : place + 2]):
+                last = place + 1
+                yield tokens.literal("time", place, last)
+            else:
+                yield from _of_token(tokens, place)
         place = last + 1
+
+
+def _is_plain(token: str) -> bool:
+    """Return whether no literal begins with *token*, because it is a word and names no month."""
+    return token.isalpha() and token.lower() not in _MONTH_NAMES
 
 
 def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:

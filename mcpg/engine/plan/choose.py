@@ -16,6 +16,7 @@ from mcpg.engine.plan.evidence import (
     step_inputs,
 )
 from mcpg.engine.prerequisites import NEXT_STEP
+from mcpg.engine.query_terms import operation_of
 from mcpg.relations.model import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.text import operations
 from mcpg.values import DECIMALS, value
@@ -240,8 +241,8 @@ def asked_destruction(analysis: Analysis) -> bool:
     return any(
         shares[DELETE] >= _ASKED
         for clause in analysis.clauses
-        if clause.origin == "query" and clause.operation
-        for shares in (operations.shares_by([(clause.operation, 1.0)]),)
+        if clause.origin == "query"
+        for shares in (operations.shares_by([(operation_of(clause), 1.0)]),)
         if shares
     )
 
