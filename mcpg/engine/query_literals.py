@@ -56,6 +56,8 @@ def without_literals(query: str, literals: Sequence[Literal], expected: str | No
     Else quoted texts are kept, or all of them: they are what there is to go by. *expected* is the
     language that one stop word is enough to tell.
     """
+    if not literals:
+        return query
     others = [one for one in literals if one.kind != QUOTED]
     for hidden in (literals, others):
         text = blanked(query, hidden)

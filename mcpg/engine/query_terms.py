@@ -17,7 +17,16 @@ from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
 from mcpg.text import lexicon, operations, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
-from mcpg.values import replace, value
+from mcpg.values import value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    _Pairs: TypeAlias = tuple[tuple[int, float], ...]
+    # The meanings of a word; the terms that are related to them; those to retrieve by.
+    _Related: TypeAlias = tuple[tuple[tuple[str, float], ...], _Pairs, _Pairs]
 
 # A number, or a code that the catalogue does not hold, is most often an argument, not a wish.
 LITERAL_WEIGHT = 0.2
@@ -39,6 +48,8 @@ _CREDIT_OF_RELATED_VERB = 0.6
 _MOST_REMEMBERED = 16_384
 
 
+# The roles of words that may have related ones.
+_ASKED = ("term", "unknown")
 # A word that at most this share of texts of 100 words hold says all that a word can.
 _TELLING_SHARE = 0.015
 
@@ -120,13 +131,13 @@ class Memo:
     Attributes:
         words: What a word became, by the word, its language, whether the lexicon was used, and its
             origin.
-        stems: The terms that an English stem stands for with the probability of each: without
-            foreign words of the catalogue, and with these.
+        stems: The terms that an English stem, by its number in the lexicon, stands for with the
+            probability of each: without foreign words of the catalogue, and with these.
     """
 
     def __init__(self) -> None:
         self.words: dict[tuple[str, str | None, bool, str], QueryTerm | None] = {}
-        self.stems: tuple[dict[str, list[tuple[int, float]]], ...] = {}, {}
+        self.stems: tuple[dict[int, list[tuple[int, float]]], ...] = {}, {}
 
 
 class TermReader:
@@ -200,7 +211,7 @@ class TermReader:
     def _read(self, word: str) -> QueryTerm | None:
         known = self._with_translations(word, self._known(word))
         if known and known[0].kind == "exact":
-            return self._with_related(self._weighed(word, known, "term"))
+            return self._weighed(word, known, "term")
         if stem(word) in self._stop_words:
             return None
         is_literal = any(map(str.isdigit, word))
@@ -211,7 +222,7 @@ class TermReader:
             repairs = self._completed(word) or self._respelt(word)
         if self._is_misspelt_stop_word(word, repairs):
             return None
-        return self._with_related(self._weighed(word, repairs, "term" if repairs else "unknown"))
+        return self._weighed(word, repairs, "term" if repairs else "unknown")
 
     def _is_common(self, word: str) -> bool:
         """Return whether *word* is frequent in English or the query's language."""
@@ -242,7 +253,9 @@ class TermReader:
         # The most similar come first: of two words of one term the first counts.
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
         known = word, repairs, variants, weight, frequency, role, origin
-        return QueryTerm(*known, (), (), (), _content(share))
+        is_asked = self._has_related and role in _ASKED and origin == "query"
+        related = self._related(word, repairs, variants) if is_asked else ((), (), ())
+        return QueryTerm(*known, *related, _content(share))
 
     def rarity(self, word: str) -> float:
         """Return how rare *word* is in texts of the language, above 0."""
@@ -291,14 +304,18 @@ class TermReader:
 
     def _terms_of(self, stem: str) -> list[tuple[int, float]]:
         """Return the terms that are an English *stem*, or mean it, with the probability of each."""
-        known = self._stems.get(stem)
+        term = self._index.find_stem(stem)
+        found = [(term, 1.0)] if term >= 0 else []
+        return [*found, *self._index.meant_by(stem)] if self._has_meanings else found
+
+    def _terms_of_number(self, number: int) -> list[tuple[int, float]]:
+        """Return the same of the stem that has *number* in the lexicon."""
+        known = self._stems.get(number)
         if known is None:
-            term = self._index.find_stem(stem)
-            known = [(term, 1.0)] if term >= 0 else []
-            if self._has_meanings:
-                known += self._index.meant_by(stem)
+            stem = lexicon.stem_of(number)
+            known = self._terms_of(stem) if stem else []
             if len(self._stems) < _MOST_REMEMBERED:
-                self._stems[stem] = known
+                self._stems[number] = known
         return known
 
     def _with_translations(
@@ -346,25 +363,19 @@ class TermReader:
             TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
         )
 
-    def _with_related(self, term: QueryTerm) -> QueryTerm:
-        """Return *term* with the words of the catalogue that are related to its meanings."""
-        if not self._has_related:
-            return term
-        own = dict(term.variants)
-        meanings = tuple(self._meanings(term))
+    def _related(
+        self, word: str, repairs: Sequence[TermExpansion], variants: Iterable[tuple[int, float]]
+    ) -> _Related:
+        """Return what *word* may mean, and the terms that are related to that."""
+        meanings = tuple(self._meanings(word, repairs))
+        own = dict(variants)
         found = self._similarities(meanings).items()
         # Of a translation that is unlikely, the words related to likelier ones can say more.
         nearer = [one for one in found if one[1] > own.get(one[0], 0.0)]
-        ranked = sorted(nearer, key=lambda one: (-one[1], one[0]))
+        ranked = tuple(sorted(nearer, key=lambda one: (-one[1], one[0])))
         frequency_of = self._index.document_frequency
-        return replace(
-            term,
-            meanings=meanings,
-            related_variants=tuple(ranked),
-            retrieved_by=tuple(
-                [one for one in ranked if not own or frequency_of(one[0]) <= _MOST_HOLDERS]
-            ),
-        )
+        rare = [one for one in ranked if not own or frequency_of(one[0]) <= _MOST_HOLDERS]
+        return meanings, ranked, tuple(rare)
 
     def _similarities(self, meanings: Iterable[tuple[str, float]]) -> dict[int, float]:
         """Return the terms that are related to *meanings*, with their similarities.
@@ -383,9 +394,11 @@ class TermReader:
 
     def _related_to(self, meaning: str) -> dict[int, float]:
         """Return the terms that are related to one English stem, with their similarities."""
+        near = lexicon.related_numbers(meaning)
+        found = [(self._terms_of_number(other), similarity) for other, similarity in near]
         best: dict[int, float] = {}
-        for other, similarity in ((meaning, 1.0), *lexicon.related_stems(meaning)):
-            for number, share in self._terms_of(other):
+        for terms, similarity in ((self._terms_of(meaning), 1.0), *found):
+            for number, share in terms:
                 if similarity * share > best.get(number, 0.0):
                     best[number] = similarity * share
         return best
@@ -398,17 +411,17 @@ class TermReader:
             self._translated_words[word] = found
         return found
 
-    def _meanings(self, term: QueryTerm) -> list[tuple[str, float]]:
-        """Return the English stems that *term* may mean, with their probabilities."""
+    def _meanings(self, word: str, repairs: Iterable[TermExpansion]) -> Sequence[tuple[str, float]]:
+        """Return the English stems that *word* may mean, with their probabilities."""
         if self._is_foreign:
-            distance, found = self._translations(term.text)
-            credit = _credit(term.text, distance)
+            distance, found = self._translations(word)
+            credit = _credit(word, distance)
             if found:
                 return [(other, credit * probability) for other, probability in found]
-        respelt = [one for one in term.repairs if one.kind in ("compound", "typo")]
+        respelt = [one for one in repairs if one.kind in ("compound", "typo")]
         if respelt:
             return [(stem(one.word), one.similarity) for one in respelt]
-        return [(stem(term.text), 1.0)]
+        return [(stem(word), 1.0)]
 
 
 def _credit(word: str, distance: int) -> float:

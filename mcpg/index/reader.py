@@ -473,8 +473,9 @@ class Index:
         return entry.end - entry.start
 
     def _item(self, name: str, number: int) -> int:
+        items = self._views.get(name)
         try:
-            item: int = self.section(name)[number]
+            item: int = (self.section(name) if items is None else items)[number]
         except IndexError as fault:
             raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
         return item
@@ -785,7 +786,8 @@ class Index:
 
         What is given must not be changed.
         """
-        return self._held_terms().impacts(term)
+        held = self._postings
+        return (held[0] if held else self._held_terms()).impacts(term)
 
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
         """Return the best impact, in [0, 1], of terms with the credit for each, by tool.

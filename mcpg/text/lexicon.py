@@ -313,7 +313,18 @@ def is_modifier(word: str) -> bool:
 
 def related_stems(stem: str) -> list[tuple[str, float]]:
     """Return English stems of related meaning with the similarity of each, in (0, 1]."""
-    return _named(_table(f"{ENGLISH}.related").row(stem))
+    return _named(related_numbers(stem))
+
+
+def related_numbers(stem: str) -> list[tuple[int, float]]:
+    """Return the same by the numbers of the stems, see `stem_of`."""
+    return _table(f"{ENGLISH}.related").row(stem)
+
+
+def stem_of(number: int) -> str:
+    """Return the English stem with *number*, "" where there is none."""
+    stems = _table(f"{ENGLISH}.related")
+    return stems.word(number) if number < len(stems) else ""
 
 
 def operation_shares(stem: str) -> list[float]:

@@ -257,7 +257,7 @@ def _found(tokens: _Tokens) -> Iterator[Literal]:
 
 def _is_plain(token: str) -> bool:
     """Return whether no literal begins with *token*, because it is a word and names no month."""
-    return token.isalpha() and token.lower() not in _MONTH_NAMES
+    return token.replace("'", "").isalpha() and token.lower() not in _MONTH_NAMES
 
 
 def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
