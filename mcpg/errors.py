@@ -120,6 +120,8 @@ class Code:
     GRAPH_BUILD_FAILED = "graph_build_failed"
     GRAPH_DOCUMENT_UNMAPPED = "graph_document_unmapped"
     GRAPH_TOOL_UNDOCUMENTED = "graph_tool_undocumented"
+    TOOL_CHANGED = "tool_changed"
+    TOOL_UNREVIEWED = "tool_unreviewed"
     GRAPH_UNAVAILABLE = "graph_unavailable"
     GRAPH_FALLBACK = "graph_fallback"
     EMBEDDING_GENERATOR_MISSING = "embedding_generator_missing"
@@ -244,6 +246,8 @@ REMEDIES = {
     Code.GRAPH_BUILD_FAILED: "Fix what the message names; the gateway retries by itself.",
     Code.GRAPH_DOCUMENT_UNMAPPED: "Rebuild the graph, or add the source that has the tool.",
     Code.GRAPH_TOOL_UNDOCUMENTED: "Rebuild the graph from the sources of the gateway.",
+    Code.TOOL_CHANGED: "Review the change, and build the bundle again to approve it.",
+    Code.TOOL_UNREVIEWED: "Review the tools, and build the bundle with their source.",
     Code.GRAPH_UNAVAILABLE: "Fix or remove the file that the message names.",
     Code.GRAPH_SCHEMA_FALLBACK: "No action needed.",
     Code.GRAPH_SCHEMA_PROFILE_INVALID: "Correct the profile, or omit the predicate.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from mcpg.bundle.codec import (
     path_fault,
     read_documents,
 )
+from mcpg.bundle.definitions import DEFINITIONS, Definitions, definitions_beside, extension_of
 from mcpg.bundle.links import (
     Stated,
     joined_links,
@@ -190,6 +191,7 @@ class Assembly:
             built.
         kept: Ids of those that are kept from the last build, because their source failed now.
         unread: Paths of documents that could not be read.
+        definitions: What servers state of tools whose documents may say otherwise.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -203,6 +205,7 @@ class Assembly:
     stale: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
+    definitions: Definitions = field(default_factory=dict)
 
     def __repr__(self) -> str:
         found = counted(len(self.documents), "tool"), counted(len(self.pages), "page")
@@ -214,6 +217,7 @@ def assemble(
     *,
     source_id: str | None = None,
     reserved: Collection[str] = (),
+    earlier: Iterable[Tool] = (),
     memo: Memo = NO_MEMO,
     texts: bool = True,
 ) -> Assembly:
@@ -228,6 +232,7 @@ def assemble(
         batch: What the sources hold.
         source_id: The server of documents that name none.
         reserved: Ids that no tool may get, in any case.
+        earlier: Tools with the ids that they had before, and keep.
         memo: What is known from an earlier run; what comes out is the same without it.
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
 
@@ -242,7 +247,7 @@ def assemble(
     tools, too_deep = _of_bounded_depth(batch.tools)
     sorted_ = sort_documents(tools, read, reserved)
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
-    catalog = build_catalog(described, batch.rules, reserved=reserved)
+    catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
     by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
     addresses, moved = assign_paths(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
@@ -281,6 +286,7 @@ def assemble(
         documented=frozenset(by_tool),
         stale=tuple(tool.id for tool in catalog.tools if (tool.source_id, tool.name) in stale),
         unread=frozenset(unread),
+        definitions=definitions_beside(sorted_.read, tools, sorted_.superseded, bundles),
     )
 
 
@@ -311,6 +317,9 @@ def bundle_of(assembly: Assembly) -> Bundle:
     extension: JsonObject = {} if assembly.ranking is None else {RANKING: assembly.ranking}
     if assembly.stale:
         extension[STALE] = list(assembly.stale)
+    texts = {text.path: text.content for text in assembly.texts} if assembly.definitions else {}
+    if definitions := extension_of(assembly.definitions, assembly.documents, texts):
+        extension[DEFINITIONS] = definitions
     return Bundle(assembly.texts, extension)
 
 

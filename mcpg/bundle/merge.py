@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.codec import ReadDocument
+from mcpg.bundle.definitions import is_generated
 from mcpg.bundle.links import LINK_MARKS, joined_links, meanings, resolve_links
 from mcpg.catalog.catalog import assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
@@ -28,8 +29,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
 
-_GENERATED = ("## Tool Identity", "## Execution Contract")
-
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
@@ -39,12 +38,14 @@ class Sorted:
         tools: Tools of manifests that no document describes or is about.
         read: The documents of tools, each with those that are about the same tool.
         pages: Documents of no tool.
+        superseded: Tools of manifests that a document replaces.
         diagnostics: What was found.
     """
 
     tools: tuple[Tool, ...]
     read: tuple[ReadDocument, ...]
     pages: tuple[ReadDocument, ...]
+    superseded: tuple[Tool, ...]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -85,6 +86,7 @@ def sort_documents(
         tuple(tool for tool in others if id(first[id(tool)]) not in about),
         (*_with_pages(documents, first, about), *described_first),
         tuple(item for item in _without(read, own) if id(item) not in owners),
+        tuple(superseded),
         (
             *(one for item in read for one in _notices(item, owners.get(id(item)))),
             *(_superseded(tool, described[_key(tool)]) for tool in superseded),
@@ -114,7 +116,7 @@ def _claimed(
 def names_no_tool(item: ReadDocument) -> bool:
     """Return whether nothing in the text of a document names a tool or describes its arguments."""
     content = item.source.content.removeprefix("\ufeff")
-    if TOOL_KEY in item.document.further or any(mark in content for mark in _GENERATED):
+    if TOOL_KEY in item.document.further or is_generated(content):
         return False
     front = split_front_matter(content, item.source.path).values
     bare = Tool("", "", "x")

@@ -186,17 +186,19 @@ def tool_id(
 
 
 def assign_ids(
-    tools: Iterable[Tool], reserved: Collection[str] = ()
+    tools: Iterable[Tool], reserved: Collection[str] = (), earlier: Iterable[Tool] = ()
 ) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
     """Assign an id to every tool of a catalogue.
 
-    A tool whose normalised name nobody else has is called so; where several tools share one, each
-    is called by its source and name, with a diagnostic. See `tool_id` for what follows when these
-    are taken, too, or nothing of them can be kept.
+    A tool keeps the id that it had. Of the others, one whose normalised name nobody else has is
+    called so; where several tools share one, each is called by its source and name, with a
+    diagnostic. See `tool_id` for what follows when these are taken, too, or nothing of them can be
+    kept.
 
     Args:
         tools: All tools of the catalogue; ids that they carry are not looked at.
         reserved: Ids that no tool may get, in any case.
+        earlier: Tools with the ids that they had before; see `KeptIds`.
 
     Returns:
         The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
@@ -204,20 +206,34 @@ def assign_ids(
     ordered = in_stable_order(tools)
     names = [_alone(tool.source_id, tool.name) for tool in ordered]
     holders = Counter(names)
-    pool = _IdPool(reserved)
+    kept, taken = _ids_kept(ordered, reserved, earlier)
+    pool = _IdPool((*reserved, *taken))
     assigned: list[Tool] = []
     diagnostics: list[Diagnostic] = []
+    triples = zip(ordered, names, kept, strict=True)
     # Sole holders come first, so that no qualified name can take theirs away.
-    pairs = sorted(zip(ordered, names, strict=True), key=lambda pair: holders[pair[1]] > 1)
-    for tool, name in pairs:
+    for tool, name, known in sorted(triples, key=lambda triple: holders[triple[1]] > 1):
         count = holders[name]
-        found = pool.take(tool.source_id, tool.name, require_source_prefix=count > 1)
+        found = known or pool.take(tool.source_id, tool.name, require_source_prefix=count > 1)
         assigned.append(replace(tool, id=found))
-        if count > 1 or found != name:
+        if found != name or (count > 1 and not known):
             why = f"{count} tools are called {name!r}" if count > 1 else f"the id {name!r} is taken"
             message = f"{why}, so {tool.name!r} of source {tool.source_id!r} has the id {found!r}"
             diagnostics.append(info(Code.DUPLICATE_TOOL_ID, message, tool.place or None))
     return tuple(sorted(assigned, key=lambda tool: tool.id)), tuple(diagnostics)
+
+
+def _ids_kept(
+    tools: Sequence[Tool], reserved: Collection[str], earlier: Iterable[Tool]
+) -> tuple[Sequence[str], Collection[str]]:
+    """Return the id that each of *tools* keeps, "" for none, and all that were there before."""
+    earlier = tuple(earlier)
+    if not earlier:
+        return ("",) * len(tools), ()
+    from mcpg.catalog.kept_ids import KeptIds  # noqa: PLC0415 - only gateways have such ids
+
+    kept = KeptIds(earlier, {item.casefold() for item in reserved})
+    return kept.of(tools), kept.taken
 
 
 def in_stable_order(tools: Iterable[Tool]) -> list[Tool]:
@@ -506,7 +522,11 @@ def _either(names: Sequence[str]) -> str:
 
 
 def build_catalog(
-    tools: Iterable[Tool], rules: Iterable[HintRule] = (), *, reserved: Collection[str] = ()
+    tools: Iterable[Tool],
+    rules: Iterable[HintRule] = (),
+    *,
+    reserved: Collection[str] = (),
+    earlier: Iterable[Tool] = (),
 ) -> Catalog:
     """Make a catalogue: drop repeats, assign ids, add hints, find the tools that rules relate.
 
@@ -514,9 +534,10 @@ def build_catalog(
         tools: Tools in any order; the ids that they carry are not looked at.
         rules: Hints for them. What rules say comes before what tools say themselves.
         reserved: Ids that no tool may get, in any case.
+        earlier: Tools with the ids that they had before, and keep.
     """
     distinct, repeats = drop_repeats(tools)
-    named, clashes = assign_ids(distinct, reserved)
+    named, clashes = assign_ids(distinct, reserved, earlier)
     hinted, assertions, unmatched = apply_rules(named, tuple(rules))
     overlong = overlong_claims(hinted)
     return Catalog(hinted, assertions, (*repeats, *clashes, *unmatched, *overlong))

@@ -85,6 +85,7 @@ KEYS = {
         Key("serve.http", option="--http", plain=str),
         Key("serve.allow_hosts", option="--allow-host"),
         Key("serve.expose", option="--expose"),
+        Key("serve.on_change", option="--on-change"),
         Key("serve.graph_tools", option="--graph-tools", plain=bool),
         Key("serve.max_bytes", option="--max-bytes"),
         Key("serve.max_result_bytes", option="--max-result-bytes"),

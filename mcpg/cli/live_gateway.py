@@ -17,7 +17,7 @@ from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
     from mcpg.engine.results import EngineServices
-    from mcpg.gateway import Gateway, Limits, Source
+    from mcpg.gateway import Gateway, Limits, OnChange, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) ->
         )
     return {
         "sources": sources,
-        "graph": FileGraph(wanted.graph) if wanted.graph else GENERATED,
+        "graph": FileGraph(wanted.graph, _reaction(settings)) if wanted.graph else GENERATED,
         "live": live,
         "reserved": reserved,
         "services": _services(settings),
@@ -155,6 +155,13 @@ def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) ->
         "cache_dir": cache_folder(),
         "diagnostics": noticed,
     }
+
+
+def _reaction(settings: Settings) -> OnChange:
+    from mcpg.gateway.sources import OnChange  # noqa: PLC0415 - as above
+
+    found = settings.find("serve.on_change")
+    return OnChange(found.value) if found else OnChange.WARN
 
 
 def _options(wanted: Wanted) -> ServerOptions:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         FunctionSource,
         GeneratedGraph,
         GraphSource,
+        OnChange,
         ServerSource,
         Source,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "Invoked",
     "Limits",
     "Live",
+    "OnChange",
     "Preference",
     "RouteResult",
     "RouteWeights",

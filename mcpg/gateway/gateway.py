@@ -415,6 +415,7 @@ class Gateway:
                     context_summary=context_summary,
                     meta=meta,
                     params=params,
+                    current_schema=snapshot.current_schema(found),
                 )
                 self._primitives.called(owner)
                 if invoked.wire is not None:

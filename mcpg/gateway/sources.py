@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -202,15 +203,37 @@ class GeneratedGraph:
     """Documents generated from the tools of the sources."""
 
 
+class OnChange(StrEnum):
+    """What becomes of a tool whose source changes its definition after the review of a graph."""
+
+    WARN = "warn"
+    """It is reported, and described with the reviewed text."""
+    HIDE = "hide"
+    """It is reported and hidden, as are tools that were never reviewed."""
+    ACCEPT = "accept"
+    """It is described with the text of its source."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileGraph:
-    """Documents read from a bundle, a folder, or a file.
+    """Documents read from a bundle, a folder, or a file, which were reviewed.
 
     Attributes:
         path: Where they are.
+        on_change: What becomes of tools that differ from the reviewed ones: `warn`, `hide` or
+            `accept`.
+
+    Raises:
+        UsageError: *on_change* is something else.
     """
 
     path: str
+    on_change: OnChange = OnChange.WARN
+
+    def __post_init__(self) -> None:
+        if self.on_change not in tuple(OnChange):
+            choices = ", ".join(OnChange)
+            raise UsageError(f"unknown value {self.on_change!r}", remedy=f"use one of {choices}")
 
 
 @dataclass(frozen=True, slots=True)

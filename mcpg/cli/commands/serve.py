@@ -24,7 +24,7 @@ from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
-from mcpg.errors import Diagnostic, Severity, UsageError
+from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway.serve import Serving
 from mcpg.installation import install_command
 
@@ -36,6 +36,7 @@ EXAMPLES = """\
 mcpg serve mcp.json                # one server in place of those of a client's configuration
 mcpg serve mcp.json --expose all
 mcpg serve mcp.json --http 8080
+mcpg serve mcp.json --graph graph.mdld --on-change hide   # only tools that were reviewed
 mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
@@ -46,6 +47,14 @@ class Exposed(StrEnum):
 
     META = "meta"
     ALL = "all"
+
+
+class Reaction(StrEnum):
+    """What becomes of tools that changed since the review of a bundle."""
+
+    WARN = "warn"
+    HIDE = "hide"
+    ACCEPT = "accept"
 
 
 Sources = Annotated[
@@ -75,6 +84,16 @@ Graph = Annotated[
         metavar="PATH",
         help="A bundle or folder of documents to search, in place of the sources' own; without "
         "other sources, what is served.",
+    ),
+]
+OnChange = Annotated[
+    Reaction | None,
+    typer.Option(
+        "--on-change",
+        metavar="warn|hide|accept",
+        help="With --graph, what becomes of tools whose server has changed them since: report them "
+        "and describe them as in the graph, hide them and those that the graph lacks, or describe "
+        "them as their server does now. [default: warn]",
     ),
 ]
 HttpAddress = Annotated[
@@ -189,6 +208,7 @@ def serve(
     sources: Sources = None,
     bundle: Bundle = None,
     graph: Graph = None,
+    on_change: OnChange = None,
     http: HttpAddress = None,
     stdio: Stdio = False,
     allow_host: AllowHost = None,
@@ -230,6 +250,7 @@ def serve(
         http=http,
         allow_host=allow_host,
         expose=expose,
+        on_change=on_change,
         graph_tools=graph_tools,
         max_bytes=max_bytes,
         max_result_bytes=max_result_bytes,
@@ -429,7 +450,7 @@ async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Ou
 
 
 class _Noticing:
-    """Reports each diagnostic once: errors, and with `--verbose` all."""
+    """Reports each diagnostic once: errors and changed tools, and with `--verbose` all."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -439,10 +460,17 @@ class _Noticing:
         news = [
             one
             for one in dict.fromkeys(diagnostics)
-            if one not in self._told and (self._output.verbose or one.severity == Severity.ERROR)
+            if one not in self._told and (self._output.verbose or _matters(one))
         ]
         self._told.update(news)
         self._output.diagnostics(news)
+
+
+def _matters(diagnostic: Diagnostic) -> bool:
+    is_of_review = diagnostic.code in (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED)
+    return diagnostic.severity == Severity.ERROR or (
+        is_of_review and diagnostic.severity != Severity.INFO
+    )
 
 
 def _hush(output: Output) -> None:

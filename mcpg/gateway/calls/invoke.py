@@ -52,6 +52,7 @@ class _Call:
         seconds: Its time, which progress renews.
         deadline: The end of this time without progress, by the clock of the event loop.
         end: The end whatever the progress, by the same clock.
+        current_schema: The input schema of the tool's server, where the tool has another.
     """
 
     tool: Tool
@@ -64,6 +65,7 @@ class _Call:
     progress: Progress | None
     given_meta: JsonObject
     params: JsonObject
+    current_schema: JsonObject | None = None
 
     @property
     def left(self) -> float:
@@ -91,7 +93,12 @@ class _Call:
         if self.query or self.summary or self.context is not None:
             context = self.query, self.context, self.summary
             plain = with_context_arguments(schema, plain, *context)
-        if faults := check_arguments(schema, plain):
+        # A bundle that is older than its server refuses nothing that the server accepts.
+        current = schema if self.current_schema is None else self.current_schema
+        if faults := check_arguments(current, plain):
+            if current is not schema:
+                # Nothing of a schema that nobody has reviewed is repeated.
+                faults = check_arguments(schema, plain) or (_changed(self.tool),)
             raise RefusedError(*faults)
         return plain
 
@@ -174,6 +181,7 @@ class Invoker:
         context_summary: str = "",
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
+        current_schema: JsonObject | None = None,
     ) -> Invoked:
         """Invoke a tool. A cancellation is passed on to its server.
 
@@ -195,6 +203,8 @@ class Invoker:
             context_summary: A summary of *context*; likewise for the argument `contextSummary`.
             meta: Further members of the `_meta` of the request to its server.
             params: Further parameters of this request, such as input that the server requires.
+            current_schema: The input schema of the tool's server, where *tool* has the reviewed
+                one.
 
         Raises:
             UsageError: The time is no number, or not above 0.
@@ -208,11 +218,12 @@ class Invoker:
         seconds, now = self._limits.seconds(timeout), anyio.current_time()
         deadline, end = now + seconds, now + self._limits.longest_seconds
         wish = _text_of(query), _as_json(context), _text_of(context_summary)
-        call = _Call(tool, *wish, seconds, deadline, end, progress, meta or {}, params or {})
+        given = meta or {}, params or {}
+        call = _Call(tool, *wish, seconds, deadline, end, progress, *given, current_schema)
         try:
             source = _invokable(tool, owner, include_disabled)
-            operation, given = await self._prepared(call, source, arguments)
-            result = await self._result(call, source, operation, given)
+            operation, checked = await self._prepared(call, source, arguments)
+            result = await self._result(call, source, operation, checked)
         except RefusedError as refused:
             return _invoked(tool, faults=refused.faults)
         except CallError as fault:
@@ -349,6 +360,13 @@ def _timeout_of(owner: Source | None) -> float | None:
     if isinstance(owner, ServerSource):
         return owner.server.timeout
     return owner.timeout if isinstance(owner, FileSource) else None
+
+
+def _changed(tool: Tool) -> Fault:
+    """Return the fault of arguments that fit the reviewed schema of *tool* alone."""
+    message = f"the arguments fit {tool.id} as reviewed, but its source has changed its arguments"
+    remedy = "the operator can review the change and build the bundle again"
+    return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy)
 
 
 def _not_invokable(tool: Tool) -> RefusedError:

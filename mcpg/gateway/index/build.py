@@ -18,6 +18,7 @@ from mcpg.engine.loading import compile_assembly, load
 from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
+from mcpg.gateway.index.review import NO_REVIEW, Key, Review, nothing_reviewed, review_of
 from mcpg.gateway.sources import (
     GENERATED,
     CustomGraph,
@@ -25,6 +26,7 @@ from mcpg.gateway.sources import (
     FileSource,
     GeneratedGraph,
     GraphSource,
+    OnChange,
     Reading,
     Source,
     runs_tools,
@@ -47,6 +49,7 @@ class Plan:
         services: Services of the engine.
         cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
         limit: Maximum number of matches of a search that sets none.
+        earlier: Tools with the ids that they had before, and keep.
     """
 
     graph: GraphSource
@@ -54,6 +57,7 @@ class Plan:
     services: EngineServices = NONE
     cache_dir: str | None = None
     limit: int = DEFAULT_LIMIT
+    earlier: tuple[Tool, ...] = ()
 
     def bare(self) -> Plan:
         """Return the plan of an index without any documents but those of the sources."""
@@ -115,6 +119,7 @@ def map_documents(
     batch: SourceBatch,
     plan: Plan,
     memo: KeptMemo,
+    hidden: Collection[Key] = (),
 ) -> tuple[Assembly, list[Diagnostic]]:
     """Put the documents of *graph* together with the tools of *catalog*.
 
@@ -129,6 +134,7 @@ def map_documents(
             beside any document.
         plan: How it is built.
         memo: What is known from an earlier run.
+        hidden: Tools that sources have and that are hidden, whose documents are not reported.
 
     Returns:
         The documents, one for each tool of *catalog*, and what was noticed.
@@ -149,6 +155,8 @@ def map_documents(
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
     diagnostics = []
     for path, tool in foreign.items():
+        if (tool.source_id, tool.name) in hidden:
+            continue
         message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"
         diagnostics.append(warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path))
     # Documents of a graph are meant to supersede those of the sources.
@@ -165,9 +173,13 @@ def map_documents(
     return assembly, diagnostics
 
 
+def _assembled_without_texts(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
+    return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, texts=False)
+
+
 def _assembled(documents: SourceBatch, live: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
     batch = SourceBatch.join([documents, live])
-    return assemble(batch, reserved=plan.reserved, memo=memo)
+    return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo)
 
 
 def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
@@ -207,10 +219,6 @@ def _without(assembly: Assembly, foreign: Iterable[str]) -> Iterable[SourceDocum
     return (text for text in assembly.texts if text.path in kept)
 
 
-Key = tuple[str, str]
-"""Identity of a tool: its source id and its name there."""
-
-
 @dataclass(frozen=True, slots=True)
 class BuiltIndex:
     """An index and the tools behind it.
@@ -221,6 +229,7 @@ class BuiltIndex:
         diagnostics: Problems that were survived.
         owners: The source of each tool.
         sole: The source of all other tools, `None` if unknown.
+        review: What became of live tools that differ from reviewed ones.
     """
 
     engine: Engine
@@ -228,6 +237,7 @@ class BuiltIndex:
     diagnostics: tuple[Diagnostic, ...] = ()
     owners: Mapping[Key, Source] = field(default_factory=dict)
     sole: Source | None = None
+    review: Review = NO_REVIEW
 
 
 def open_existing(sources: Sequence[Source], plan: Plan) -> BuiltIndex | None:
@@ -247,7 +257,20 @@ def open_existing(sources: Sequence[Source], plan: Plan) -> BuiltIndex | None:
         return None
     if {name.casefold() for name in plan.reserved} & engine.enabled_by_id.keys():
         return None
+    if not _keeps_ids(engine.index, plan.earlier):
+        return None
     return BuiltIndex(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
+
+
+def _keeps_ids(index: Index, earlier: Iterable[Tool]) -> bool:
+    """Return whether no tool of *index* has another id than it, or another tool, had before."""
+    keys = {tool.id: (tool.source_id, tool.name) for tool in earlier}
+    named = {key: tool_id for tool_id, key in keys.items()}
+    for number in range(len(index)) if keys else ():
+        tool_id, key = index.tool_id(number), (index.source_id(number), index.tool_name(number))
+        if keys.get(tool_id, key) != key or named.get(key, tool_id) != tool_id:
+            return False
+    return True
 
 
 def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex:
@@ -271,25 +294,27 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
         built = _generated(batch, plan, memo)
     else:
         built = _by_documents(plan.graph, batch, plan, memo)
-    catalog = built.catalog
-    return replace(built, catalog=lambda: _current_tools(catalog(), live), owners=owners)
+    catalog, review = built.catalog, built.review
+    return replace(built, catalog=lambda: _current_tools(catalog(), live, review), owners=owners)
 
 
 def _runs_any(reading: Reading) -> bool:
     return bool(reading.batch.tools) and runs_tools(reading.source)
 
 
-def _current_tools(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:
-    """Return each tool as its source has it now, with the id and hints of its document."""
-    tools = (
-        replace(live.get((tool.source_id, tool.name), tool), id=tool.id, hints=tool.hints)
-        for tool in catalog.tools
-    )
+def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: Review) -> Catalog:
+    """Return each tool as its source has it now, or as reviewed, with the id and hints to show."""
+    current = {**live, **review.shown}
+    tools: list[Tool] = []
+    for tool in catalog.tools:
+        key = tool.source_id, tool.name
+        hints = replace(tool.hints, **review.flags.get(key, {}))
+        tools.append(replace(current.get(key, tool), id=tool.id, hints=hints))
     return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
 
 
 def _generated(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> BuiltIndex:
-    assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
+    assembly = _assembled_without_texts(batch, plan, memo)
     return _built(assembly, plan, memo, assembly.diagnostics)
 
 
@@ -305,23 +330,61 @@ def _by_documents(
     graph: FileGraph | CustomGraph, batch: SourceBatch, plan: Plan, memo: KeptMemo
 ) -> BuiltIndex:
     """Build of the documents of *graph*, or without where they are not usable."""
-    catalog = _catalog(batch, plan, memo)
     try:
-        engine = matching_engine(graph, catalog, plan)
-        if engine is not None:
-            diagnostics = (*catalog.diagnostics, *engine.diagnostics)
-            return BuiltIndex(engine, lambda: engine.catalog, diagnostics)
-        assembly, found = map_documents(graph, catalog, batch, plan, memo)
+        if isinstance(graph, CustomGraph):
+            return _mapped(graph, batch, plan, memo, NO_REVIEW)
+        reviewed = _reviewed(graph, plan, memo)
+        found = review_of(reviewed, batch.tools, graph.on_change, graph.path)
+        plan = replace(plan, earlier=(*plan.earlier, *reviewed.catalog.tools))
+        return _mapped(graph, _without_hidden(batch, found), plan, memo, found)
     except UnusableGraphError as fault:
-        built = _generated(batch, plan, memo)
-        return replace(built, diagnostics=(*built.diagnostics, fault.diagnostic))
-    return _built(assembly, plan, memo, (*catalog.diagnostics, *found))
+        found = NO_REVIEW
+        if isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE:
+            # Who removes the bundle approves of nothing.
+            found = nothing_reviewed(batch.tools, graph.path)
+        built = _generated(_without_hidden(batch, found), plan, memo)
+        noticed = (*built.diagnostics, fault.diagnostic, *found.diagnostics)
+        return replace(built, diagnostics=noticed, review=found)
+
+
+def _reviewed(graph: FileGraph, plan: Plan, memo: KeptMemo) -> Assembly:
+    """Put the documents of *graph* alone together."""
+    try:
+        documents = _documents(graph, Catalog())
+        return assemble(documents, reserved=plan.reserved, memo=memo, texts=False)
+    except McpgError as fault:
+        raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
+
+
+def _without_hidden(batch: SourceBatch, found: Review) -> SourceBatch:
+    if not found.hidden:
+        return batch
+    tools = (tool for tool in batch.tools if (tool.source_id, tool.name) not in found.hidden)
+    return replace(batch, tools=tuple(tools))
+
+
+def _mapped(
+    graph: FileGraph | CustomGraph,
+    batch: SourceBatch,
+    plan: Plan,
+    memo: KeptMemo,
+    found: Review,
+) -> BuiltIndex:
+    catalog = _catalog(batch, plan, memo)
+    engine = matching_engine(graph, catalog, plan)
+    if engine is not None:
+        noticed = (*catalog.diagnostics, *engine.diagnostics, *found.diagnostics)
+        return BuiltIndex(engine, lambda: engine.catalog, noticed, review=found)
+    assembly, mapped = map_documents(graph, catalog, batch, plan, memo, found.hidden)
+    noticed = (*catalog.diagnostics, *mapped, *found.diagnostics)
+    return replace(_built(assembly, plan, memo, noticed), review=found)
 
 
 def _catalog(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Catalog:
     """Return the tools of *batch* with their ids, and all that was noticed."""
     if batch.documents or batch.bundles:
-        assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
+        assembly = _assembled_without_texts(batch, plan, memo)
         return replace(assembly.catalog, diagnostics=assembly.diagnostics)
-    found = build_catalog(batch.tools, batch.rules, reserved=plan.reserved)
+    given, earlier = batch.tools, plan.earlier
+    found = build_catalog(given, batch.rules, reserved=plan.reserved, earlier=earlier)
     return replace(found, diagnostics=(*batch.diagnostics, *found.diagnostics))

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -26,6 +27,7 @@ from mcpg.gateway.sources import (
     Source,
     runs_tools,
 )
+from mcpg.json_types import JsonObject
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 _NAMED = 5
 _SHOWN = 120
+_MOST_GONE = 10_000
+"""How many tools that are there no more keep their ids."""
 
 
 class Snapshot:
@@ -90,6 +94,10 @@ class Snapshot:
         owners = {one.id: one for one in (*self._built.owners.values(), self._built.sole) if one}
         return frozenset(one.id for one in owners.values() if runs_tools(one))
 
+    def current_schema(self, tool: Tool) -> JsonObject | None:
+        """Return the input schema of the server of *tool* if the tool is described by another."""
+        return self._built.review.schemas.get((tool.source_id, tool.name))
+
     def find(
         self, tool: str | None, source_id: str | None = None, name: str | None = None
     ) -> Tool | Fault:
@@ -106,18 +114,30 @@ class Snapshot:
             return Fault(FaultCode.NOTHING_NAMED, message, "pass the id of a search result")
         by_id = self.catalog.get(tool) if tool else None
         wanted = tool or name
+        if by_id is None and wanted.casefold() in self._hidden:
+            return _hidden(self._hidden[wanted.casefold()])
         found = [by_id] if by_id is not None else self._by_name.get(wanted.casefold(), [])
         if source_id:
             found = [one for one in found if one.source_id.casefold() == source_id.casefold()]
         if len(found) == 1:
             return found[0]
         if not found:
+            for hidden in self._hidden.values():
+                if hidden.name.casefold() == wanted.casefold():
+                    return _hidden(hidden)
             near = self.catalog.suggest(wanted)
             remedy = f"did you mean {' or '.join(near)}?" if near else "search for it first"
             return Fault(FaultCode.NOT_FOUND, f"no tool is called {wanted[:_SHOWN]!r}", remedy)
         ids = ", ".join(one.id for one in found[:_NAMED])
         message = f"{wanted[:_SHOWN]!r} is the name of {len(found)} tools"
         return Fault(FaultCode.AMBIGUOUS, message, f"use an id: {ids}")
+
+    @cached_property
+    def _hidden(self) -> dict[str, Tool]:
+        """The hidden tools by id, and by name with the source."""
+        hidden = self._built.review.hidden.values()
+        names = {f"{tool.source_id}::{tool.name}".casefold(): tool for tool in hidden}
+        return names | {tool.id: tool for tool in hidden if tool.id}
 
     @cached_property
     def _by_name(self) -> dict[str, list[Tool]]:
@@ -127,6 +147,16 @@ class Snapshot:
             for name in (tool.name, f"{tool.source_id}::{tool.name}"):
                 names.setdefault(name.casefold(), []).append(tool)
         return names
+
+
+def _hidden(tool: Tool) -> Fault:
+    """Return the fault for a tool that is hidden."""
+    name, source_id = tool.name[:_SHOWN], tool.source_id[:_SHOWN]
+    message = (
+        f"the tool {name!r} of {source_id!r} is hidden: what its source states was not reviewed"
+    )
+    remedy = "the operator can review it, build the bundle again, and restart the gateway"
+    return Fault(FaultCode.NOT_FOUND, message, remedy)
 
 
 async def read_into(registry: Registry, list_tools: ListTools) -> None:
@@ -198,6 +228,7 @@ class IndexManager:
         self._snapshot: Snapshot | None = None
         self._failures: tuple[Diagnostic, ...] = ()
         self._memo = KeptMemo()
+        self._named: dict[str, Tool] = {}
         self._building: anyio.Event | None = None
         self._finished = float("-inf")
         self._is_closed = False
@@ -283,17 +314,27 @@ class IndexManager:
             self._snapshot = Snapshot(version, built)
 
     async def _build(self) -> BuiltIndex:
-        built = await _in_thread(partial(open_existing, self._registry.sources, self._plan))
+        plan = replace(self._plan, earlier=await _in_thread(self._earlier))
+        built = await _in_thread(partial(open_existing, self._registry.sources, plan))
         if built is not None:
             return built
         found: list[Diagnostic] = []
         with observed_build(self._plan.services.observer, found) as report:
             await read_into(self._registry, self._list_tools)
             memo = self._memo.renewed()
-            built = await _in_thread(partial(build, self._registry.readings(), self._plan, memo))
+            built = await _in_thread(partial(build, self._registry.readings(), plan, memo))
             report(built.engine)
         self._memo = memo
         return replace(built, diagnostics=(*built.diagnostics, *found)) if found else built
+
+    def _earlier(self) -> tuple[Tool, ...]:
+        """Return the tools of all snapshots so far, each with its id, the present ones first."""
+        if self._snapshot is not None:
+            present = {tool.id: tool for tool in self._snapshot.catalog.tools}
+            gone = (item for item in self._named.items() if item[0] not in present)
+            # A server that renames its tools again and again fills no memory.
+            self._named = present | dict(islice(gone, _MOST_GONE))
+        return tuple(self._named.values())
 
 
 async def _in_thread(work: Callable[[], Answer]) -> Answer:

@@ -1,0 +1,140 @@
+"""Definitions that servers state of tools whose documents may say otherwise.
+
+A generated document repeats the definition of its tool. A document that a person has written
+replaces it, and so the bundle carries the definition beside the document: a gateway compares it
+with what the server states later.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mcpg.bundle.codec import Bundle, ReadDocument
+from mcpg.catalog.definitions import is_same_definition
+from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject, JsonValue
+
+Key = tuple[str, str]
+"""Identity of a tool: its source id and its name there."""
+
+Definitions = Mapping[Key, tuple[Tool, ...]]
+"""Tools as their servers define them, by identity; none where no definition is known."""
+
+DEFINITIONS = "definitions"
+"""Name of the member of the `mcpg` object that lists them."""
+
+_MARKS = ("## Tool Identity", "## Execution Contract")
+
+
+def is_generated(text: str) -> bool:
+    """Return whether the *text* of a document has the generated layout."""
+    return any(mark in text for mark in _MARKS)
+
+
+def definitions_beside(
+    read: Iterable[ReadDocument],
+    tools: Sequence[Tool],
+    superseded: Iterable[Tool],
+    bundles: Iterable[Bundle],
+) -> Definitions:
+    """Return the definitions of tools whose documents may say otherwise.
+
+    Args:
+        read: The documents of tools.
+        tools: The tools of manifests and servers.
+        superseded: Those of them that a document replaces.
+        bundles: The bundles among the sources. A tool that a source has now is not looked up there.
+    """
+    given = {_key(tool) for tool in tools}
+    found: defaultdict[Key, list[Tool]] = defaultdict(list)
+    for bundle in bundles:
+        for key, carried in carried_definitions(bundle).items():
+            if key not in given:
+                found[key] += carried
+    for tool in superseded:
+        found[_key(tool)].append(tool)
+    for item in read:
+        key = _key(item.document.tool)
+        if key not in given and key not in found and not is_generated(item.source.content):
+            found[key] = []
+    return {key: tuple(one) for key, one in found.items()}
+
+
+def extension_of(
+    definitions: Definitions, documents: Iterable[ToolDocument], texts: Mapping[str, str]
+) -> list[JsonValue]:
+    """Return what a bundle carries of *definitions*: those that its documents don't repeat.
+
+    Args:
+        definitions: The definitions.
+        documents: The documents of the bundle.
+        texts: Their texts, by path.
+    """
+    needed: dict[Key, tuple[Tool, ...]] = {}
+    for document in documents if definitions else ():
+        key, text = _key(document.tool), texts.get(document.path, "")
+        if key not in definitions:
+            continue
+        known, repeats = definitions[key], is_generated(text)
+        is_repeated = len(known) == 1 and is_same_definition(known[0], document.tool)
+        # A text of a person alone states nothing of its server's.
+        if (known and not (repeats and is_repeated)) or (not known and repeats):
+            needed[key] = known
+    entries: list[JsonValue] = []
+    for (source_id, name), known in sorted(needed.items()):
+        named: JsonObject = {"source": source_id, "name": name}
+        entries += [named | _members(tool) for tool in known] or [named]
+    return entries
+
+
+def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
+    """Return the definitions that *bundle* carries; what is no definition is ignored."""
+    stated = bundle.extension.get(DEFINITIONS)
+    found: dict[Key, list[Tool]] = {}
+    for entry in stated if isinstance(stated, list) else ():
+        if not isinstance(entry, dict) or is_deeper([entry], MAX_DEPTH):
+            continue
+        source_id, name = entry.get("source"), entry.get("name")
+        if isinstance(source_id, str) and isinstance(name, str):
+            known = found.setdefault((source_id, name), [])
+            known += [_tool(source_id, name, entry)] if "inputSchema" in entry else []
+    return found
+
+
+def _key(tool: Tool) -> Key:
+    return tool.source_id, tool.name
+
+
+def _members(tool: Tool) -> JsonObject:
+    members: JsonObject = {
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+    }
+    return {name: one for name, one in members.items() if one not in (None, "", {})} | {
+        "inputSchema": tool.input_schema
+    }
+
+
+def _tool(source_id: str, name: str, entry: JsonObject) -> Tool:
+    title, description = entry.get("title"), entry.get("description")
+    schema, output = entry.get("inputSchema"), entry.get("outputSchema")
+    annotations = entry.get("annotations")
+    return Tool(
+        id="",
+        source_id=source_id,
+        name=name,
+        title=title if isinstance(title, str) else None,
+        description=description if isinstance(description, str) else "",
+        input_schema=schema if isinstance(schema, dict) else {},
+        output_schema=output if isinstance(output, dict) else None,
+        annotations=annotations if isinstance(annotations, dict) else {},
+    )

@@ -1,0 +1,180 @@
+"""Definitions of tools: what a server states of one, and how two of them differ.
+
+A definition is what a model reads and a caller relies on: title, description, schemas and
+annotations. Two are the same where neither could tell them apart, whatever the order of keys and of
+lists that are sets, and however the texts are broken into lines. `_meta` is no part of it: servers
+put there what changes with every release, and models don't see it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
+from mcpg.catalog.model import Tool
+from mcpg.values import value
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject, JsonValue
+
+
+class Part(StrEnum):
+    """A part of a definition."""
+
+    TITLE = "title"
+    DESCRIPTION = "description"
+    INPUT_SCHEMA = "input schema"
+    OUTPUT_SCHEMA = "output schema"
+    ANNOTATIONS = "annotations"
+
+
+@value
+class PartChange:
+    """A part that differs between two definitions of one tool.
+
+    Attributes:
+        part: The part.
+        details: What differs in it, for people; a few at most.
+    """
+
+    part: Part
+    details: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.part} ({'; '.join(self.details)})"
+
+
+_PROSE = frozenset(("title", "description", "$comment"))
+_SETS = frozenset(("required", "enum", "type"))
+_EXACT = 2**53
+_DETAILS = 4
+_BEFORE, _SHOWN, _NAME = 20, 80, 60
+
+
+def definition_changes(before: Tool, after: Tool) -> tuple[PartChange, ...]:
+    """Return how the definition of *after* differs from that of *before*, empty where it does not.
+
+    A definition that nests too deeply to be read back differs from any other.
+    """
+    if any(is_deeper(_json_parts(tool), MAX_DEPTH) for tool in (before, after)):
+        return (PartChange(Part.INPUT_SCHEMA, ("nests too deeply",)),)
+    parts = zip(Part, _normal_parts(before), _normal_parts(after), strict=True)
+    return tuple(
+        PartChange(part, _bounded(_differences(part, old, new)))
+        for part, old, new in parts
+        if _written(old) != _written(new)
+    )
+
+
+def is_same_definition(before: Tool, after: Tool) -> bool:
+    """Return whether two tools are defined in the same way."""
+    return before is after or not definition_changes(before, after)
+
+
+def _json_parts(tool: Tool) -> tuple[JsonValue, ...]:
+    return tool.input_schema, tool.output_schema, tool.annotations
+
+
+def _normal_parts(tool: Tool) -> tuple[JsonValue, ...]:
+    """Return the parts of a definition in the order of `Part`, in their normal form."""
+    arguments = _normal({"type": "object", "properties": {}, **tool.input_schema})
+    if isinstance(arguments, dict) and arguments.get("required") == []:
+        del arguments["required"]
+    annotations = {name: one for name, one in tool.annotations.items() if one is not None}
+    return (
+        _one_line(tool.title or ""),
+        _one_line(tool.description),
+        arguments,
+        _normal(tool.output_schema),
+        _normal(annotations),
+    )
+
+
+def _normal(json_value: JsonValue, key: str = "") -> JsonValue:
+    """Return *json_value*, the member *key* of an object, in its normal form."""
+    if isinstance(json_value, dict):
+        return {name: _normal(one, name) for name, one in json_value.items()}
+    if isinstance(json_value, list):
+        items = [_normal(one) for one in json_value]
+        return sorted(items, key=_written) if key in _SETS else items
+    if isinstance(json_value, str):
+        return _one_line(json_value) if key in _PROSE else json_value
+    if isinstance(json_value, float) and json_value.is_integer() and abs(json_value) < _EXACT:
+        return int(json_value)
+    return json_value
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _written(normal: JsonValue) -> str:
+    # Python takes 1 and true for equal.
+    return json.dumps(normal, sort_keys=True)
+
+
+def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[str]:
+    if isinstance(before, str) and isinstance(after, str):
+        yield _rewritten(before, after)
+    elif not (isinstance(before, dict) and isinstance(after, dict)):
+        yield "added" if before is None else "removed"
+    elif part is Part.ANNOTATIONS:
+        yield from _members(
+            before, after, "", lambda old, new: f"{_short(old)} is now {_short(new)}"
+        )
+    else:
+        noun = "argument " if part is Part.INPUT_SCHEMA else "field "
+        yield from _schema_differences(before, after, noun)
+
+
+def _schema_differences(before: JsonObject, after: JsonObject, noun: str) -> Iterator[str]:
+    """Describe how two schemas of objects differ, their properties first."""
+    old, new = before.get("properties"), after.get("properties")
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from _members(old, new, noun, lambda *_: "changed")
+        before = {name: one for name, one in before.items() if name != "properties"}
+        after = {name: one for name, one in after.items() if name != "properties"}
+    yield from _members(before, after, "", lambda *_: "changed")
+
+
+def _members(
+    before: Mapping[str, JsonValue],
+    after: Mapping[str, JsonValue],
+    noun: str,
+    change: Callable[[JsonValue, JsonValue], str],
+) -> Iterator[str]:
+    """Describe how the members of two objects differ."""
+    for name in sorted({*before, *after}):
+        shown = f"{noun}{name[:_NAME]!r}"
+        if name not in before:
+            yield f"{shown} added"
+        elif name not in after:
+            yield f"{shown} removed"
+        elif _written(before[name]) != _written(after[name]):
+            yield f"{shown} {change(before[name], after[name])}"
+
+
+def _rewritten(before: str, after: str) -> str:
+    """Show where two texts begin to differ."""
+    if not before or not after:
+        return f"{_short(before or after)} {'removed' if before else 'added'}"
+    pairs = enumerate(zip(before, after, strict=False))
+    at = next((at for at, (old, new) in pairs if old != new), min(len(before), len(after)))
+    start = max(0, at - _BEFORE)
+    mark = "..." if start else ""
+    old, new = (f"{mark}{text[start:]}" for text in (before, after))
+    return f"{_short(old)} is now {_short(new)}"
+
+
+def _short(one: JsonValue) -> str:
+    text = json.dumps(one, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _bounded(details: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(islice(details, _DETAILS + 1))
+    return found if len(found) <= _DETAILS else (*found[:_DETAILS], "and more")

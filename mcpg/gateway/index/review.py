@@ -1,0 +1,186 @@
+"""Comparison of live tools with those of a reviewed graph.
+
+Whoever reviewed a bundle has read its definitions. A server may change them at any time, and what
+it states then is read by a model like an instruction. So the definitions of live tools are compared
+with the reviewed ones in every build, and what differs is reported, described as reviewed, or
+hidden.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mcpg.bundle import Assembly
+from mcpg.catalog.definitions import Part, PartChange, definition_changes
+from mcpg.catalog.hints import TYPED_ANNOTATIONS
+from mcpg.catalog.model import Tool
+from mcpg.errors import Code, Diagnostic, info, warning
+from mcpg.gateway.sources import OnChange
+from mcpg.values import counted
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject
+
+Key = tuple[str, str]
+"""Identity of a tool: its source id and its name there."""
+
+_NAMED = 12
+_SHOWN = 80
+# What is assumed of a tool that does not state it, by the protocol: the less safe.
+_UNSAFE = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
+_HINTS = dict(
+    zip(TYPED_ANNOTATIONS, ("read_only", "destructive", "idempotent", "open_world"), strict=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What became of the live tools under a review.
+
+    Attributes:
+        shown: Changed tools as they are described, by identity.
+        flags: Hints of these that hold whatever their documents state, by identity.
+        hidden: Tools that are not there for anyone, by identity, with the ids that they had.
+        schemas: Input schemas that the servers of changed tools have now, by identity.
+        diagnostics: What was found.
+    """
+
+    shown: Mapping[Key, Tool] = field(default_factory=dict)
+    flags: Mapping[Key, Mapping[str, bool]] = field(default_factory=dict)
+    hidden: Mapping[Key, Tool] = field(default_factory=dict)
+    schemas: Mapping[Key, JsonObject] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+NO_REVIEW = Review()
+"""Without a reviewed graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A live tool that differs from the reviewed one."""
+
+    reviewed: Tool
+    live: Tool
+    changes: tuple[PartChange, ...]
+
+    @property
+    def words(self) -> str:
+        return "; ".join(map(str, self.changes))
+
+
+def review(assembly: Assembly, live: Sequence[Tool], on_change: OnChange, place: str) -> Review:
+    """Compare *live* tools with the reviewed ones.
+
+    Args:
+        assembly: The reviewed graph alone.
+        live: The tools as their sources define them now.
+        on_change: What becomes of those that differ.
+        place: Where the graph is, for messages.
+    """
+    reviewed = _definitions(assembly)
+    changed: dict[Key, _Changed] = {}
+    unknown: dict[Key, Tool] = {}
+    for tool in live:
+        known = reviewed.get(_key(tool), ())
+        changes = [definition_changes(one, tool) for one in known]
+        if not known:
+            unknown[_key(tool)] = tool
+        elif all(changes):
+            changed.setdefault(_key(tool), _Changed(known[0], tool, changes[0]))
+    report = [_report(one, on_change, place) for one in changed.values()]
+    if on_change == OnChange.HIDE:
+        hidden = {**unknown, **{key: one.live for key, one in changed.items()}}
+        ids = {_key(tool): tool.id for tool in assembly.catalog.tools}
+        named = {key: replace(one, id=ids.get(key, "")) for key, one in hidden.items()}
+        return Review(hidden=named, diagnostics=(*report, *_unreviewed(unknown.values(), place)))
+    if on_change == OnChange.ACCEPT:
+        return Review(diagnostics=tuple(report))
+    flags = {key: _stricter_flags(one) for key, one in changed.items()}
+    return Review(
+        shown={key: _shown(one, flags[key]) for key, one in changed.items()},
+        flags={
+            key: {_HINTS[name]: flag for name, flag in some.items()} for key, some in flags.items()
+        },
+        schemas={
+            key: one.live.input_schema
+            for key, one in changed.items()
+            if any(change.part is Part.INPUT_SCHEMA for change in one.changes)
+        },
+        diagnostics=tuple(report),
+    )
+
+
+def nothing_reviewed(live: Iterable[Tool], place: str) -> Review:
+    """Return the review that hides all of *live*, where the graph cannot be read."""
+    hidden = {_key(tool): tool for tool in live}
+    return Review(hidden=hidden, diagnostics=tuple(_unreviewed(hidden.values(), place)))
+
+
+def _definitions(assembly: Assembly) -> Mapping[Key, Sequence[Tool]]:
+    """Return the reviewed definitions; none of a tool of which a document states only prose."""
+    found: defaultdict[Key, list[Tool]] = defaultdict(list)
+    for document in assembly.documents:
+        if _key(document.tool) not in assembly.definitions:
+            found[_key(document.tool)].append(document.tool)
+    return {**found, **assembly.definitions}
+
+
+def _key(tool: Tool) -> Key:
+    return tool.source_id, tool.name
+
+
+def _report(one: _Changed, on_change: OnChange, place: str) -> Diagnostic:
+    effect = {
+        OnChange.WARN: "it is described as reviewed",
+        OnChange.HIDE: "it is hidden",
+        OnChange.ACCEPT: "it is described as its source defines it now",
+    }[on_change]
+    named = f"the tool {one.live.name[:_SHOWN]!r} of {one.live.source_id[:_SHOWN]!r}"
+    message = f"{named} has changed since it was reviewed: {one.words}; {effect}"
+    make = info if on_change == OnChange.ACCEPT else warning
+    return make(Code.TOOL_CHANGED, message, place)
+
+
+def _unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic]:
+    """Report hidden tools that were never reviewed, source by source."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for tool in tools:
+        names[tool.source_id].append(tool.name)
+    for source_id, some in sorted(names.items()):
+        shown = ", ".join(repr(name[:_SHOWN]) for name in sorted(some)[:_NAMED])
+        more = f" and {len(some) - _NAMED:,} more" if len(some) > _NAMED else ""
+        count = counted(len(some), "tool")
+        message = f"{count} of {source_id[:_SHOWN]!r} not reviewed, and hidden: {shown}{more}"
+        yield warning(Code.TOOL_UNREVIEWED, message, place)
+
+
+def _stricter_flags(one: _Changed) -> dict[str, bool]:
+    """Return annotations that were reviewed as safe and are not so any more.
+
+    A client that asks before it changes things must not be told that a tool only reads.
+    """
+    before, now = one.reviewed.annotations, one.live.annotations
+    return {
+        name: unsafe
+        for name, unsafe in _UNSAFE.items()
+        if before.get(name, unsafe) != unsafe == now.get(name, unsafe)
+    }
+
+
+def _shown(one: _Changed, flags: Mapping[str, bool]) -> Tool:
+    """Return the live tool with its reviewed definition."""
+    reviewed = one.reviewed
+    # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
+    has_output = all(change.part is not Part.OUTPUT_SCHEMA for change in one.changes)
+    return replace(
+        one.live,
+        title=reviewed.title,
+        description=reviewed.description,
+        input_schema=reviewed.input_schema,
+        output_schema=reviewed.output_schema if has_output else None,
+        annotations=reviewed.annotations | flags,
+    )
