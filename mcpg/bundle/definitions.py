@@ -119,9 +119,8 @@ def _members(tool: Tool) -> JsonObject:
         "outputSchema": tool.output_schema,
         "annotations": tool.annotations,
     }
-    return {name: one for name, one in members.items() if one not in (None, "", {})} | {
-        "inputSchema": tool.input_schema
-    }
+    empty = (None, "", {})
+    return {name: one for name, one in members.items() if one not in empty or name == "inputSchema"}
 
 
 def _tool(source_id: str, name: str, entry: JsonObject) -> Tool:

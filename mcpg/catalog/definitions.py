@@ -81,16 +81,17 @@ def _json_parts(tool: Tool) -> tuple[JsonValue, ...]:
 
 def _normal_parts(tool: Tool) -> tuple[JsonValue, ...]:
     """Return the parts of a definition in the order of `Part`, in their normal form."""
-    arguments = _normal({"type": "object", "properties": {}, **tool.input_schema})
+    schema: JsonObject = {"type": "object", "properties": {}, **tool.input_schema}
+    arguments = _normal(schema)
     if isinstance(arguments, dict) and arguments.get("required") == []:
         del arguments["required"]
-    annotations = {name: one for name, one in tool.annotations.items() if one is not None}
+    stated = {name: one for name, one in tool.annotations.items() if one is not None}
     return (
         _one_line(tool.title or ""),
         _one_line(tool.description),
         arguments,
         _normal(tool.output_schema),
-        _normal(annotations),
+        _normal(stated),
     )
 
 
@@ -172,7 +173,11 @@ def _rewritten(before: str, after: str) -> str:
 
 def _short(one: JsonValue) -> str:
     text = json.dumps(one, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    # Characters without a glyph may be all that differs.
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in shown
+    )
 
 
 def _bounded(details: Iterable[str]) -> tuple[str, ...]:

@@ -123,9 +123,10 @@ class Serve(Table):
     expose: Literal["meta", "all"] = "meta"
     """what clients see: `meta`, the tools that find, describe and call the others, or `all`"""
     on_change: Literal["warn", "hide", "accept"] = "warn"
-    """what becomes of tools that changed since the review of the bundle of `--graph`: `warn` reports
-    them and describes them as reviewed, `hide` hides them and those that were never reviewed,
-    `accept` describes them as their servers do"""
+    """what becomes of tools that [changed since the bundle of `--graph` was
+    reviewed](../how-to/serve.md#trust-what-was-reviewed): `warn` reports them and describes them as
+    reviewed, `hide` hides them and those that were never reviewed, `accept` describes them as their
+    servers do"""
     graph_tools: bool = False
     """whether the tools that read the graph are listed, too"""
     max_bytes: Annotated[int, Field(ge=2048)] = 32_768

@@ -72,7 +72,7 @@ class _Changed:
         return "; ".join(map(str, self.changes))
 
 
-def review(assembly: Assembly, live: Sequence[Tool], on_change: OnChange, place: str) -> Review:
+def review_of(assembly: Assembly, live: Sequence[Tool], on_change: OnChange, place: str) -> Review:
     """Compare *live* tools with the reviewed ones.
 
     Args:
@@ -182,5 +182,6 @@ def _shown(one: _Changed, flags: Mapping[str, bool]) -> Tool:
         description=reviewed.description,
         input_schema=reviewed.input_schema,
         output_schema=reviewed.output_schema if has_output else None,
-        annotations=reviewed.annotations | flags,
+        annotations={**reviewed.annotations, **flags},
+        listed={},
     )
