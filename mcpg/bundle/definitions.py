@@ -66,6 +66,27 @@ def definitions_beside(
     return {key: tuple(one) for key, one in found.items()}
 
 
+def definitions_in(bundle: Bundle, documents: Iterable[ToolDocument]) -> Definitions:
+    """Return the definitions of the tools of *bundle*, which has *documents*."""
+    carried = carried_definitions(bundle)
+    texts = {source.path: source.content for source in bundle.documents}
+    found: defaultdict[Key, list[Tool]] = defaultdict(list)
+    for document in documents:
+        known = found[_key(document.tool)]
+        if _key(document.tool) not in carried and is_generated(texts.get(document.path, "")):
+            known.append(document.tool)
+    return {key: tuple(known) for key, known in (found | carried).items()}
+
+
+def definitions_of(documents: Iterable[ToolDocument], beside: Definitions) -> Definitions:
+    """Return the definitions of the tools of *documents*; those *beside* them come first."""
+    found: defaultdict[Key, list[Tool]] = defaultdict(list)
+    for document in documents:
+        if _key(document.tool) not in beside:
+            found[_key(document.tool)].append(document.tool)
+    return {key: tuple(known) for key, known in (found | dict(beside)).items()}
+
+
 def extension_of(
     definitions: Definitions, documents: Iterable[ToolDocument], texts: Mapping[str, str]
 ) -> list[JsonValue]:
@@ -111,6 +132,9 @@ def _key(tool: Tool) -> Key:
     return tool.source_id, tool.name
 
 
+_SCHEMAS = ("inputSchema", "outputSchema")
+
+
 def _members(tool: Tool) -> JsonObject:
     members: JsonObject = {
         "title": tool.title,
@@ -119,8 +143,9 @@ def _members(tool: Tool) -> JsonObject:
         "outputSchema": tool.output_schema,
         "annotations": tool.annotations,
     }
-    empty = (None, "", {})
-    return {name: one for name, one in members.items() if one not in empty or name == "inputSchema"}
+    return {
+        name: one for name, one in members.items() if one or (name in _SCHEMAS and one is not None)
+    }
 
 
 def _tool(source_id: str, name: str, entry: JsonObject) -> Tool:

@@ -60,8 +60,10 @@ def definition_changes(before: Tool, after: Tool) -> tuple[PartChange, ...]:
 
     A definition that nests too deeply to be read back differs from any other.
     """
-    if any(is_deeper(_json_parts(tool), MAX_DEPTH) for tool in (before, after)):
+    if any(is_deeper(_parts(tool), MAX_DEPTH) for tool in (before, after)):
         return (PartChange(Part.INPUT_SCHEMA, ("nests too deeply",)),)
+    if _written(_parts(before)) == _written(_parts(after)):
+        return ()
     parts = zip(Part, _normal_parts(before), _normal_parts(after), strict=True)
     return tuple(
         PartChange(part, _bounded(_differences(part, old, new)))
@@ -75,17 +77,19 @@ def is_same_definition(before: Tool, after: Tool) -> bool:
     return before is after or not definition_changes(before, after)
 
 
-def _json_parts(tool: Tool) -> tuple[JsonValue, ...]:
-    return tool.input_schema, tool.output_schema, tool.annotations
+def _parts(tool: Tool) -> list[JsonValue]:
+    """Return the parts of a definition as they are, in the order of `Part`."""
+    texts: list[JsonValue] = [tool.title, tool.description]
+    return [*texts, tool.input_schema, tool.output_schema, tool.annotations]
 
 
 def _normal_parts(tool: Tool) -> tuple[JsonValue, ...]:
     """Return the parts of a definition in the order of `Part`, in their normal form."""
-    schema: JsonObject = {"type": "object", "properties": {}, **tool.input_schema}
-    arguments = _normal(schema)
+    assumed: JsonObject = {"type": "object", "properties": {}}
+    arguments = _normal(assumed | tool.input_schema)
     if isinstance(arguments, dict) and arguments.get("required") == []:
         del arguments["required"]
-    stated = {name: one for name, one in tool.annotations.items() if one is not None}
+    stated: JsonObject = {name: one for name, one in tool.annotations.items() if one is not None}
     return (
         _one_line(tool.title or ""),
         _one_line(tool.description),
@@ -113,9 +117,9 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _written(normal: JsonValue) -> str:
+def _written(json_value: JsonValue) -> str:
     # Python takes 1 and true for equal.
-    return json.dumps(normal, sort_keys=True)
+    return json.dumps(json_value, sort_keys=True)
 
 
 def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[str]:

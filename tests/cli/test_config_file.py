@@ -69,6 +69,7 @@ result = 1000
 http = "127.0.0.1:8080"
 allow_hosts = ["tools.example.com", "tools.example.com:8443"]
 expose = "all"
+on_change = "hide"
 graph_tools = true
 max_bytes = 4096
 max_result_bytes = 8192

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import Assembly, assemble
+from mcpg.bundle.codec import decode_bundle
+from mcpg.bundle.definitions import Key, definitions_in, definitions_of
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
@@ -18,7 +20,13 @@ from mcpg.engine.loading import compile_assembly, load
 from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
-from mcpg.gateway.index.review import NO_REVIEW, Key, Review, nothing_reviewed, review_of
+from mcpg.gateway.index.review import (
+    NO_REVIEW,
+    Review,
+    ReviewedGraph,
+    nothing_reviewed,
+    review_of,
+)
 from mcpg.gateway.sources import (
     GENERATED,
     CustomGraph,
@@ -335,7 +343,7 @@ def _by_documents(
             return _mapped(graph, batch, plan, memo, NO_REVIEW)
         reviewed = _reviewed(graph, plan, memo)
         found = review_of(reviewed, batch.tools, graph.on_change, graph.path)
-        plan = replace(plan, earlier=(*plan.earlier, *reviewed.catalog.tools))
+        plan = replace(plan, earlier=(*plan.earlier, *reviewed.tools))
         return _mapped(graph, _without_hidden(batch, found), plan, memo, found)
     except UnusableGraphError as fault:
         found = NO_REVIEW
@@ -347,13 +355,25 @@ def _by_documents(
         return replace(built, diagnostics=noticed, review=found)
 
 
-def _reviewed(graph: FileGraph, plan: Plan, memo: KeptMemo) -> Assembly:
-    """Put the documents of *graph* alone together."""
+def _reviewed(graph: FileGraph, plan: Plan, memo: KeptMemo) -> ReviewedGraph:
+    """Read *graph* alone, a bundle through its compiled index.
+
+    Raises:
+        UnusableGraphError: It cannot be read.
+    """
     try:
-        documents = _documents(graph, Catalog())
-        return assemble(documents, reserved=plan.reserved, memo=memo, texts=False)
+        batch = _documents(graph, Catalog())
+        if len(batch.bundles) == 1 and not (batch.documents or batch.tools):
+            (raw,) = batch.bundles
+            documents = tuple(plan.load(graph.path).documents.values())
+            definitions = definitions_in(decode_bundle(raw.text, raw.place), documents)
+        else:
+            assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
+            documents = assembly.documents
+            definitions = definitions_of(documents, assembly.definitions)
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
+    return ReviewedGraph(tuple(document.tool for document in documents), definitions)
 
 
 def _without_hidden(batch: SourceBatch, found: Review) -> SourceBatch:

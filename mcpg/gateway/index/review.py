@@ -13,19 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mcpg.bundle import Assembly
+from mcpg.bundle.definitions import Definitions, Key
 from mcpg.catalog.definitions import Part, PartChange, definition_changes
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.gateway.sources import OnChange
-from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
-
-Key = tuple[str, str]
-"""Identity of a tool: its source id and its name there."""
 
 _NAMED = 12
 _SHOWN = 80
@@ -55,6 +51,19 @@ class Review:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewedGraph:
+    """A graph that was reviewed.
+
+    Attributes:
+        tools: Its tools, with their ids.
+        definitions: Their definitions, by identity; none where a document states only prose.
+    """
+
+    tools: tuple[Tool, ...]
+    definitions: Definitions
+
+
 NO_REVIEW = Review()
 """Without a reviewed graph."""
 
@@ -72,20 +81,21 @@ class _Changed:
         return "; ".join(map(str, self.changes))
 
 
-def review_of(assembly: Assembly, live: Sequence[Tool], on_change: OnChange, place: str) -> Review:
+def review_of(
+    reviewed: ReviewedGraph, live: Sequence[Tool], on_change: OnChange, place: str
+) -> Review:
     """Compare *live* tools with the reviewed ones.
 
     Args:
-        assembly: The reviewed graph alone.
+        reviewed: The reviewed graph alone.
         live: The tools as their sources define them now.
         on_change: What becomes of those that differ.
         place: Where the graph is, for messages.
     """
-    reviewed = _definitions(assembly)
     changed: dict[Key, _Changed] = {}
     unknown: dict[Key, Tool] = {}
     for tool in live:
-        known = reviewed.get(_key(tool), ())
+        known = reviewed.definitions.get(_key(tool), ())
         changes = [definition_changes(one, tool) for one in known]
         if not known:
             unknown[_key(tool)] = tool
@@ -94,7 +104,7 @@ def review_of(assembly: Assembly, live: Sequence[Tool], on_change: OnChange, pla
     report = [_report(one, on_change, place) for one in changed.values()]
     if on_change == OnChange.HIDE:
         hidden = {**unknown, **{key: one.live for key, one in changed.items()}}
-        ids = {_key(tool): tool.id for tool in assembly.catalog.tools}
+        ids = {_key(tool): tool.id for tool in reviewed.tools}
         named = {key: replace(one, id=ids.get(key, "")) for key, one in hidden.items()}
         return Review(hidden=named, diagnostics=(*report, *_unreviewed(unknown.values(), place)))
     if on_change == OnChange.ACCEPT:
@@ -118,15 +128,6 @@ def nothing_reviewed(live: Iterable[Tool], place: str) -> Review:
     """Return the review that hides all of *live*, where the graph cannot be read."""
     hidden = {_key(tool): tool for tool in live}
     return Review(hidden=hidden, diagnostics=tuple(_unreviewed(hidden.values(), place)))
-
-
-def _definitions(assembly: Assembly) -> Mapping[Key, Sequence[Tool]]:
-    """Return the reviewed definitions; none of a tool of which a document states only prose."""
-    found: defaultdict[Key, list[Tool]] = defaultdict(list)
-    for document in assembly.documents:
-        if _key(document.tool) not in assembly.definitions:
-            found[_key(document.tool)].append(document.tool)
-    return {**found, **assembly.definitions}
 
 
 def _key(tool: Tool) -> Key:
@@ -153,8 +154,7 @@ def _unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic]:
     for source_id, some in sorted(names.items()):
         shown = ", ".join(repr(name[:_SHOWN]) for name in sorted(some)[:_NAMED])
         more = f" and {len(some) - _NAMED:,} more" if len(some) > _NAMED else ""
-        count = counted(len(some), "tool")
-        message = f"{count} of {source_id[:_SHOWN]!r} not reviewed, and hidden: {shown}{more}"
+        message = f"tools of {source_id[:_SHOWN]!r} are hidden until reviewed: {shown}{more}"
         yield warning(Code.TOOL_UNREVIEWED, message, place)
 
 
