@@ -309,6 +309,8 @@ def _with_faults(result: JsonObject, invoked: Invoked) -> JsonObject:
         for one in faults
     )
     meta: JsonObject = {"toolId": invoked.tool_id, "faults": [to_json(one) for one in faults]}
+    if invoked.error is not None:
+        meta["error"] = invoked.error
     blocks = result["content"] or [text_block("\n".join(sentences))]
     return {**result, "content": blocks, "_meta": meta}
 

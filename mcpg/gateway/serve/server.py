@@ -112,6 +112,7 @@ _FIRST_REQUEST = 1.0
 # Clients give up after a minute or so without a list; one that got a list without counts is
 # notified of the full one. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.ALL: 30.0}
+_PRIMITIVES_PATIENCE = 5.0
 
 
 class GatewayServer:
@@ -137,6 +138,7 @@ class GatewayServer:
         self._changed = anyio.Event()
         self._sent: set[int] = set()
         self._met = anyio.Event()
+        self._read = anyio.Event()
         self._woken = anyio.Event()
         self._pending: set[str] = set()
         self._session = uuid4().hex
@@ -186,6 +188,7 @@ class GatewayServer:
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
             await self._relist()
+        self._read.set()
 
     async def _announce(self) -> None:
         while True:
@@ -273,7 +276,14 @@ class GatewayServer:
         return await called(RequestCaller(context, self._clients.of(context)))
 
     async def _list(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        known = await self._catalogue.within(_PATIENCE[self._serving.expose])
+        patience = _PATIENCE[self._serving.expose]
+        known = await self._catalogue.within(patience)
+        if known.snapshot is not None and not self._read.is_set():
+            # Many clients list once and heed no notification: they would never see the tools for
+            # prompts and resources.
+            with anyio.move_on_after(_PRIMITIVES_PATIENCE):
+                await self._read.wait()
+            known = await self._catalogue.within(patience)
         self._sent.add(known.listing.print)
         try:
             tools, cursor = known.listing.page(params.cursor if params is not None else None)

@@ -98,6 +98,16 @@ async def test_prompts_and_resources_are_passed_on(era: str, mode: str) -> None:
 
 
 @MODES
+async def test_the_first_list_has_the_tools_for_prompts_and_resources(mode: str) -> None:
+    """Clients that list tools once, and heed no notification, get them all the same."""
+    async with Gateway([shop("shop")], live=LIVE, reserved=META_TOOLS) as gateway:
+        server = GatewayServer(gateway, ALL)
+        async with server.running(), Client(server.sdk, mode=mode) as client:
+            names = {one.name for one in (await client.list_tools()).tools}
+            assert {READ, PROMPT} <= names
+
+
+@MODES
 async def test_errors_are_those_of_the_server(mode: str) -> None:
     """Code, message and data reach the client; an unknown prompt is reported by mcpg."""
     async with served(shop(), mode=mode) as client:

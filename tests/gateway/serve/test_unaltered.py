@@ -90,7 +90,7 @@ async def test_a_result_is_as_its_server_gave_it(result: Any, mode: str) -> None
 
 @MODES
 async def test_an_error_of_the_protocol_is_as_its_server_gave_it(mode: str) -> None:
-    """Code, message and data of an error reach the client; through a meta-tool, its text."""
+    """Code, message and data of an error reach the client; through a meta-tool, beside a text."""
     error = {"code": -32602, "message": "unknown tool", "data": {"why": [1]}}
     async with served(raw({"error": error}), mode) as client:
         with pytest.raises(MCPError) as caught:
@@ -99,6 +99,7 @@ async def test_an_error_of_the_protocol_is_as_its_server_gave_it(mode: str) -> N
         told = await call(client, INVOKE, {"toolId": "first"})
         assert told["isError"]
         assert "unknown tool" in told["content"][0]["text"]
+        assert told["_meta"]["error"] == error
         assert "structuredContent" not in told
 
 
