@@ -72,7 +72,7 @@ def run_client(
 
 
 @contextmanager
-def served(*words: str) -> Iterator[str]:
+def served(*words: str, **env: str) -> Iterator[str]:
     """Run a program with the port that it is to serve at, and give its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -81,6 +81,7 @@ def served(*words: str) -> Iterator[str]:
         [sys.executable, *(word.format(port=port) for word in words)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env={**os.environ, **env},
     )
     try:
         _wait(port, process)
