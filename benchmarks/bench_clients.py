@@ -154,7 +154,7 @@ def shown(client: Client, command: list[str], servers: Any, *, details: bool) ->
             behind = outcomes(client, command, servers[transport, mode], mode)
             counts = {kind: [0, 0] for kind in KINDS}
             for step in realclients.compared(direct, behind, mode):
-                counts[step.kind][0] += step.is_right
+                counts[step.kind][0] += step.is_right and step.is_supported
                 counts[step.kind][1] += step.is_supported
                 if details and not (step.is_right and step.kind not in ("search", "error")):
                     print(f"    {step.kind} {step.step}")

@@ -226,19 +226,6 @@ async def test_wrong_arguments_are_told_by_field() -> None:
                 await client.call_tool(mode, {})
 
 
-async def test_an_optional_argument_that_is_null_is_absent() -> None:
-    """Some clients send null for what a model has left out; what is required stays required."""
-    async with served(child("gitserver.py")) as client:
-        nulls = {"limit": None, "context": None, "contextTools": None}
-        result = await client.call_tool(SEARCH, {"query": "commit changes", **nulls})
-        assert not result.is_error
-        given = {"toolId": "git_status", "timeout": None, "arguments": {"repo_path": "."}}
-        assert not (await client.call_tool(INVOKE, given)).is_error
-        refused = await client.call_tool(SEARCH, {"query": None})
-        assert refused.is_error
-        assert "query" in refused.content[0].text  # type: ignore[union-attr]
-
-
 async def test_a_failure_of_a_tool_is_passed_on(tmp_path: Path) -> None:
     """What a tool says of its own failure is what the model reads."""
     async with served(child("gitserver.py")) as client:
