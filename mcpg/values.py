@@ -40,7 +40,31 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
-@dataclass_transform(frozen_default=True)
+class _Member:
+    """What a class says of a member."""
+
+    __slots__ = ("compare", "default", "make")
+
+    def __init__(
+        self, default: object, make: Callable[[], object] | None, *, compare: bool
+    ) -> None:
+        self.default, self.make, self.compare = default, make, compare
+
+
+def member(
+    default: Any = None, default_factory: Callable[[], Any] | None = None, *, compare: bool = True
+) -> Any:
+    """Declare a member of a value, as `dataclasses.field` does.
+
+    Args:
+        default: What it is where it is not given.
+        default_factory: Makes that anew for each value; takes precedence.
+        compare: Whether it counts when values are compared and hashed.
+    """
+    return _Member(default, default_factory, compare=compare)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(member,))
 def value(cls: type[T]) -> type[T]:
     """Make a class of annotated members, with or without defaults, a class of frozen values.
 
@@ -52,7 +76,18 @@ def value(cls: type[T]) -> type[T]:
     names = tuple(cls.__annotations__)
     members = {key: part for key, part in cls.__dict__.items() if key not in (*names, *_UNWANTED)}
     members["__slots__"] = members["__match_args__"] = names
-    members["_defaults"] = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
+    stated = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
+    declared = {name: one for name, one in stated.items() if isinstance(one, _Member)}
+    factories = {name: one.make for name, one in declared.items() if one.make}
+    members["_factories"] = factories
+    members["_defaults"] = {
+        name: declared[name].default if name in declared else one
+        for name, one in stated.items()
+        if name not in factories
+    }
+    members["_compared"] = tuple(
+        name for name in names if name not in declared or declared[name].compare
+    )
     made: Any = type(cls.__name__, (_Value,), {**members, "__qualname__": cls.__qualname__})
     made._setters = tuple(getattr(made, name).__set__ for name in names)  # noqa: SLF001
     return made  # type: ignore[no-any-return]
@@ -70,6 +105,18 @@ def replace(old: T, **changes: object) -> T:
     ]
     changed: T = kind(*parts, **changes)
     return changed
+
+
+def default_of(kind: type, name: str) -> object:
+    """Return the default of the member *name* of the class of values *kind*, `None` without one."""
+    made: Any = kind
+    return made._defaults.get(name)  # noqa: SLF001 - of this module
+
+
+def compared_members(kind: type) -> tuple[str, ...]:
+    """Return the names of those members of the class of values *kind* that are compared."""
+    made: Any = kind
+    return made._compared  # type: ignore[no-any-return]  # noqa: SLF001 - as above
 
 
 def rounded(score: float) -> float:
@@ -135,10 +182,15 @@ class _Fields:
     def __get__(self, _: object, cls: type[_Value]) -> Mapping[str, object]:
         from dataclasses import MISSING, field, make_dataclass  # noqa: PLC0415 - a search does without
 
-        defaults = cls._defaults
+        def described(name: str) -> Any:
+            compare = name in cls._compared
+            make = cls._factories.get(name)
+            if make:
+                return field(default_factory=make, compare=compare)
+            return field(default=cls._defaults.get(name, MISSING), compare=compare)
+
         parts = [
-            (name, annotation, field(default=defaults.get(name, MISSING)))
-            for name, annotation in cls.__annotations__.items()
+            (name, annotation, described(name)) for name, annotation in cls.__annotations__.items()
         ]
         made: Any = make_dataclass(cls.__name__, parts, kw_only=True)
         found: Mapping[str, object] = made.__dataclass_fields__
@@ -154,6 +206,8 @@ class _Value:
     __dataclass_fields__ = _Fields()
     __match_args__: ClassVar[tuple[str, ...]]
     _defaults: ClassVar[Mapping[str, object]]
+    _factories: ClassVar[Mapping[str, Callable[[], object]]]
+    _compared: ClassVar[tuple[str, ...]]
     _setters: ClassVar[tuple[Callable[[object, object], None], ...]]
 
     def __init__(self, *given: object, **named: object) -> None:
@@ -166,6 +220,9 @@ class _Value:
     def _completed(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
         names, defaults = self.__match_args__, self._defaults
         left = names[len(given) :]
+        if self._factories:
+            made = {name: make() for name, make in self._factories.items() if name not in named}
+            defaults = {**defaults, **made}
         is_known = len(given) <= len(names) and named.keys() <= {*left}
         if not is_known or [name for name in left if name not in named and name not in defaults]:
             raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, each once")
@@ -177,10 +234,10 @@ class _Value:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self._parts() == other._parts()
+        return all(getattr(self, name) == getattr(other, name) for name in self._compared)
 
     def __hash__(self) -> int:
-        return hash(self._parts())
+        return hash(tuple(getattr(self, name) for name in self._compared))
 
     def __repr__(self) -> str:
         parts = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)

@@ -9,7 +9,7 @@ from dataclasses import replace as dataclass_replace
 
 import pytest
 
-from mcpg.values import replace, to_json, value
+from mcpg.values import compared_members, member, replace, to_json, value
 
 
 @value
@@ -90,6 +90,37 @@ def test_values_are_taken_for_dataclasses() -> None:
     assert dataclass_replace(pair, x=5) == Point(5, 3, (Point(2),))  # type: ignore[arg-type]
     found = {one.name: (one.type, one.default) for one in fields(Point)}
     assert found == {"x": ("int", MISSING), "y": ("int", 2), "names": ("tuple[str, ...]", ())}
+
+
+@value
+class Described:
+    """A value whose members are declared."""
+
+    name: str
+    marks: dict[str, int] = member(default_factory=dict)
+    place: str = member("", compare=False)
+
+
+@value
+class Placed:
+    """A hashable value with a member that is not compared."""
+
+    name: str
+    place: str = member("", compare=False)
+
+
+def test_declared_members_are_those_of_a_dataclass() -> None:
+    """A factory makes a default for each value; what is not compared is no part of the identity."""
+    one, other = Described("a", place="here"), Described("a", place="there")
+    one.marks["x"] = 1
+
+    assert other.marks == {}
+    assert one != other
+    assert other == Described("a", {})
+    assert hash(Placed("a")) == hash(Placed("a", "there"))
+    assert [slot.compare for slot in fields(Described)] == [True, True, False]
+    assert asdict(other) == {"name": "a", "marks": {}, "place": "there"}
+    assert compared_members(Described) == ("name", "marks")
 
 
 def test_fields_are_made_once() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 
 from mcpg.bundle.codec import Bundle
@@ -162,7 +162,7 @@ def _values(entry: _Entry) -> dict[str, str]:
         return values | {"text": entry.source.content}
     tool = document.tool
     values |= {name: _text(getattr(tool, name)) for name in _TOOL_FIELDS}
-    hints = ((slot.name, getattr(tool.hints, slot.name)) for slot in fields(Hints))
+    hints = ((name, getattr(tool.hints, name)) for name in Hints.__match_args__)
     values |= {f"hints.{name}": _text(value) for name, value in hints}
     values |= {"groups": _text(document.groups)}
     for link in document.links:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.catalog.model import HintRule, Hints, Tier, ToolExample, unique
+from mcpg.catalog.model import HINT_LISTS, HintRule, Hints, Tier, ToolExample, unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.text.safeyaml import load_yaml_with_lines
 
@@ -126,9 +126,6 @@ HINT_FIELDS: dict[str, HintField] = {
 
 HINT_KEYS = tuple(key for field in HINT_FIELDS.values() for key in field.keys)
 """All keys that can hold a hint, in the order of the fields."""
-
-HINT_LISTS = tuple(slot.name for slot in fields(Hints) if slot.default == ())
-"""The members of `Hints` that are lists."""
 
 _HINT_KEYS = frozenset(HINT_KEYS)
 _NOTHING = Hints()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from mcpg.values import to_json, value
+from mcpg.values import default_of, member, to_json, value
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -34,7 +33,7 @@ class Tier(StrEnum):
     HIGH = "High"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolExample:
     """One request that a tool serves.
 
@@ -59,7 +58,7 @@ def unique(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(seen.values())
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Hints:
     """What an author adds so that a tool is found and judged well.
 
@@ -84,14 +83,14 @@ class Hints:
     def merge(cls, *parts: Hints) -> Hints:
         """Join hints in order of precedence: lists are unioned, scalars take the first said."""
         merged: dict[str, object] = {}
-        for slot in fields(cls):
-            values = [getattr(part, slot.name) for part in parts]
-            if slot.name == "examples":
-                merged[slot.name] = tuple(dict.fromkeys(item for value in values for item in value))
-            elif slot.default == ():
-                merged[slot.name] = unique(item for value in values for item in value)
+        for name in cls.__match_args__:
+            values = [getattr(part, name) for part in parts]
+            if name == "examples":
+                merged[name] = tuple(dict.fromkeys(item for value in values for item in value))
+            elif name in HINT_LISTS:
+                merged[name] = unique(item for value in values for item in value)
             else:
-                merged[slot.name] = next((value for value in values if value is not None), None)
+                merged[name] = next((value for value in values if value is not None), None)
         return cls(**merged)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +105,11 @@ class Hints:
         }
 
 
-@dataclass(frozen=True, slots=True)
+HINT_LISTS = tuple(name for name in Hints.__match_args__ if default_of(Hints, name) == ())
+"""The members of `Hints` that are lists."""
+
+
+@value
 class Tool:
     """One tool as its server describes it, with the author's hints.
 
@@ -134,14 +137,14 @@ class Tool:
     name: str
     title: str | None = None
     description: str = ""
-    input_schema: JsonObject = field(default_factory=lambda: {"type": "object", "properties": {}})
+    input_schema: JsonObject = member(default_factory=lambda: {"type": "object", "properties": {}})
     output_schema: JsonObject | None = None
-    annotations: JsonObject = field(default_factory=dict)
-    meta: JsonObject = field(default_factory=dict)
-    hints: Hints = field(default_factory=Hints)
+    annotations: JsonObject = member(default_factory=dict)
+    meta: JsonObject = member(default_factory=dict)
+    hints: Hints = member(default_factory=Hints)
     source_kind: SourceKind = SourceKind.LOCAL
-    place: str = field(default="", compare=False)
-    listed: JsonObject = field(default_factory=dict, compare=False)
+    place: str = member(default="", compare=False)
+    listed: JsonObject = member(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
         """Return the tool without its schemas and hints, which may be long."""
@@ -200,7 +203,7 @@ class HintRule:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SourceDocument:
     """A Markdown-LD document as it stands in a folder or a bundle, not yet parsed.
 
@@ -214,7 +217,7 @@ class SourceDocument:
     path: str
     content: str
     canonical_uri: str | None = None
-    place: str = field(default="", compare=False)
+    place: str = member(default="", compare=False)
 
 
 MAX_TEXT = 256 * 1024
@@ -336,14 +339,14 @@ class _Walk:
             if not queue:
                 break
             node = queue.popleft()
-            for name, member, required in self._properties(node.schema):
+            for name, schema, required in self._properties(node.schema):
                 if len(found) == self._max_parameters:
                     return found
                 path = f"{node.path}{name}"
                 if path not in found and len(path) <= self._path_room:
                     self._path_room -= len(path)
-                    found[path] = self._parameter(path, member, required)
-                    queue.extend(self._inner(node, member, path))
+                    found[path] = self._parameter(path, schema, required)
+                    queue.extend(self._inner(node, schema, path))
         return found
 
     def _properties(self, schema: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:

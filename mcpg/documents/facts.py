@@ -8,10 +8,10 @@ holds what cannot be read back from the rest of a document.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
+from mcpg.catalog.model import HINT_LISTS, Hints, Tier, Tool, ToolExample
 from mcpg.documents.front_matter import EXTRAS_KEY
 from mcpg.documents.model import LineNumbers, is_absolute
 from mcpg.errors import Code, Diagnostic, warning
@@ -356,7 +356,7 @@ def _hint_json(value: object) -> JsonValue:
 
 
 def _example_json(example: ToolExample) -> JsonObject:
-    members = {slot.name: getattr(example, slot.name) for slot in fields(example)}
+    members = {name: getattr(example, name) for name in example.__match_args__}
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -424,5 +424,5 @@ _MEMBERS: Mapping[str, tuple[str, Callable[[JsonValue], object]]] = {
 }
 
 _HINTS: Mapping[str, Callable[[JsonValue], object]] = {
-    slot.name: _text_list if slot.default == () else _flag for slot in fields(Hints)
+    name: _text_list if name in HINT_LISTS else _flag for name in Hints.__match_args__
 } | {"examples": _examples, "cost_tier": _tier, "latency_tier": _tier}

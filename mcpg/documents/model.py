@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,14 +17,14 @@ from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, uniqu
 from mcpg.errors import DocumentError
 from mcpg.relations.model import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.words import normalized
-from mcpg.values import value
+from mcpg.values import compared_members, member, value
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.text.safeyaml import YamlPath
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Link:
     """An edge as a document writes it: to the URI of another document.
 
@@ -48,7 +47,7 @@ class Link:
     coverage: Coverage | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolDocument:
     """One tool, its place in the graph, and what a person wrote about it.
 
@@ -75,7 +74,7 @@ class ToolDocument:
     links: tuple[Link, ...] = ()
     body: str = ""
     states_relations: bool = True
-    further: JsonObject = field(default_factory=dict)
+    further: JsonObject = member(default_factory=dict)
     is_page: bool = False
 
 
@@ -382,7 +381,7 @@ _ENUMS: dict[str, type[Enum]] = {
 _SAID_IF_TRUE = {"further", "is_page"}
 _LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
 _MEMBERS = {
-    kind: tuple(member.name for member in fields(kind) if member.compare)
+    kind: compared_members(kind)
     for kind in (FieldMapping, Hints, Link, Tool, ToolDocument, ToolExample)
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -263,7 +263,7 @@ URI_KEYS = ("canonical_url", "canonicalUrl")
 _TAG_KEYS = ("tags", "Tags")
 _KINDS = {kind.lower(): kind for kind in SourceKind}
 _HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(_TAG_KEYS)
-_SHOWN_HINTS = {slot.name for slot in fields(Hints)} - {"examples"}
+_SHOWN_HINTS = {*Hints.__match_args__} - {"examples"}
 _SHOWN = {"title", *_SHOWN_HINTS}
 _KIND_KEYS = ("sourceKind", "source_kind")
 _INPUT_KEYS = ("input_schema", "inputSchema")

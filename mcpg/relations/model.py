@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from math import log
@@ -42,7 +41,7 @@ class Coverage(StrEnum):
     OPTIONAL = "optional"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FieldMapping:
     """An output field of one tool that fills an argument of another.
 
@@ -57,7 +56,7 @@ class FieldMapping:
     required: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Edge:
     """A directed edge from one tool to another.
 
