@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpg.catalog.model import SourceDocument, Tool
@@ -228,7 +228,7 @@ class FileGraph:
     """
 
     path: str
-    on_change: OnChange = OnChange.WARN
+    on_change: OnChange | Literal["warn", "hide", "accept"] = OnChange.WARN
 
     def __post_init__(self) -> None:
         if self.on_change not in tuple(OnChange):

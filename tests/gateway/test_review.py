@@ -388,8 +388,8 @@ def test_a_synchronous_gateway_takes_a_reviewed_graph(
     source = manifest("shop", refund="Refund it all", ship="Ship")
     graphs: list[tuple[GraphSource, list[str]]] = [
         (FileGraph(str(path)), ["Refund", "Ship"]),
-        (FileGraph(str(path), "hide"), []),  # type: ignore[arg-type]
-        (FileGraph(str(path), "accept"), ["Refund it all", "Ship"]),  # type: ignore[arg-type]
+        (FileGraph(str(path), "hide"), []),
+        (FileGraph(str(path), "accept"), ["Refund it all", "Ship"]),
     ]
     for graph, expected in graphs:
         with SyncGateway([source], graph=graph) as gateway:

@@ -91,9 +91,8 @@ OnChange = Annotated[
     typer.Option(
         "--on-change",
         metavar="warn|hide|accept",
-        help="With --graph, what becomes of tools whose server has changed them since: report them "
-        "and describe them as in the graph, hide them and those that the graph lacks, or describe "
-        "them as their server does now. [default: warn]",
+        help="With --graph, what becomes of tools that their servers have changed since: described "
+        "as in the graph, hidden like those that it lacks, or as changed. [default: warn]",
     ),
 ]
 HttpAddress = Annotated[

@@ -342,7 +342,7 @@ def _by_documents(
         if isinstance(graph, CustomGraph):
             return _mapped(graph, batch, plan, memo, NO_REVIEW)
         reviewed = _reviewed(graph, plan, memo)
-        found = review_of(reviewed, batch.tools, graph.on_change, graph.path)
+        found = review_of(reviewed, batch.tools, OnChange(graph.on_change), graph.path)
         plan = replace(plan, earlier=(*plan.earlier, *reviewed.tools))
         return _mapped(graph, _without_hidden(batch, found), plan, memo, found)
     except UnusableGraphError as fault:
