@@ -95,6 +95,7 @@ COMMANDS = [
     ["search"],
     ["search", "where is my parcel", "--as", "openai"],
     ["search", "find a page", "-b", "filter.json", "--as", "anthropic", "--deferred"],
+    ["search", "order", "--as", "openai", "--strict-schemas"],
     ["show", "shipment_status"],
     ["show", "page_fetch", "-b", "alone.json"],
     ["tune", "many.jsonl", "-b", "lopsided.mdld", "--dry-run", "--folds", "2"],

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mcpg.catalog.api_schemas import Schema, acceptable
+from mcpg.catalog.strict_schemas import NotStrictError, strict_schema, without_left_out
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.values import value
+from mcpg.values import replace, value
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -26,6 +27,7 @@ _HASH_LENGTH = 8
 _ARGUMENT = re.compile(r"[a-zA-Z0-9_.-]{1,64}\Z")
 _OTHER_IN_ARGUMENT = re.compile(r"[^a-zA-Z0-9_.-]+")
 _LONGEST_ARGUMENT = 64
+_LONGEST_DESCRIPTION = 500
 # What names arguments beside `properties`, and cannot be written when an argument is renamed.
 _NAMING = {
     *("dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"),
@@ -42,20 +44,26 @@ class ToolOrigin:
         source_id: The server it comes from.
         tool_name: The name its server knows it by.
         arguments: Arguments that the model knows by another name, each with its own name.
+        optional: Arguments that a strict definition requires, and that are null when the model
+            leaves them out: JSON pointers, with `*` for each item of a list.
+        is_strict: Whether the definition is strict.
     """
 
     tool_id: str
     source_id: str
     tool_name: str
     arguments: tuple[tuple[str, str], ...] = ()
+    optional: tuple[str, ...] = ()
+    is_strict: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the origin as a JSON object."""
+        """Return the origin as a JSON object, with `optional` if its definition is strict."""
         return {
             "toolId": self.tool_id,
             "sourceId": self.source_id,
             "toolName": self.tool_name,
             "arguments": dict(self.arguments),
+            **({"optional": [*self.optional]} if self.is_strict else {}),
         }
 
 
@@ -84,11 +92,14 @@ class ApiTools:
         api: The API.
         definitions: The list for the parameter `tools` of its requests.
         origins: The tool behind each name in the list.
+        not_strict: Names of tools whose definitions could not be made strict, each with the
+            reason; empty unless strict ones were asked for.
     """
 
     api: ApiName
     definitions: list[dict[str, Any]]
     origins: dict[str, ToolOrigin]
+    not_strict: tuple[tuple[str, str], ...] = ()
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None = None) -> ToolCall:
         """Return the call of a tool that a model asks for.
@@ -106,7 +117,8 @@ class ApiTools:
             remedy = f"use one of the {len(self.origins)} names that the model was given"
             raise NotFoundError(f"no tool was given as {name!r}", remedy=remedy)
         own = dict(origin.arguments)
-        given = {own.get(key, key): one for key, one in _arguments(name, arguments).items()}
+        stated = without_left_out(_arguments(name, arguments), frozenset(origin.optional))
+        given = {own.get(key, key): one for key, one in stated.items()}
         return ToolCall(origin.tool_id, origin.source_id, origin.tool_name, given)
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,6 +128,7 @@ class ApiTools:
             "api": self.api,
             "tools": self.definitions,
             "origins": {name: one.to_dict() for name, one in self.origins.items()},
+            **({"notStrict": dict(self.not_strict)} if self.not_strict else {}),
         }
 
 
@@ -130,6 +143,8 @@ class _Api:
         search: The tool of the API that searches deferred tools, `None` where it has none.
         has_own_schemas: Whether schemas are given as the server has them.
         checks_arguments: Whether the names of arguments are restricted.
+        has_namespaces: Whether deferred tools are grouped.
+        make_strict: Returns a definition with its strict mode set, `None` where it has none.
     """
 
     name: str
@@ -138,11 +153,17 @@ class _Api:
     search: dict[str, Any] | None = None
     has_own_schemas: bool = False
     checks_arguments: bool = False
+    has_namespaces: bool = False
+    make_strict: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
 
 def _openai(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
     function = {"name": name, "description": tool.description, "parameters": schema}
     return {"type": "function", "function": function}
+
+
+def _openai_strict(definition: dict[str, Any]) -> dict[str, Any]:
+    return {**definition, "function": {**definition["function"], "strict": True}}
 
 
 def _openai_responses(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
@@ -169,8 +190,15 @@ def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
 
 
 _APIS: dict[ApiName, _Api] = {
-    "openai": _Api("a-zA-Z0-9_-", 64, _openai),
-    "openai-responses": _Api("a-zA-Z0-9_-", 64, _openai_responses, {"type": "tool_search"}),
+    "openai": _Api("a-zA-Z0-9_-", 64, _openai, make_strict=_openai_strict),
+    "openai-responses": _Api(
+        "a-zA-Z0-9_-",
+        64,
+        _openai_responses,
+        {"type": "tool_search"},
+        has_namespaces=True,
+        make_strict=lambda definition: {**definition, "strict": True},
+    ),
     "anthropic": _Api(
         "a-zA-Z0-9_-",
         64,
@@ -183,7 +211,9 @@ _APIS: dict[ApiName, _Api] = {
 APIS: tuple[ApiName, ...] = tuple(_APIS)
 
 
-def api_tools(name: str, tools: Iterable[Tool], deferred: Iterable[Tool] = ()) -> ApiTools:
+def api_tools(
+    name: str, tools: Iterable[Tool], deferred: Iterable[Tool] = (), *, strict: bool = False
+) -> ApiTools:
     """Return *tools* as the API *name* takes them, each once.
 
     Args:
@@ -191,42 +221,112 @@ def api_tools(name: str, tools: Iterable[Tool], deferred: Iterable[Tool] = ()) -
         tools: Tools that the model sees from the start.
         deferred: Tools that the model finds with the tool search of the API; those among *tools*
             are not deferred.
+        strict: Whether definitions are strict, as far as their schemas can be written so.
 
     Raises:
-        UsageError: No API is called so, or it has no tool search and tools are deferred.
+        UsageError: No API is called so, or it has no tool search and tools are deferred, or it has
+            no strict mode.
     """
     loaded = {tool.id: tool for tool in tools}
     later = {tool.id: tool for tool in deferred if tool.id not in loaded}
-    api_name = check_api(name, is_deferring=bool(later))
+    api_name = check_api(name, is_deferring=bool(later), is_strict=strict)
     api = _APIS[api_name]
-    definitions = [api.search] if later and api.search else []
-    origins: dict[str, ToolOrigin] = {}
     everything = loaded | later
+    definitions: dict[str, dict[str, Any]] = {}
+    origins: dict[str, ToolOrigin] = {}
+    reasons: list[tuple[str, str]] = []
     for tool_id, given in _names(everything, api).items():
-        tool = everything[tool_id]
-        schema = tool.input_schema if api.has_own_schemas else acceptable(tool.input_schema)
-        renamed: dict[str, str] = {}
-        if api.checks_arguments:
-            schema, renamed = _renamed(schema)
-        definition = api.define(given, tool, schema)
-        definitions.append(definition | ({"defer_loading": True} if tool_id in later else {}))
-        origins[given] = ToolOrigin(tool_id, tool.source_id, tool.name, tuple(renamed.items()))
-    return ApiTools(api_name, [dict(one) for one in definitions], origins)
+        definition, origins[given], reason = _defined(given, everything[tool_id], api, strict)
+        definitions[tool_id] = definition | ({"defer_loading": True} if tool_id in later else {})
+        reasons += [(given, reason)] if reason else []
+    shown = [definitions[tool_id] for tool_id in loaded]
+    if later and api.search:
+        shown.insert(0, dict(api.search))
+    if api.has_namespaces:
+        shown += _namespaces(later.values(), definitions, api)
+    else:
+        shown += [definitions[tool_id] for tool_id in later]
+    return ApiTools(api_name, shown, origins, tuple(reasons))
 
 
-def check_api(name: str, *, is_deferring: bool = False) -> ApiName:
+def _defined(
+    name: str, tool: Tool, api: _Api, strict: bool
+) -> tuple[dict[str, Any], ToolOrigin, str]:
+    """Return the definition and the origin of *tool*, and why it is not strict if it is to be."""
+    origin = ToolOrigin(tool.id, tool.source_id, tool.name)
+    reason = ""
+    if strict and api.make_strict:
+        try:
+            schema, optional = strict_schema(tool.input_schema)
+        except NotStrictError as fault:
+            reason = str(fault)
+        else:
+            definition = api.make_strict(api.define(name, tool, schema))
+            return definition, replace(origin, optional=optional, is_strict=True), ""
+    schema = tool.input_schema if api.has_own_schemas else acceptable(tool.input_schema)
+    if not api.checks_arguments:
+        return api.define(name, tool, schema), origin, reason
+    schema, renamed = _renamed(schema)
+    origin = replace(origin, arguments=tuple(renamed.items()))
+    return api.define(name, tool, schema), origin, reason
+
+
+def _namespaces(
+    tools: Iterable[Tool], definitions: Mapping[str, dict[str, Any]], api: _Api
+) -> list[dict[str, Any]]:
+    """Return a namespace for each source of *tools*, with their definitions.
+
+    The model sees its name and description before it searches, so that these have the names of the
+    tools.
+    """
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    for tool in tools:
+        by_source.setdefault(tool.source_id, []).append(definitions[tool.id])
+    return [
+        {
+            "type": "namespace",
+            "name": name,
+            "description": _tools_in(name, by_source[source]),
+            "tools": by_source[source],
+        }
+        for source, name in _names(by_source, api).items()
+    ]
+
+
+def _tools_in(name: str, definitions: Iterable[dict[str, Any]]) -> str:
+    """Return the description of a namespace, at most `_LONGEST_DESCRIPTION` characters."""
+    names = [str(one["name"]) for one in definitions]
+    text, shown = f"Tools of {name}:", 0
+    for one in names:
+        if len(text) + len(one) > _LONGEST_DESCRIPTION:
+            return f"{text} and {len(names) - shown:,} more."
+        text, shown = f"{text}{',' if shown else ''} {one}", shown + 1
+    return f"{text}."
+
+
+def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False) -> ApiName:
     """Return the API called *name*.
 
     Raises:
-        UsageError: No API is called so, or it has no tool search and tools are deferred.
+        UsageError: No API is called so, or it has no tool search and tools are deferred, or it has
+            no strict mode.
     """
-    able = [one for one in APIS if _APIS[one].search or not is_deferring]
+    able = [
+        one
+        for one, api in _APIS.items()
+        if (api.search or not is_deferring) and (api.make_strict or not is_strict)
+    ]
     for known in able:
         if known == name:
             return known
     *others, last = able
-    fault = "has no tool search for deferred tools" if name in APIS else "is no API"
-    raise UsageError(f"{name!r} {fault}", remedy=f"use {', '.join(others)} or {last}")
+    remedy = f"use {', '.join(others)} or {last}" if others else f"use {last}"
+    fault = "is no API"
+    if name in APIS:
+        lacks_search = not (is_strict and _APIS[name].make_strict is None)
+        lacks = "tool search for deferred tools" if lacks_search else "strict mode"
+        fault = f"has no {lacks}"
+    raise UsageError(f"{name!r} {fault}", remedy=remedy)
 
 
 def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:

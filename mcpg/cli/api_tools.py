@@ -22,23 +22,29 @@ class ToolList:
         api: The API.
         deferred: Whether all other tools are added as deferred tools.
         related: Whether prerequisites, related tools and next steps are added.
+        strict: Whether definitions are strict.
     """
 
     api: ApiName
     deferred: bool
     related: bool
+    strict: bool
 
     @classmethod
-    def of(cls, api: str | None, *, deferred: bool, related: bool) -> ToolList:
+    def of(cls, api: str | None, *, deferred: bool, related: bool, strict: bool) -> ToolList:
         """Return what the options ask for.
 
         Raises:
-            UsageError: Tools are deferred for no API, or for one without a tool search.
+            UsageError: Tools are deferred, or definitions are strict, for no API, or for one that
+                has no tool search, or no strict mode.
         """
         if api is None:
-            remedy = "add --as anthropic or --as openai-responses"
-            raise UsageError("no API is named", place="--deferred", remedy=remedy)
-        return cls(check_api(api, is_deferring=deferred), deferred, related)
+            place = "--deferred" if deferred else "--strict-schemas"
+            other = "anthropic" if deferred else "openai"
+            remedy = f"add --as {other} or --as openai-responses"
+            raise UsageError("no API is named", place=place, remedy=remedy)
+        known = check_api(api, is_deferring=deferred, is_strict=strict)
+        return cls(known, deferred, related, strict)
 
     def check(self, form: str, *, explain: bool, input_schema: bool) -> None:
         """Check that no option asks for other output.
@@ -62,7 +68,8 @@ class ToolList:
         output.opened(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         others = [tool for tool in engine.tools if tool.enabled] if self.deferred else ()
-        output.json(result.as_tools(self.api, related=self.related, deferred=others).to_dict())
+        tools = result.as_tools(self.api, related=self.related, deferred=others, strict=self.strict)
+        output.json(tools.to_dict())
         if not result.matches:
             output.note(nothing_found(question))
         return exit_code(result)

@@ -39,6 +39,7 @@ HEADINGS = {
             "--input-schema",
             "--as",
             "--deferred",
+            "--strict-schemas",
             "--related",
             "--html",
             "--force",

@@ -327,6 +327,12 @@ SEARCH = (
         text="With --as openai-responses or anthropic, add all other tools as deferred tools, "
         "which the model finds with the tool search of the API.",
     ),
+    switch(
+        "strict_schemas",
+        "--strict-schemas",
+        text="With --as openai or openai-responses, write definitions for strict mode, where a "
+        "schema keeps its meaning in it.",
+    ),
     switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
     WATCH,
     LIST_FORMAT,

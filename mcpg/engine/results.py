@@ -211,7 +211,12 @@ class SearchResult:
         return replace(self, related_matches=(), next_step_matches=(), prerequisites=())
 
     def as_tools(
-        self, api: ApiName, *, related: bool = False, deferred: Iterable[Tool] = ()
+        self,
+        api: ApiName,
+        *,
+        related: bool = False,
+        deferred: Iterable[Tool] = (),
+        strict: bool = False,
     ) -> ApiTools:
         """Return the found tools as the function list that an API of language models takes.
 
@@ -222,15 +227,18 @@ class SearchResult:
             related: Whether to add prerequisites, next steps and related tools.
             deferred: Tools that the model may find with the tool search of the API, such as
                 `engine.tools`.
+            strict: Whether definitions for OpenAI are strict, where their schemas can be written
+                so without a change of meaning.
 
         Raises:
-            UsageError: No API is called so, or it has no tool search and tools are deferred.
+            UsageError: No API is called so, or it has no tool search and tools are deferred, or it
+                has no strict mode.
         """
         from mcpg.catalog.api_tools import api_tools  # noqa: PLC0415 - few searches are for a model
 
         others = (*self.prerequisites, *self.next_step_matches, *self.related_matches)
         found = (*self.matches, *(others if related else ()))
-        return api_tools(api, [match.descriptor for match in found], deferred)
+        return api_tools(api, [match.descriptor for match in found], deferred, strict=strict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as `mcpg search --format json` prints it."""

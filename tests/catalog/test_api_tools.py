@@ -225,12 +225,66 @@ def test_other_tools_are_deferred(api: str) -> None:
     tools = [tool("a"), tool("b"), tool("tool_search_tool_bm25")]
     found = api_tools(api, tools[:1], tools)
     search, loaded, *later = found.definitions
+    if api == "openai-responses":
+        (namespace,) = later
+        later = namespace["tools"]
     assert search["type"] in {"tool_search", "tool_search_tool_bm25_20251119"}
     assert (loaded["name"], "defer_loading" in loaded) == ("a", False)
     assert [one["defer_loading"] for one in later] == [True, True]
-    names = [one.get("name", "") for one in found.definitions]
+    names = [one.get("name", "") for one in (search, loaded, *later)]
     assert len(set(names)) == 4
     assert api_tools(api, tools, tools).definitions == api_tools(api, tools).definitions
+
+
+def test_deferred_tools_are_grouped_by_source() -> None:
+    """A namespace has a valid name, and a description with the names of its tools, cut if long."""
+    tools = [Tool(f"tool_{number}", "Web shop", "x") for number in range(90)]
+    tools.append(Tool("b", "Web\nshop", "b"))
+    _, first, second = api_tools("openai-responses", [], tools).definitions
+    assert first["type"] == second["type"] == "namespace"
+    assert [len(first["tools"]), len(second["tools"])] == [90, 1]
+    for one in (first, second):
+        assert re.match(NAME["openai-responses"], one["name"])
+        assert 0 < len(one["description"]) < 600
+    assert first["name"] != second["name"]
+    assert "tool_0, tool_1" in first["description"]
+    assert re.search(r"and \d+ more\.$", first["description"])
+    assert second["description"].endswith(": b.")
+
+
+STRICT = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a"]}
+
+
+@pytest.mark.parametrize("api", ["openai", "openai-responses"])
+def test_definitions_are_strict_where_they_can_be(api: str) -> None:
+    """Others are as without strict mode, with the reason; null is as if left out."""
+    combined = {"anyOf": [STRICT, {"type": "object", "properties": {"c": NUMBER}}]}
+    tools = [tool("good", STRICT), tool("odd", combined)]
+    found = api_tools(api, tools, strict=True)
+    good, odd = (one.get("function", one) for one in found.definitions)
+    assert good["strict"] is True
+    assert good["parameters"]["required"] == ["a", "b"]
+    assert good["parameters"]["additionalProperties"] is False
+    assert found.definitions[1] == api_tools(api, tools).definitions[1]
+    assert odd.get("strict") is not True
+    assert [name for name, _ in found.not_strict] == ["odd"]
+    assert found.call("good", '{"a": "x", "b": null}').arguments == {"a": "x"}
+    assert found.call("odd", {"c": None}).arguments == {"c": None}
+    listed = found.to_dict()
+    assert listed["origins"]["good"]["optional"] == ["/b"]
+    assert "optional" not in listed["origins"]["odd"]
+    assert [*listed["notStrict"]] == ["odd"]
+
+
+@pytest.mark.parametrize("api", ["anthropic", "mcp"])
+def test_an_api_without_strict_mode_is_named(api: str) -> None:
+    """The error names the APIs that have one, with deferred tools only those with both."""
+    with pytest.raises(UsageError, match="no strict mode") as raised:
+        api_tools(api, [], strict=True)
+    assert raised.value.remedy == "use openai or openai-responses"
+    with pytest.raises(UsageError) as raised:
+        api_tools("openai", [], [tool("a")], strict=True)
+    assert raised.value.remedy == "use openai-responses"
 
 
 @pytest.mark.parametrize("api", ["openai", "mcp"])

@@ -31,6 +31,16 @@ def test_the_list_has_the_matches_in_their_order(run: Callable[..., Run]) -> Non
     assert [one["name"] for one in others if "defer_loading" not in one] == ids
 
 
+def test_definitions_are_strict_or_named(run: Callable[..., Run]) -> None:
+    """Each definition is strict, or the list has the reason."""
+    words = ("search", "order", "-n", "8", "--as", "openai", "--strict-schemas")
+    found = run(*words).json
+    strict = {one["function"]["name"] for one in found["tools"] if "strict" in one["function"]}
+    assert strict
+    assert strict.isdisjoint(found.get("notStrict", {}))
+    assert strict | {*found.get("notStrict", {})} == {*found["origins"]}
+
+
 def test_nothing_found_is_an_empty_list(run: Callable[..., Run]) -> None:
     """The output is JSON all the same, and the exit code says that nothing was found."""
     found = run("search", "zzqx wqv", "--as", "openai")
@@ -43,6 +53,8 @@ def test_nothing_found_is_an_empty_list(run: Callable[..., Run]) -> None:
     [
         (["--as", "openai", "--deferred"], "use openai-responses or anthropic"),
         (["--deferred"], "--deferred: no API is named"),
+        (["--strict-schemas"], "--strict-schemas: no API is named"),
+        (["--as", "anthropic", "--strict-schemas"], "use openai or openai-responses"),
         (["--as", "mcp", "--format", "csv"], "leave --format csv out"),
         (["--as", "mcp", "--explain"], "leave --explain out"),
         (["--as", "mcp", "--input-schema"], "leave --input-schema out"),

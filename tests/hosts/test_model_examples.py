@@ -128,14 +128,22 @@ def test_the_anthropic_client_calls_found_tools(gateway: SyncGateway) -> None:
     ],
 )
 def test_definitions_are_of_the_types_of_the_client(api: Any, place: str, kind: str) -> None:
-    """All tools of the examples are what the package declares, deferred ones as well."""
+    """All tools of the examples are what the package declares, deferred and strict ones as well."""
     adapter = TypeAdapter(getattr(pytest.importorskip(place), kind))
     tools = mcpg.load(EXAMPLES.parent / "tools").tools
     deferred = tools[2:] if api in {"openai-responses", "anthropic"} else ()
-    found = api_tools(api, tools if not deferred else tools[:2], deferred)
-    assert len(found.origins) == len(tools)
-    for definition in found.definitions:
-        adapter.validate_python(definition)
+    for strict in {False, api.startswith("openai")}:
+        found = api_tools(api, tools if not deferred else tools[:2], deferred, strict=strict)
+        assert len(found.origins) == len(tools)
+        for definition in found.definitions:
+            checked = adapter.validate_python(definition)
+            # Members that the package does not declare are dropped.
+            assert api == "mcp" or checked.keys() == definition.keys()
+            for one in definition.get("tools", ()):
+                namespaced = pytest.importorskip("openai.types.responses.namespace_tool_param")
+                kept = TypeAdapter(namespaced.ToolFunction).validate_python(one)
+                assert kept.keys() == one.keys()
+                assert one["defer_loading"] is True
 
 
 def test_found_tools_are_langchain_tools(gateway: SyncGateway) -> None:

@@ -39,6 +39,7 @@ def run(
     input_schema: bool,
     api: str | None,
     deferred: bool,
+    strict_schemas: bool,
     **asked: Any,
 ) -> int:
     """Find the tools for a request.
@@ -54,10 +55,12 @@ def run(
         check_schemas,
     )
 
-    if api or deferred:
+    if api or deferred or strict_schemas:
         from mcpg.cli.api_tools import ToolList  # noqa: PLC0415 - few searches are for a model
 
-        tool_list = ToolList.of(api, deferred=deferred, related=bool(related))
+        tool_list = ToolList.of(
+            api, deferred=deferred, related=bool(related), strict=strict_schemas
+        )
         tool_list.check(form, explain=explain, input_schema=input_schema)
     check_schemas("an explanation" if explain else form, is_asked=input_schema)
 
