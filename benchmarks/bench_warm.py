@@ -1,10 +1,11 @@
 """A warm search: one query in a process that has everything loaded.
 
-    python benchmarks/bench_warm.py [FOLDER] [--sizes 20000] [--large] [--queries 200]
+    python benchmarks/bench_warm.py [FOLDER] [--sizes 20000] [--large] [--queries 200] [--words N]
 
 Catalogues are the judged set bfcl where FOLDER (or MCPG_EVAL) has it, else 1,900 made tools, and
 made ones of the given sizes; --large adds 100,000 tools. All engines answer the same queries with
-their best five, twenty by every engine in turn, and no query twice.
+their best five, twenty by every engine in turn, and no query twice. `--words N` joins and cuts
+them to queries of N words.
 
 Columns: p50 and p95 of the milliseconds that a query takes; cpu is the median of the processor's
 milliseconds, which other work on the machine disturbs less; x mcpg is cpu divided by mcpg's.
@@ -63,6 +64,13 @@ def clocks(action: Callable[[], object]) -> tuple[float, float]:
     return (time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3
 
 
+def rejoined(queries: Sequence[str], count: int) -> Iterator[str]:
+    """Yield the words of *queries* in texts of *count* words each."""
+    words = " ".join(queries).split()
+    for start in range(0, len(words) - count + 1, count):
+        yield " ".join(words[start : start + count])
+
+
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -70,6 +78,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000])
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--words", type=int)
     parser.add_argument("--keep", type=Path)
     arguments = parser.parse_args()
     engines = peers.present(NAMES)
@@ -79,6 +88,8 @@ def main() -> None:
     print(row("catalogue tools  engine", "p50 ms", "p95 ms", "cpu ms", "x mcpg"))
     with measuring.workshop(arguments.keep) as root:
         for catalogue in (*judged, *map(catalogues.made, sizes)):
+            if arguments.words:
+                catalogue.queries = list(rejoined(catalogue.queries, arguments.words))
             for line in measure(catalogue, engines, arguments.queries, root):
                 print(line, flush=True)
 

@@ -10,6 +10,8 @@ type checkers take the one for the other.
 
 from __future__ import annotations
 
+from itertools import repeat
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -99,10 +101,10 @@ _UNWANTED = ("__dict__", "__weakref__")
 def replace(old: T, **changes: object) -> T:
     """Return a copy of the value *old* with other members."""
     kind: Any = type(old)
-    parts = [
-        changes.pop(name, None) if name in changes else getattr(old, name)
-        for name in kind.__match_args__
-    ]
+    names = kind.__match_args__
+    parts = [*map(getattr, repeat(old), names)]
+    for name in changes.keys() & names:
+        parts[names.index(name)] = changes.pop(name)
     changed: T = kind(*parts, **changes)
     return changed
 

@@ -182,27 +182,19 @@ def _related_gains(
 
     The *rows* are the impacts of the clauses in each document of the *pool*.
     """
-    near = [
-        (
-            place,
-            clause.weight / analysis.total_weight,
-            index.best_impacts(clause.related_variants)
-            or clause_impacts(clause.related_variants, pool, index),
-        )
-        for place, clause in enumerate(analysis.clauses)
-        if clause.related_variants
-    ]
-    return [
-        tuple(
-            [
-                (place, share * gain)
-                for place, share, column in near
-                if document in column
-                and (gain := column[document] ** _RELATED_POWER - row[place]) > 0
-            ]
-        )
-        for document, row in zip(pool, rows, strict=True)
-    ]
+    held = dict(zip(pool, rows, strict=True))
+    gains: dict[int, list[tuple[int, float]]] = {document: [] for document in pool}
+    for place, clause in enumerate(analysis.clauses):
+        variants = clause.related_variants
+        if not variants:
+            continue
+        share = clause.weight / analysis.total_weight
+        near = index.best_impacts(variants) or clause_impacts(variants, pool, index)
+        for document in held.keys() & near.keys():
+            gain = near[document] ** _RELATED_POWER - held[document][place]
+            if gain > 0:
+                gains[document].append((place, share * gain))
+    return list(map(tuple, gains.values()))
 
 
 def lacked(candidate: Candidate, analysis: Analysis) -> list[int]:
@@ -238,7 +230,7 @@ def _by_part(
 
     *weighed* is what each clause adds to the lexical score of each document.
     """
-    return [tuple([fsum([row[place] for place in part]) for part in parts]) for row in weighed]
+    return [tuple([fsum(map(row.__getitem__, part)) for part in parts]) for row in weighed]
 
 
 def _cosines(
@@ -340,16 +332,16 @@ class GramMatcher:
 
     def __init__(self, analysis: Analysis, index: Index) -> None:
         self._all = index.grams
-        weights: dict[int, float] = {}
+        importances: dict[int, float] = {}
         idfs: dict[int, float] = {}
         # Of the words that share a 3-gram the one that weighs most comes last, and counts.
         spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
         for clause in sorted(spoken, key=lambda one: one.weight):
             word = clause.repairs[0].word if clause.repairs else clause.text
-            importance = clause.weight
-            for gram, idf in self._all.of_word(word):
-                weights[gram] = importance * idf
-                idfs[gram] = idf
+            rarities = self._all.of_word(word)
+            importances.update(dict.fromkeys(rarities, clause.weight))
+            idfs.update(rarities)
+        weights = {gram: importances[gram] * idf for gram, idf in idfs.items()}
         self._norm = fsum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
         # Whole numbers add up to the same sum in whatever order they come.
         self._products = {

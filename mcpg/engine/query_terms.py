@@ -377,11 +377,13 @@ class TermReader:
         rare = [one for one in ranked if not own or frequency_of(one[0]) <= _MOST_HOLDERS]
         return meanings, ranked, tuple(rare)
 
-    def _similarities(self, meanings: Iterable[tuple[str, float]]) -> dict[int, float]:
+    def _similarities(self, meanings: Sequence[tuple[str, float]]) -> dict[int, float]:
         """Return the terms that are related to *meanings*, with their similarities.
 
         Of the translations of a word, whose probabilities add up, it is the expected similarity.
         """
+        if len(meanings) == 1 and meanings[0][1] == 1.0:
+            return self._related_to(meanings[0][0])
         total: dict[int, float] = {}
         for meaning, probability in meanings:
             for number, similarity in self._related_to(meaning).items():

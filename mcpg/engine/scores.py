@@ -94,7 +94,7 @@ def _accumulate(
             postings > len(scores) > size
             and _nth_best(scores.values(), size) > remaining + 2 / STEPS
         ):
-            for document, impact in clause_impacts(variants, scores, index).items():
+            for document, impact in clause_impacts(variants, scores.keys(), index).items():
                 scores[document] += impact
         else:
             _add(scores, variants, index, among)
@@ -166,23 +166,19 @@ def clause_impacts(variants: Variants, wanted: Collection[int], index: Index) ->
     best: dict[int, float] = {}
     for term, credit in variants:
         unit = credit * SCALE
-        kept = index.impacts(term)
-        if kept is None:
+        found = index.impacts(term)
+        if found is None:
             found = _read_impacts(wanted, term, index)
-        elif kept.keys().isdisjoint(wanted):
-            continue
-        else:
-            found = [(document, kept[document]) for document in wanted if document in kept]
-        for document, impact in found:
-            credited = unit * impact
+        for document in found.keys() & wanted:
+            credited = unit * found[document]
             if credited > best.get(document, 0.0):
                 best[document] = credited
     return best
 
 
-def _read_impacts(wanted: Collection[int], term: int, index: Index) -> list[tuple[int, int]]:
+def _read_impacts(wanted: Collection[int], term: int, index: Index) -> dict[int, int]:
     documents, impacts, _ = index.postings(term)
-    return [(document, impacts[place]) for document, place in _common(documents, sorted(wanted))]
+    return {document: impacts[place] for document, place in _common(documents, sorted(wanted))}
 
 
 def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[int, int]]:

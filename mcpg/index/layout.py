@@ -406,6 +406,17 @@ class Rows:
             raise StaleIndexError("a row leads out of its table")
         return self._items[start:end]
 
+    def holds(self, number: int, key: bytes) -> bool:
+        """Return whether row *number* is *key*; most others have another length."""
+        starts = self._starts
+        try:
+            start, end = starts[number], starts[number + 1]
+        except IndexError as fault:
+            raise StaleIndexError("a number leads out of its table") from fault
+        if not start <= end <= self._end:
+            raise StaleIndexError("a row leads out of its table")
+        return end - start == len(key) and self._items[start:end] == key
+
 
 class Texts:
     """Texts by number."""
@@ -460,7 +471,7 @@ class Keys(Texts):
             number = slots[place & last]
             if number == NONE:
                 return ABSENT
-            if rows[number] == key:
+            if rows.holds(number, key):
                 return number
         return self._found_in_order(text)
 

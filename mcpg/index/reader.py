@@ -148,10 +148,14 @@ class Postings:
 
     def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
         """Return the tools that hold a term in order, its impacts there, and in which fields."""
+        start, end = self._span(term)
+        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
+
+    def _span(self, term: int) -> tuple[int, int]:
         start, end = span(self._starts, term)
         if end > len(self._tools):
             raise StaleIndexError("a row leads out of its table")
-        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
+        return start, end
 
     def impacts(self, term: int) -> dict[int, int] | None:
         """Return the impacts of a term by tool, in order; `None` where they are too many to keep.
@@ -159,10 +163,12 @@ class Postings:
         What is given must not be changed.
         """
         known = self._kept.get(term)
-        if known is None and self.count(term) <= min(_LONGEST_KEPT, self._left):
-            tools, impacts, _ = self.of_term(term)
-            known = self._kept[term] = dict(zip(tools.tolist(), impacts.tolist(), strict=True))
-            self._left -= len(known)
+        if known is None:
+            start, end = self._span(term)
+            if end - start <= min(_LONGEST_KEPT, self._left):
+                tools, impacts = self._tools[start:end].tolist(), self._impacts[start:end].tolist()
+                known = self._kept[term] = dict(zip(tools, impacts, strict=True))
+                self._left -= len(known)
         return known
 
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
@@ -302,17 +308,20 @@ class Grams:
         self._holders = index.section("grams.tools")
         self._rows = index.rows("grams_of")
         self._norms = index.section("grams.norm")
-        self._words: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._words: dict[str, dict[int, float]] = {}
         self._known: dict[int, tuple[int, float] | None] = {}
         self._tools: dict[int, list[int]] = {}
         if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
             raise StaleIndexError("its 3-grams are of unequal length")
 
-    def of_word(self, word: str) -> Sequence[tuple[int, float]]:
-        """Return number and rarity, above 0, of those 3-grams of a folded *word* that occur."""
+    def of_word(self, word: str) -> dict[int, float]:
+        """Return the rarity, above 0, of those 3-grams of a folded *word* that occur, by number.
+
+        What is given must not be changed.
+        """
         known = self._words.get(word)
         if known is None:
-            known = tuple(self._found(word))
+            known = dict(self._found(word))
             if len(self._words) < _MOST_WORDS:
                 self._words[word] = known
         return known
