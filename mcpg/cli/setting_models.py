@@ -120,8 +120,9 @@ class Serve(Table):
     """the HTTP address: a port, or `HOST:PORT`; `--stdio` overrides it"""
     allow_hosts: list[Annotated[str, Field(min_length=1)]] = unset("this machine's own")
     """a list of allowed host names for HTTP, optionally with a port"""
-    expose: Literal["meta", "all"] = "meta"
-    """what clients see: `meta`, the tools that find, describe and call the others, or `all`"""
+    expose: Literal["meta", "found", "all"] = "meta"
+    """what clients see: `meta`, the tools that find, describe and call the others; `found`, those
+    that search and call, and what searches have found; or `all`"""
     on_change: Literal["warn", "hide", "accept"] = "warn"
     """what becomes of tools that [changed since the bundle of `--graph` was
     reviewed](../how-to/serve.md#trust-what-was-reviewed): `warn` reports them and describes them as

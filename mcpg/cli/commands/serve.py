@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 mcpg serve mcp.json                # one server in place of those of a client's configuration
-mcpg serve mcp.json --expose all
+mcpg serve mcp.json --expose found # the tools that a search finds are listed
 mcpg serve mcp.json --http 8080
 mcpg serve mcp.json --graph graph.mdld --on-change hide   # only tools that were reviewed
 mcpg serve -b graph.mdld           # search and describe; nothing is called
@@ -46,6 +46,7 @@ class Exposed(StrEnum):
     """What clients see."""
 
     META = "meta"
+    FOUND = "found"
     ALL = "all"
 
 
@@ -124,9 +125,9 @@ Expose = Annotated[
     Exposed | None,
     typer.Option(
         "--expose",
-        metavar="meta|all",
-        help="What clients see: the tools that find and call the others, or all tools. "
-        "[default: meta]",
+        metavar="meta|found|all",
+        help="What clients see: the tools that find and call the others; two of these, and the "
+        "tools that the client's searches have found; or all tools. [default: meta]",
     ),
 ]
 ShowGraphTools = Annotated[

@@ -45,6 +45,8 @@ class Exposure(StrEnum):
 
     META = "meta"
     """Only the meta-tools."""
+    FOUND = "found"
+    """The meta-tools that search and call, and the tools that the client's searches have found."""
     ALL = "all"
     """Also every enabled tool that can be called, under its id."""
 

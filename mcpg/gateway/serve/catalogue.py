@@ -5,9 +5,9 @@ Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import anyio
 import anyio.to_thread
@@ -25,6 +25,7 @@ from mcpg.gateway.primitives.directory import NOTHING
 from mcpg.gateway.primitives.search import PrimitiveIndex
 from mcpg.gateway.serve import Exposure, Serving
 from mcpg.gateway.serve.answers import RESULT, ListedTool, repaired, size, source_name, written
+from mcpg.gateway.serve.found import MOST_FOUND, View
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     OUTPUTS,
@@ -201,7 +202,8 @@ def _bare(name: JsonValue) -> JsonObject:
 
 
 _PAGE_TOOLS = 200
-_PAGE_BYTES = 1 << 20
+# The largest found tools and the meta-tools fit, so that lists of found tools have one page.
+_PAGE_BYTES = (MOST_FOUND + 1) * _LARGEST
 _AFTER = "after:"
 _TITLES = {
     serve.SEARCH: "Find tools",
@@ -228,7 +230,7 @@ class Listing:
 
     Attributes:
         meta: The meta-tools as `tools/list` has them, by name.
-        tools: The direct tools, where they are shown, in order of id.
+        tools: The direct tools, where they are shown: all in order of id, or found ones.
     """
 
     meta: dict[str, JsonObject] = field(default_factory=dict)
@@ -280,32 +282,39 @@ class Listing:
                 yield tool.wire
 
 
-def listing_of(
-    tools: Iterable[Tool] | None,
-    context: InstructionsContext,
-    serving: Serving,
-    kinds: Collection[str] = (),
-) -> Listing:
-    """Return the tools that clients see.
+_OF_FOUND = (serve.SEARCH, serve.DESCRIBE, serve.INVOKE)
+
+
+def meta_tools(
+    context: InstructionsContext, serving: Serving, kinds: Collection[str] = ()
+) -> dict[str, JsonObject]:
+    """Return the meta-tools as `tools/list` has them, by name.
 
     Args:
-        tools: The enabled tools that can be called, in order of id, `None` while the sources are
-            being read.
         context: Facts for the descriptions.
-        serving: Which of them are shown.
-        kinds: What servers have besides: `prompts`, `resources`.
+        serving: Which of them there are.
+        kinds: What servers have besides tools: `prompts`, `resources`.
     """
+    everyday = _OF_FOUND if serving.expose is Exposure.FOUND else serve.EVERYDAY
     primitive = (name for name, kind in _OF_KIND.items() if kind in kinds)
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
-    shown = (*serve.EVERYDAY, *primitive, *graph)
-    meta = {
+    return {
         name: _meta_tool(name, context, serving)
-        for name in shown
+        for name in (*everyday, *primitive, *graph)
         if context.can_call or name != serve.INVOKE
     }
-    if serving.expose is Exposure.META or tools is None:
-        return Listing(meta)
-    return Listing(meta, {tool.id: exported(tool) for tool in tools})
+
+
+def first_tools(
+    meta: Mapping[str, JsonObject], context: InstructionsContext
+) -> dict[str, JsonObject]:
+    """Return those of the meta-tools *meta* that clients see before they have found any tool."""
+    hidden = {*serve.PRIMITIVE_TOOLS, *((serve.DESCRIBE,) if context.can_call else ())}
+    return {
+        name: {**wire, "description": description(name, context, Exposure.FOUND)}
+        for name, wire in meta.items()
+        if name not in hidden
+    }
 
 
 def _meta_tool(name: str, context: InstructionsContext, serving: Serving) -> JsonObject:
@@ -322,6 +331,25 @@ def _meta_tool(name: str, context: InstructionsContext, serving: Serving) -> Jso
     return {**wire, "outputSchema": OUTPUTS[name]} if name in OUTPUTS else wire
 
 
+class FindableTools:
+    """The tools of a snapshot that searches can find and clients can call, each made on demand."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Begin without having made any."""
+        self._snapshot = snapshot
+        self._made: dict[str, ListedTool | None] = {}
+
+    def get(self, name: str) -> ListedTool | None:
+        """Return the tool *name*; `None` if it does not exist, is disabled or cannot be called."""
+        tool = self._snapshot.catalog.get(name)
+        if tool is None or tool.id != name:
+            return None
+        if name not in self._made:
+            is_shown = tool.enabled and self._snapshot.can_call(tool)
+            self._made[name] = exported(tool) if is_shown else None
+        return self._made[name]
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogueState:
     """A state of the catalogue.
@@ -329,14 +357,17 @@ class CatalogueState:
     Attributes:
         snapshot: Its snapshot, `None` before the sources have been read.
         context: Facts for instructions and descriptions.
-        listing: The tools that clients see.
+        listing: The tools that clients see, unless they have found tools.
         primitives: The index of prompts and resources, `None` before they have been listed.
+        findable: The tools that clients see once they have found them, `None` where these are not
+            listed.
     """
 
     snapshot: Snapshot | None
     context: InstructionsContext
     listing: Listing
     primitives: PrimitiveIndex | None = None
+    findable: FindableTools | None = None
 
     def find(self, tool_id: str) -> Tool | None:
         """Return the tool with this id."""
@@ -356,6 +387,26 @@ class CatalogueState:
             one if one.casefold() in full else written.get(one.casefold(), one) for one in names
         ]
 
+    def direct(self, name: str) -> ListedTool | None:
+        """Return the tool that clients may call by its own *name*, `None` if there is none."""
+        if self.findable is None:
+            return self.listing.tools.get(name)
+        return self.findable.get(name)
+
+    def can_list(self, name: str) -> bool:
+        """Return whether a tool of this *name* can be listed once it is found."""
+        return name in self.listing.meta or self.direct(name) is not None
+
+    def listing_of(self, found: Iterable[str]) -> Listing:
+        """Return the tools that a client sees whose searches have *found* some."""
+        shown: dict[str, ListedTool] = {}
+        for name in found:
+            reader = self.listing.meta.get(name)
+            tool = self.direct(name) if reader is None else ListedTool(reader)
+            if tool is not None:
+                shown[name] = tool
+        return Listing(first_tools(self.listing.meta, self.context), shown)
+
 
 class Catalogue:
     """The latest state of a gateway's catalogue.
@@ -370,7 +421,7 @@ class Catalogue:
         self._serving = serving
         self._lock: anyio.Lock | None = None
         context = InstructionsContext.configured(gateway.sources)
-        self.known = CatalogueState(None, context, listing_of(None, context, serving))
+        self.known = CatalogueState(None, context, Listing(meta_tools(context, serving)))
 
     async def latest(self) -> CatalogueState:
         """Return the current state, after the sources have been read once."""
@@ -388,6 +439,20 @@ class Catalogue:
             return await self.latest()
         return self.known
 
+    async def listing(self, known: CatalogueState, view: View) -> Listing:
+        """Return the tools of *known* that the client with this *view* sees."""
+        if view.found is None or self._serving.expose is not Exposure.FOUND:
+            return known.listing
+        work = partial(known.listing_of, tuple(view.found))
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+    async def direct(self, name: str) -> ListedTool | None:
+        """Return the tool that clients may call by its own *name*, `None` if there is none."""
+        known = await self.latest()
+        if known.findable is None:
+            return known.direct(name)
+        return await anyio.to_thread.run_sync(known.direct, name, abandon_on_cancel=True)
+
     def _is_stale(self, primitives: PrimitiveIndex | None) -> bool:
         directory = self._gateway.primitives.directory
         return directory is not NOTHING and (
@@ -401,6 +466,8 @@ class Catalogue:
         if self._is_stale(primitives):
             primitives = PrimitiveIndex(self._gateway.primitives.directory)
         kinds = primitives.kinds if primitives is not None else ()
-        runnable = filter(snapshot.can_call, tools)
-        listing = listing_of(runnable, context, self._serving, kinds)
-        return CatalogueState(snapshot, context, listing, primitives)
+        direct = filter(snapshot.can_call, tools if self._serving.expose is Exposure.ALL else ())
+        shown = {tool.id: exported(tool) for tool in direct}
+        listing = Listing(meta_tools(context, self._serving, kinds), shown)
+        findable = FindableTools(snapshot) if self._serving.expose is Exposure.FOUND else None
+        return CatalogueState(snapshot, context, listing, primitives, findable)

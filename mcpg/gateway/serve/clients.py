@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, get_args
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, get_args
 
 from mcp.server.connection import Connection
 from mcp.server.subscriptions import (
@@ -25,9 +25,13 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.gateway.serve.answers import line
+from mcpg.gateway.serve.found import FoundTools, View
 from mcpg.gateway.serve.requests import Context
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.questions import ELICITATION, ROOTS, SAMPLING
+
+if TYPE_CHECKING:
+    from mcpg.sources.live.requests import Caller
 
 _MOST_LISTENERS = 1000
 _MOST_URIS = 1000
@@ -35,6 +39,7 @@ _PROGRESS = 500
 _LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 _MESSAGE = "notifications/message"
 _UPDATED = "notifications/resources/updated"
+_TOOLS_CHANGED = "notifications/tools/list_changed"
 _CHANGED: dict[str, ServerEvent] = {
     "tools": ToolsListChanged(),
     "prompts": PromptsListChanged(),
@@ -76,12 +81,14 @@ class Client:
     Attributes:
         level: The least level of log messages that it wants, `None` for any.
         uris: The resources that it has subscribed to, by its addresses.
+        view: What it sees of the tools.
     """
 
     def __init__(self, connection: Connection) -> None:
         """Represent the client of *connection*."""
         self.level: str | None = None
         self.uris: set[str] = set()
+        self.view = View(FoundTools())
         self._connection = connection
 
     @property
@@ -128,6 +135,9 @@ class Clients:
         self.left = left
         self._bus = InMemorySubscriptionBus()
         self._clients: dict[int, Client] = {}
+        # Over standard input and output there is one client; over HTTP, later versions of the
+        # protocol have nothing by which a client is recognized.
+        self._only, self._strangers = View(FoundTools()), View(None)
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
     def __iter__(self) -> Iterator[Client]:
@@ -153,8 +163,37 @@ class Clients:
             connection.exit_stack.callback(self._leave, id(connection))
         return client
 
+    def view(self, context: Context) -> View:
+        """Return the view of the client that has sent a request."""
+        client = self.of(context)
+        if client is not None:
+            return client.view
+        return self._only if context.request is None else self._strangers
+
+    async def relist(self, current: Callable[[View], Awaitable[int]]) -> None:
+        """Notify the clients that were sent another list of tools than they would get now.
+
+        Args:
+            current: Returns the hash of the list that a client with this view would get.
+        """
+        for client in self:
+            if await client.view.is_stale(current):
+                await client.tell(_TOOLS_CHANGED, {})
+        shared = [await view.is_stale(current) for view in (self._only, self._strangers)]
+        if any(shared):
+            await self._bus.publish(_CHANGED["tools"])
+
+    async def found(self, context: Context, caller: Caller) -> None:
+        """Notify the client of a request, and no other, that its list of tools has changed."""
+        self.view(context).sent.clear()
+        if self.of(context) is None:
+            await self._bus.publish(_CHANGED["tools"])
+        else:
+            # In the channel of the request, so that it arrives before the response.
+            await caller.tell(_TOOLS_CHANGED, {})
+
     async def notify(self, kind: str) -> None:
-        """Notify all clients that a list has changed: `tools`, `prompts` or `resources`."""
+        """Notify all clients that the list of `prompts` or `resources` has changed."""
         for client in self:
             await client.tell(f"notifications/{kind}/list_changed", {})
         await self._bus.publish(_CHANGED[kind])

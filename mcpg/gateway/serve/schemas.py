@@ -15,6 +15,7 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.engine.ask.model import INTENTS
 from mcpg.engine.context import MOST_TOOLS
 from mcpg.gateway import serve
+from mcpg.gateway.serve import Exposure
 from mcpg.gateway.serve.answers import listed, source_name
 from mcpg.gateway.sources import Source, has_runnable
 from mcpg.json_types import JsonObject, JsonValue
@@ -556,7 +557,7 @@ class InstructionsContext:
         return f"{counted(self.tools, 'tool')} of {sources}"
 
 
-def instructions(context: InstructionsContext) -> str:
+def instructions(context: InstructionsContext, expose: Exposure = Exposure.META) -> str:
     """Return the instructions of the server for a model."""
     if not context.can_call:
         return (
@@ -565,6 +566,13 @@ def instructions(context: InstructionsContext) -> str:
             f"{serve.DESCRIBE}. Search again for each new task before you say that there is no "
             "tool."
         )
+    if expose is Exposure.FOUND:
+        return (
+            f"A gateway to {context}. Their tools are listed here once they are found: search with "
+            f"{serve.SEARCH} when a task may need one. Then call what it has found by its own "
+            f"name, or with {serve.INVOKE} if it is not listed. Search again for each new task "
+            "before you say that there is no tool."
+        )
     return (
         f"A gateway to {context}. Their tools are not listed here: find them with {serve.SEARCH} "
         f"when a task may need one, look at arguments with {serve.DESCRIBE}, and call them with "
@@ -572,9 +580,13 @@ def instructions(context: InstructionsContext) -> str:
     )
 
 
-def description(name: str, context: InstructionsContext) -> str:
+def description(name: str, context: InstructionsContext, expose: Exposure = Exposure.META) -> str:
     """Return the description of the meta-tool *name* for a model."""
-    described = _DESCRIPTIONS if context.can_call else _DESCRIPTIONS | _DESCRIBED_ONLY
+    described = _DESCRIPTIONS
+    if not context.can_call:
+        described = _DESCRIPTIONS | _DESCRIBED_ONLY
+    elif expose is Exposure.FOUND:
+        described = _DESCRIPTIONS | _LISTED_ONCE_FOUND
     return described[name].format(context=context)
 
 
@@ -653,3 +665,20 @@ _DESCRIBED_ONLY = {
     serve.DESCRIBE: "Return a tool's full description, input schema, output schema and hints.",
 }
 """Descriptions where no tool can be called."""
+
+_LISTED_ONCE_FOUND = {
+    serve.SEARCH: (
+        "Find the right tool for a task. Behind this server: {context}; they are not listed until "
+        "they are found. Call this first whenever a task may need one of them, once per task, in "
+        "the words of the task. Each match has an id, a description, the required arguments, and a "
+        "score in [0, 1]: the probability that it is the right tool. Matches are then listed as "
+        "tools of their own, under their ids, with all arguments: call these."
+    ),
+    serve.INVOKE: (
+        "Call one of the tools behind this server by its id, with its own arguments, where a found "
+        "tool is not listed as a tool of its own. The result is returned unchanged; invalid "
+        "arguments are reported field by field. It has the effects of the called tool, which may "
+        "change or delete data."
+    ),
+}
+"""Descriptions for clients that list found tools."""

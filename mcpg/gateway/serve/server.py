@@ -40,6 +40,7 @@ from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.answers import line, result_of
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.clients import Client, Clients, RequestCaller
+from mcpg.gateway.serve.found import View, called_name, found_names
 from mcpg.gateway.serve.parking import Parking
 from mcpg.gateway.serve.primitives import PrimitiveHandlers
 from mcpg.gateway.serve.relay import Relay
@@ -111,7 +112,7 @@ _GATHERING = 0.2
 _FIRST_REQUEST = 1.0
 # Clients give up after a minute or so without a list; one that got a list without counts is
 # notified of the full one. With all tools shown there is nothing to list before.
-_PATIENCE = {Exposure.META: 5.0, Exposure.ALL: 30.0}
+_PATIENCE = {Exposure.META: 5.0, Exposure.FOUND: 5.0, Exposure.ALL: 30.0}
 _PRIMITIVES_PATIENCE = 5.0
 
 
@@ -136,7 +137,6 @@ class GatewayServer:
         )
         gateway.sessions.host = self.relay
         self._changed = anyio.Event()
-        self._sent: set[int] = set()
         self._met = anyio.Event()
         self._read = anyio.Event()
         self._woken = anyio.Event()
@@ -146,7 +146,7 @@ class GatewayServer:
             NAME,
             version=__version__,
             title="Tool gateway",
-            instructions=instructions(self._catalogue.known.context),
+            instructions=instructions(self._catalogue.known.context, serving.expose),
             on_list_tools=self._list,
             on_call_tool=cast("Any", self._call),
             on_subscriptions_listen=self._clients.listen,
@@ -198,12 +198,14 @@ class GatewayServer:
                 await self._notify()
 
     async def _notify(self) -> None:
-        """Notify clients if the list differs from one that was sent."""
+        """Notify clients whose list differs from the one that they were sent."""
         known = await self._catalogue.latest()
-        self.sdk.instructions = instructions(known.context)
-        if self._sent - {known.listing.print}:
-            self._sent.clear()
-            await self._clients.notify("tools")
+        self.sdk.instructions = instructions(known.context, self._serving.expose)
+
+        async def current(view: View) -> int:
+            return (await self._catalogue.listing(known, view)).print
+
+        await self._clients.relist(current)
         if self._serving.on_diagnostics is not None:
             self._serving.on_diagnostics(self._gateway.diagnostics)
 
@@ -275,7 +277,9 @@ class GatewayServer:
             return await self._parking.run(context, called)
         return await called(RequestCaller(context, self._clients.of(context)))
 
-    async def _list(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def _list(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
         patience = _PATIENCE[self._serving.expose]
         known = await self._catalogue.within(patience)
         if known.snapshot is not None and not self._read.is_set():
@@ -284,9 +288,11 @@ class GatewayServer:
             with anyio.move_on_after(_PRIMITIVES_PATIENCE):
                 await self._read.wait()
             known = await self._catalogue.within(patience)
-        self._sent.add(known.listing.print)
+        view = self._clients.view(context)
+        listing = await self._catalogue.listing(known, view)
+        view.sent.add(listing.print)
         try:
-            tools, cursor = known.listing.page(params.cursor if params is not None else None)
+            tools, cursor = listing.page(params.cursor if params is not None else None)
         except LookupError:
             raise MCPError(INVALID_PARAMS, "invalid cursor") from None
         unaltered({"tools": [*tools]})
@@ -295,9 +301,26 @@ class GatewayServer:
     async def _call(self, context: Context, params: CallToolRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
             request = ClientRequest.of(context, caller, self._session)
-            return await self._answer(params.name, params.arguments or {}, request)
+            arguments = params.arguments or {}
+            view = self._clients.view(context)
+            if view.found is not None:
+                view.found.called(called_name(params.name, arguments))
+            result = await self._answer(params.name, arguments, request)
+            if await self._has_found(view, params.name, result):
+                await self._clients.found(context, caller)
+            return result
 
         return unaltered(await self._on_behalf(context, work))
+
+    async def _has_found(self, view: View, name: str, result: JsonObject) -> bool:
+        """List what a call has found, and return whether the list of its client has changed."""
+        names = found_names(name, result) if self._serving.expose is Exposure.FOUND else []
+        if view.found is None or not names:
+            return False
+        known = self._catalogue.known
+        # In a thread: a stranger's schemas may take their time. What is made is kept.
+        await anyio.to_thread.run_sync(lambda: [*map(known.can_list, names)])
+        return view.found.add(names, known.can_list)
 
     async def _answer(
         self, name: str, arguments: dict[str, Any], request: ClientRequest
@@ -307,9 +330,8 @@ class GatewayServer:
             known = await self._catalogue.latest()  # a new source may have what it is for
         if name in known.listing.meta:
             return await self._meta.call(name, arguments, request)
-        if self._serving.expose is Exposure.ALL:
-            known = await self._catalogue.latest()
-            declared = known.listing.tools.get(name)
+        if self._serving.expose is not Exposure.META:
+            declared = await self._catalogue.direct(name)
             if declared is not None:
                 invoked = await self._gateway.invoke(name, arguments, **request.options())
                 if invoked.error is not None:
@@ -324,8 +346,7 @@ class GatewayServer:
         return self._catalogue.known.listing.input_schema(name)
 
     def _is_known(self, name: str) -> bool:
-        listing = self._catalogue.known.listing
-        return name in listing.meta or name in listing.tools
+        return self._catalogue.known.can_list(name)
 
 
 class _Announcing(Server[Any]):

@@ -30,6 +30,7 @@ from mcpg.gateway.serve import (
     READ,
     ROUTE,
     SEARCH,
+    Exposure,
 )
 from mcpg.gateway.serve.answers import (
     failed,
@@ -88,6 +89,8 @@ _DOUBTFUL = (
 _BROWSING = "The query is empty: these are tools by name. Describe the task."
 _CUT = "the end of the description is omitted"
 _ASK = f"parts of the input schema are omitted: call {DESCRIBE} with `pointer` for one"
+_OF_ONE = f"call {DESCRIBE} for a tool"
+_OF_LISTED = f"look up a tool in the list of tools, or call {DESCRIBE} where that is listed"
 # The options of searches that planning has as well.
 _OF_PLANS = frozenset(("strategy", "fusion", "lexicon", "include_disabled"))
 
@@ -116,7 +119,7 @@ LADDER = (
 
 
 def search_answers(
-    result: SearchResult, find: Find, found: Sequence[Found] = ()
+    result: SearchResult, find: Find, found: Sequence[Found] = (), how: str = _OF_ONE
 ) -> Iterator[JsonObject]:
     """Yield answers to a search, from the fullest to the shortest.
 
@@ -124,6 +127,7 @@ def search_answers(
         result: The search result.
         find: Returns a tool of the catalogue by its id.
         found: Prompts and resources that match as well.
+        how: How to get the rest of one tool.
     """
     for brevity in LADDER:
         kept = share(result.matches, brevity)
@@ -144,7 +148,7 @@ def search_answers(
             "omittedRelated": len(result.related_matches) - len(related),
             "omittedNextSteps": len(result.next_step_matches) - len(following),
         }
-        yield answer | truncated(len(result.matches) - len(kept), brevity, more)
+        yield answer | truncated(len(result.matches) - len(kept), brevity, more, how)
 
 
 def share(matches: Sequence[_Item], brevity: Brevity) -> Sequence[_Item]:
@@ -212,18 +216,20 @@ def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
     return {"notes": messages[:_NOTES]} if messages else {}
 
 
-def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None) -> JsonObject:
+def truncated(
+    omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None, how: str = _OF_ONE
+) -> JsonObject:
     """Return the member `truncated`: what was omitted and how to get it, empty if nothing was.
 
     Args:
         omitted: Number of omitted matches.
         brevity: Level of detail of the others.
         more: Further numbers of omitted items, by member name.
+        how: How to get the rest of one tool.
     """
     counts: JsonObject = {name: count for name, count in (more or {}).items() if count}
     if not omitted and not counts and brevity.description:
         return {}
-    how = f"call {DESCRIBE} for a tool"
     if counts:
         how = f"search for prerequisites, related tools and next steps separately, and {how}"
     if omitted:
@@ -420,7 +426,8 @@ class MetaTools:
         if known.primitives is not None and not arguments.get("categories"):
             search = partial(known.primitives.search, arguments["query"], _PRIMITIVES, sources)
             found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
-        return self._fitted(search_answers(result, known.find, found))
+        how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
+        return self._fitted(search_answers(result, known.find, found, how))
 
     async def _route(self, arguments: Arguments) -> JsonObject:
         known = await self._catalogue.latest()
