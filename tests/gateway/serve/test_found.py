@@ -15,11 +15,22 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from mcpg.gateway import FileSource, FunctionSource, Gateway
-from mcpg.gateway.serve import DESCRIBE, INVOKE, META_TOOLS, ROUTE, SEARCH, Exposure, Serving
+from mcpg.gateway import FileSource, FunctionSource, Gateway, ServerSource
+from mcpg.gateway.serve import (
+    DESCRIBE,
+    INVOKE,
+    META_TOOLS,
+    PROMPT,
+    READ,
+    ROUTE,
+    SEARCH,
+    Exposure,
+    Serving,
+)
 from mcpg.gateway.serve.found import MOST_FOUND, FoundTools
 from mcpg.gateway.serve.http import Http, serve_http
 from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.client_config import Live, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,6 +41,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
+PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
 FOUND = Serving(expose=Exposure.FOUND)
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 CHANGED = "notifications/tools/list_changed"
@@ -313,6 +325,26 @@ async def test_a_session_that_ends_is_forgotten() -> None:
             assert len(await names(client)) == 3
         async with Client(server, mode="legacy") as client:
             assert await names(client) == [SEARCH, INVOKE]
+
+
+async def test_what_reads_is_listed_with_the_first_resource_and_prompt() -> None:
+    """A search that finds a resource or a prompt, and a link in a result, list what reads it."""
+    command = (str(PROGRAM), "legacy")
+    server = StdioServer("mcp.json: shop", "shop", sys.executable, command, {"NAME": "shop"})
+    live = Live({"PATH": os.environ["PATH"]}, timeout=30)
+    async with Gateway([ServerSource("shop", server)], live=live, reserved=META_TOOLS) as gateway:
+        front = GatewayServer(gateway, FOUND)
+        async with front.running(), Client(front.sdk) as client:
+            with anyio.fail_after(20):
+                while PROMPT not in await names(client):
+                    await search(client, "greet")
+        async with Client(front.sdk, mode="legacy") as client:
+            assert await names(client) == [SEARCH, INVOKE]
+            linked = await client.call_tool("link", {})
+            assert await names(client) == [SEARCH, INVOKE, READ]
+            uri = linked.content[0].uri  # type: ignore[union-attr]
+            told = await client.call_tool(READ, {"uri": uri})
+            assert told.content[0].resource.text == f"shop {uri}"  # type: ignore[union-attr]
 
 
 async def test_other_tools_of_the_gateway_are_not_offered() -> None:
