@@ -89,6 +89,43 @@ def test_the_openai_client_calls_found_tools(gateway: SyncGateway) -> None:
     assert "no JSON object" in results["c4"]
 
 
+def test_a_model_searches_and_calls_what_it_finds(gateway: SyncGateway) -> None:
+    """The first request has the search alone, the next also what was found; errors reach it."""
+    openai = pytest.importorskip("openai")
+    early = [
+        chosen("c0", "parcel_status", "{}"),
+        chosen("c1", "find_tools", "{"),
+        chosen("c2", "find_tools", '{"task": "where is my parcel"}'),
+    ]
+    late = [
+        chosen("c3", "parcel_status", '{"number": "T1"}'),
+        chosen("c4", "parcel_cancel", '{"number": "T1"}'),
+        chosen("c5", "parcel_status", "{"),
+    ]
+    script = [
+        completion(content=None, tool_calls=early),
+        completion(content=None, tool_calls=late),
+        completion(content="In Lviv."),
+    ]
+    with serving(*map(answer, script)) as server:
+        client = openai.OpenAI(api_key="none", base_url=server.url, max_retries=0)
+        found = example("searching_chat").answer(client, gateway, "m", REQUEST)
+    assert found == "In Lviv."
+    offered = [[one["function"]["name"] for one in asked.body["tools"]] for asked in server.asked]
+    assert offered[0] == ["find_tools"]
+    assert offered[1] == offered[2]
+    assert offered[1][0] == "find_tools"
+    assert {*offered[1][1:]} == {"parcel_status", "parcel_cancel"}
+    messages = server.asked[2].body["messages"]
+    results = {one["tool_call_id"]: one["content"] for one in messages if one["role"] == "tool"}
+    assert "invalid call" in results["c0"]
+    assert "invalid call" in results["c1"]
+    assert "parcel_status" in results["c2"]
+    assert results["c3"] == "T1 is in Lviv"
+    assert "T1 is gone" in results["c4"]
+    assert "no JSON object" in results["c5"]
+
+
 def message(*content: dict[str, Any]) -> dict[str, Any]:
     """Return a response of the Messages API."""
     usage = {"input_tokens": 1, "output_tokens": 1}
