@@ -48,6 +48,19 @@ def told(schema: Any, arguments: Any) -> list[tuple[str, str, str]]:
     return [(fault.field, fault.message, fault.remedy) for fault in faults]
 
 
+def test_a_required_argument_with_a_default_can_be_left_out() -> None:
+    """Its server fills it in; others are still missing, also within another argument."""
+    level = {"type": "string", "default": "info"}
+    inner = {"type": "object", "properties": {"level": level}, "required": ["level"]}
+    properties = {"level": level, "city": {"type": "string"}, "inner": inner}
+    schema = {"type": "object", "properties": properties, "required": ["level", "city"]}
+    assert told(schema, {"city": "Rome", "inner": {}}) == []
+    (fault,) = told(schema, {})
+    assert fault[0] == "/city"
+    (fault,) = told(schema, {"city": "Rome", "level": 1})
+    assert fault[0] == "/level"
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -215,6 +215,7 @@ def _bounded(known: Any) -> Any:
         "additionalProperties": _additional_properties,
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
+        "required": _required,
         "unevaluatedItems": _unchecked,  # these two look into everything again,
         "unevaluatedProperties": _unchecked,  # by way of any pattern that they meet
         "uniqueItems": _unique_items,
@@ -276,6 +277,23 @@ def _additional_properties(
             yield from validator.descend(member, allowed, path=name)
     elif more and not allowed:
         yield ValidationError("some members are unknown", instance=more)
+
+
+def _required(validator: Any, names: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+    """Check that members are there, except those with a default.
+
+    Generators of schemas such as zod describe arguments as they are once defaults are filled in.
+    """
+    if validator.is_type(value, "object") and isinstance(names, list):
+        for name in names:
+            if name not in value and not _has_default(schema, name):
+                yield ValidationError(f"{name!r} is a required property")
+
+
+def _has_default(schema: Any, name: str) -> bool:
+    """Return whether the member *name* of *schema* has a default."""
+    member = (schema.get("properties") or {}).get(name)
+    return isinstance(member, dict) and "default" in member
 
 
 def _unique_items(validator: Any, wanted: Any, value: Any, _: Any) -> Iterator[ValidationError]:
@@ -405,7 +423,7 @@ def _missing(error: Any) -> Iterator[Fault]:
     properties = _properties(error)
     extra = [name for name in error.instance if name not in properties]
     for name in error.validator_value:
-        if name not in error.instance:
+        if name not in error.instance and not _has_default(error.schema, name):
             close = get_close_matches(name, extra, 1)
             remedy = f"is {_short(close[0])} meant to be it?" if close else ""
             path = [*error.absolute_path, name]

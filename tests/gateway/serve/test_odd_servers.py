@@ -1,0 +1,155 @@
+"""Servers that flood, send invalid messages, or fail at what they claim, behind the gateway."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    PromptReference,
+    TextContent,
+    TextResourceContents,
+)
+
+from mcpg.gateway import Gateway, ServerSource
+from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.client_config import Live, StdioServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
+]
+
+PROGRAM = Path(__file__).parents[2] / "floodserver.py"
+LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
+MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
+ADDRESSES = {
+    "note:1": "level 1",
+    "note://plain/a/b%20c": "level 2, reserved characters",
+    "note://plain/fragment#a": "level 2, a fragment",
+    "note://shop/north,rome/items": "level 3, several variables",
+    "files/a/b": "level 4, an exploded list, and no scheme",
+    "note://shop;color=red;size=1": "level 3, parameters of a path",
+    "note://shop/search?query=caf%C3%A9&page=2": "level 3, a query",
+    "note://shop/more?fixed=1&page=2": "level 3, a continued query",
+    "note://short/abc": "level 4, a prefix",
+    "note://{unclosed": "not a template",
+    "NOTE:1": "a scheme in upper case, which no template has",
+    "note://shop/caf\u00e9 bar": "neither spaces nor letters are escaped",
+    "data:,hello": "no place",
+    "": "nothing",
+}
+
+
+@asynccontextmanager
+async def served(mode: str = "legacy") -> AsyncIterator[Client]:
+    """Serve the server with all of its tools."""
+    server = StdioServer("mcp.json: odd", "odd", sys.executable, (str(PROGRAM),))
+    source = ServerSource("odd", server)
+    async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
+        serving = GatewayServer(gateway, Serving(expose=Exposure.ALL))
+        async with serving.running(), Client(serving.sdk, mode=mode, cache=None) as client:
+            await client.list_tools()
+            yield client
+
+
+async def call(client: Client, name: str) -> CallToolResult:
+    """Call a tool, without the checks that the client of the SDK makes of results."""
+    request = CallToolRequest(params=CallToolRequestParams(name=name, arguments={}))
+    return await client.session.send_request(request, CallToolResult)
+
+
+def text_of(result: CallToolResult) -> str:
+    """Return the text of a result."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+@MODES
+@pytest.mark.parametrize("name", ["flood", "malformed", "twice", "progress"])
+async def test_what_a_server_sends_beside_its_result_ends_no_call(name: str, mode: str) -> None:
+    """Floods and invalid messages cost neither the result nor the calls that follow."""
+    async with served(mode) as client:
+        for tool in (name, "meta", name):
+            result = await call(client, tool)
+            assert text_of(result) == f"{tool} done"
+            assert not result.is_error
+        assert (await client.list_prompts()).prompts
+
+
+async def test_progress_of_any_number_is_passed_on() -> None:
+    """Negative, equal and falling progress reaches the client, and ends nothing."""
+    seen: list[float] = []
+
+    async def report(progress: float, _: float | None, __: str | None) -> None:
+        seen.append(progress)
+
+    async with served() as client:
+        result = await client.call_tool("progress", {}, progress_callback=report)
+        assert text_of(result) == "progress done"
+        assert set(seen) <= {-1, 0, 0.25, 0.5, 1e308, 3}
+        assert seen
+
+
+@MODES
+async def test_a_result_that_does_not_fit_its_schema_is_passed_on(mode: str) -> None:
+    """The client judges a result by the schema of its tool, not the gateway."""
+    async with served(mode) as client:
+        result = await call(client, "invalid")
+        assert result.structured_content == {"n": "no number"}
+        assert not result.is_error
+
+
+async def test_meta_of_any_size_is_passed_on() -> None:
+    """What a server attaches to a result reaches the client."""
+    async with served() as client:
+        result = await call(client, "meta")
+        assert result.meta is not None
+        assert len(result.meta["example.com/huge"]) == 100 << 10
+
+
+@MODES
+async def test_claims_that_fail_return_the_error_of_the_server(mode: str) -> None:
+    """Prompts and completions that fail do so by code, message and data."""
+    async with served(mode) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt("greet")
+        error = {"code": -32603, "message": "prompts/get fails", "data": {"is": "here"}}
+        assert caught.value.error.model_dump() == error
+        ref = PromptReference(name="greet", type="ref/prompt")
+        with pytest.raises(MCPError, match="completion/complete fails"):
+            await client.complete(ref, {"name": "a", "value": "b"})
+        assert text_of(await call(client, "meta")) == "meta done"
+
+
+async def test_a_subscription_that_fails_costs_nothing_else() -> None:
+    """A server that claims subscriptions and refuses them goes on to be read."""
+    async with served() as client:
+        await client.subscribe_resource("note:1")
+        (content,) = (await client.read_resource("note:1")).contents
+        assert isinstance(content, TextResourceContents)
+        assert content.text == "at note:1"
+
+
+@pytest.mark.parametrize("uri", ADDRESSES, ids=ADDRESSES.values())
+async def test_templates_of_every_level(uri: str) -> None:
+    """An address of a template of RFC 6570, or of none, reaches the only server as it is."""
+    async with served() as client:
+        templates = (await client.list_resource_templates()).resource_templates
+        assert "note://shop{;color,size}" in [one.uri_template for one in templates]
+        (content,) = (await client.read_resource(uri)).contents
+        assert isinstance(content, TextResourceContents)
+        assert content.text == f"at {uri}"
