@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _SAMPLE = 1_024
 # Fewer postings of several variants are merged one by one sooner.
 _FEW = 256
+# Arrays of zeros that are kept: to ask the system for memory each time takes as long as to add.
+_MOST_KEPT = 4
+_kept: list[NDArray[np.float64]] = []
 
 
 def best_documents(
@@ -40,59 +43,64 @@ def best_documents(
     Raises:
         StaleIndexError: The index is damaged.
     """
-    best_of = _Best(index)
-    columns = [best_of.column(variants) for _, variants, _ in words]
+    columns = [_column(variants, index) for _, variants, _ in words]
     documents = _checked(np.concatenate([held for held, _ in columns]), index)
-    added = np.concatenate([one for _, one in columns])
-    # Each weight is added to the sum of its bin in turn.
-    scores: NDArray[np.float64] = np.bincount(documents, added).astype(np.float64, copy=False)
+    scores = _zeros(index)
+    # What stands earlier is added earlier.
+    np.add.at(scores, documents, np.concatenate([added for _, added in columns]))
     if hidden:
-        known = np.fromiter(hidden, np.intp, len(hidden))
-        scores[known[known < len(scores)]] = 0.0
+        scores[np.fromiter(hidden, np.intp, len(hidden))] = 0.0
     found = np.flatnonzero(scores > _below_the_best(scores, columns, size))
     ranks = np.rint(scores[found] * STEPS)
     best: list[int] = found[np.lexsort((found, -ranks))[:size]].tolist()
+    scores.fill(0.0)
+    _keep(scores)
     return best
 
 
-class _Best:
-    """Finds what the best of a word's variants adds to each document."""
+def _column(variants: Variants, index: Index) -> Column:
+    """Return the documents that hold one of a word's *variants*, and what the best adds to each."""
+    if len(variants) == 1:
+        return _added(*variants[0], index)
+    if sum([len(index.postings(term)[0]) for term, _ in variants]) < _FEW:
+        best = best_impacts(variants, index)
+        count = len(best)
+        return np.fromiter(best, np.intp, count), np.fromiter(best.values(), np.float64, count)
+    return _merged([_added(term, credit, index) for term, credit in variants], index)
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._scratch: NDArray[np.float64] | None = None
 
-    def column(self, variants: Variants) -> Column:
-        """Return the documents that hold one of *variants*, and what it adds to each."""
-        if len(variants) == 1:
-            return self._added(*variants[0])
-        if sum([len(self._index.postings(term)[0]) for term, _ in variants]) < _FEW:
-            best = best_impacts(variants, self._index)
-            count = len(best)
-            return np.fromiter(best, np.intp, count), np.fromiter(best.values(), np.float64, count)
-        return self._merged([self._added(term, credit) for term, credit in variants])
+def _added(term: int, credit: float, index: Index) -> Column:
+    documents, impacts, _ = index.postings(term)
+    return np.asarray(documents, np.intp), np.multiply(impacts, credit * SCALE, dtype=np.float64)
 
-    def _added(self, term: int, credit: float) -> Column:
-        documents, impacts, _ = self._index.postings(term)
-        return np.asarray(documents), np.multiply(impacts, credit * SCALE, dtype=np.float64)
 
-    def _merged(self, columns: Iterable[Column]) -> Column:
-        best = self._zeros()
-        found = []
-        for documents, added in columns:
-            known = best[_checked(documents, self._index)]
-            found.append(documents[known == 0.0])
-            best[documents] = np.maximum(known, added)
-        held = np.concatenate(found)
-        merged = best[held]
-        best[held] = 0.0
-        return held, merged
+def _merged(columns: Iterable[Column], index: Index) -> Column:
+    """Return the documents of all *columns*, and the most that any of these adds to each."""
+    best = _zeros(index)
+    found = []
+    for documents, added in columns:
+        known = best[_checked(documents, index)]
+        found.append(documents[known == 0.0])
+        best[documents] = np.maximum(known, added)
+    held = np.concatenate(found)
+    merged = best[held]
+    best[held] = 0.0
+    _keep(best)
+    return held, merged
 
-    def _zeros(self) -> NDArray[np.float64]:
-        """Return a zero for each document; who changes one sets it back."""
-        if self._scratch is None:
-            self._scratch = np.zeros(len(self._index))
-        return self._scratch
+
+def _zeros(index: Index) -> NDArray[np.float64]:
+    """Return a zero for each document; who has set them back gives them to `_keep`."""
+    try:
+        zeros = _kept.pop()
+    except IndexError:
+        return np.zeros(len(index))
+    return zeros if len(zeros) == len(index) else np.zeros(len(index))
+
+
+def _keep(zeros: NDArray[np.float64]) -> None:
+    if len(_kept) < _MOST_KEPT:
+        _kept.append(zeros)
 
 
 def _checked(documents: NDArray[np.intp], index: Index) -> NDArray[np.intp]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERBS = ("track", "cancel", "list", "create", "delete")
-NOUNS = ("order", "invoice", "parcel", "invoices", "parcels", "customer", "shipment", "payment")
+NOUNS = ("order", "invoice", "parcel", "invoke", "parcels", "customer", "shipment", "payment")
 ENGINE = make_engine(
     *[
         make_tool(
@@ -34,13 +35,14 @@ ENGINE = make_engine(
             source_id=f"source{number % 7}",
             description=f"{VERBS[number % 4]} {NOUNS[number % 8]} "
             + "of a customer " * (number % 5)
-            + "and a shipping" * (number % 11 == 0),
+            + "and a shipping " * (number % 11 == 0)
+            + "or invoke it" * (number % 9 == 0),
             enabled_by_default=False if number % 13 == 0 else None,
         )
         for number in range(1_200)
     ]
 )
-WORDS = (*VERBS, *NOUNS, "custmer", "shippment", "ordr", "parcell", "buyer", "source3", ".")
+WORDS = (*VERBS, *NOUNS, "custmer", "shippment", "ordr", "invoce", "buyer", "source3", ".")
 QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join)
 ALL, NONE = 1, sys.maxsize
 
@@ -73,6 +75,20 @@ def test_answers_are_equal_to_the_last_bit(query: str, limit: int) -> None:
         one_by_one = ENGINE.search(query, limit=limit)
     with by_arrays_from(ALL):
         assert ENGINE.search(query, limit=limit) == one_by_one
+
+
+def test_nothing_is_left_of_another_search() -> None:
+    """Searches of two catalogues in turn, and by several threads, find what each finds alone."""
+    other = make_engine(*ENGINE.tools[:700])
+    asked = [
+        (engine, query) for query in ("track custmer order", "invoce") for engine in (ENGINE, other)
+    ]
+    with by_arrays_from(NONE):
+        alone = [engine.search(query) for engine, query in asked]
+    with by_arrays_from(ALL), ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda one: one[0].search(one[1]), asked * 25))
+
+    assert found == alone * 25
 
 
 def test_a_damaged_list_is_told_as_damage() -> None:
