@@ -315,7 +315,48 @@ def walk_parameters(
         max_depth: How many levels of properties are listed, at least 1.
         max_parameters: How many parameters are listed at most.
     """
+    simple = _simple_parameters(schema, max_parameters)
+    if simple is not None:
+        return simple
     return tuple(_Walk(schema, max_depth, max_parameters).run().values())
+
+
+_BRANCHES = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
+_NESTING = _BRANCHES | {"properties", "items", "prefixItems", "additionalProperties"}
+
+
+def _simple_parameters(schema: JsonObject, most: int) -> tuple[Parameter, ...] | None:
+    """Return what a walk finds in *schema*, `None` unless its properties hold no schemas.
+
+    It is `None` as well for more properties than *most* and for long texts. Most tools have a
+    schema of this kind, and a walk takes ten times as long.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or len(properties) > most:
+        return None
+    members = [one if isinstance(one, dict) else {} for one in properties.values()]
+    if not (_BRANCHES.isdisjoint(schema) and all(map(_NESTING.isdisjoint, members))):
+        return None
+    required = schema.get("required")
+    needed = frozenset(_texts(required)) if isinstance(required, list) else frozenset()
+    values = [
+        [text for key in _VALUES if key in one for text in _texts(one[key])] for one in members
+    ]
+    found = tuple(
+        Parameter(
+            name,
+            _description(one) or "",
+            "|".join(_types(one.get("type"))) or None,
+            unique(texts) if texts else (),
+            name in needed,
+            _format(one),
+        )
+        for name, one, texts in zip(properties, members, values, strict=True)
+    )
+    length = sum(len(one.path) + len(one.description) for one in found)
+    return (
+        found if length + sum(len(text) + 1 for row in values for text in row) < MAX_TEXT else None
+    )
 
 
 class _Walk:
@@ -452,19 +493,28 @@ _PLAIN = frozenset({"properties", "required", "description", "type", "title", "d
 
 def _read(schema: JsonObject, root: JsonObject) -> _Part:
     properties, required = schema.get("properties"), schema.get("required")
-    description, form = schema.get("description"), schema.get("format")
     is_plain = _PLAIN.issuperset(schema)  # as most are
     return _Part(
         schema,
         properties if isinstance(properties, dict) else {},
         frozenset(_texts(required)) if isinstance(required, list) else frozenset(),
-        description.strip() if isinstance(description, str) else None,
+        _description(schema),
         _types(schema.get("type")),
-        form if isinstance(form, str) and len(form) < _LONGEST_TYPE else "",
+        _format(schema),
         () if is_plain else tuple(text for key in _VALUES for text in _texts(schema.get(key))),
         () if is_plain else tuple(islice(_combined(schema, root), _MAX_PARTS)),
         () if is_plain else tuple(_items(schema)),
     )
+
+
+def _description(schema: JsonObject) -> str | None:
+    description = schema.get("description")
+    return description.strip() if isinstance(description, str) else None
+
+
+def _format(schema: JsonObject) -> str:
+    form = schema.get("format")
+    return form if isinstance(form, str) and len(form) < _LONGEST_TYPE else ""
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
@@ -474,6 +524,8 @@ def _texts(value: JsonValue) -> Iterator[str]:
 
 
 def _types(value: JsonValue) -> tuple[str, ...]:
+    if isinstance(value, str):  # as most are
+        return (value,) if value != "null" and len(value) < _LONGEST_TYPE else ()
     names = (name for name in _texts(value) if name != "null" and len(name) < _LONGEST_TYPE)
     return tuple(dict.fromkeys(islice(names, _MAX_TYPES)))
 

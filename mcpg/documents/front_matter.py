@@ -102,8 +102,8 @@ def _read_plain(text: str) -> JsonObject | None:
     That is keys of letters and underscores, each with a double-quoted text, a list of such texts
     or, for `EXTRAS_KEY`, a mapping of values in JSON's notation. Gives `None` for any other text.
     """
-    if "\\ud" in text or "\\uD" in text:
-        return None  # perhaps half of a character, which only the YAML parser refuses
+    if needs_yaml(text):
+        return None
     values: JsonObject = {}
     try:
         for key, rest, block in _entries(text):
@@ -114,6 +114,11 @@ def _read_plain(text: str) -> JsonObject | None:
         return None
     # What is nested too deeply is refused by the YAML parser, which knows the line.
     return None if is_deeper([values], MAX_DEPTH) else values
+
+
+def needs_yaml(text: str) -> bool:
+    """Return whether *text* may hold half of a character, which only a YAML parser refuses."""
+    return "\\ud" in text or "\\uD" in text
 
 
 def _entries(text: str) -> list[tuple[str, str, list[str]]]:

@@ -353,6 +353,25 @@ def tool_without_extras(source: SourceDocument) -> Tool:
     return _tool(_cut(source, place), source.path, None, place)
 
 
+def tool_of_parts(
+    front: JsonObject, heading: str, identity: list[str], contract: list[str], path: str
+) -> Tool:
+    """Return the tool that `tool_without_extras` reads from a text with these parts.
+
+    Its description must be in *front* or *contract*.
+
+    Args:
+        front: What the front matter says of the tool.
+        heading: The first heading, a line.
+        identity: The lines of the section *Tool Identity*.
+        contract: The lines of the section *Execution Contract*.
+        path: Path of the document.
+    """
+    page = read_page(heading, 1, path)
+    page.identity, page.contract = identity, contract
+    return _tool(_joined(front, LineNumbers("", path, 1), page), path, None, path)
+
+
 def _cut(source: SourceDocument, place: str) -> _Text:
     content = source.content.removeprefix("\ufeff")
     if "\r" in content:
@@ -362,15 +381,13 @@ def _cut(source: SourceDocument, place: str) -> _Text:
         raise DocumentError("the document is empty", place=place, remedy=remedy)
     matter = split_front_matter(content, place)
     page = read_page(matter.markdown, matter.line, place)
-    tags = [tag for key in _TAG_KEYS for tag in text_items(matter.values.get(key))]
-    return _Text(
-        matter.values,
-        LineNumbers(matter.text, place, matter.text_line),
-        page,
-        read_tags(tags),
-        read_labels(page.identity),
-        read_labels(page.contract),
-    )
+    return _joined(matter.values, LineNumbers(matter.text, place, matter.text_line), page)
+
+
+def _joined(front: JsonObject, lines: LineNumbers, page: Page) -> _Text:
+    tags = [tag for key in _TAG_KEYS for tag in text_items(front.get(key))]
+    labels = read_labels(page.identity), read_labels(page.contract)
+    return _Text(front, lines, page, read_tags(tags), *labels)
 
 
 def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:

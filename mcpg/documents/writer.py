@@ -16,6 +16,7 @@ from mcpg.documents.front_matter import (
     flow,
     indented,
     member,
+    needs_yaml,
     one_line,
     quoted,
     split_front_matter,
@@ -40,6 +41,7 @@ from mcpg.documents.reader import (
     URI_KEYS,
     evidence_of,
     parse_document,
+    tool_of_parts,
     tool_without_extras,
 )
 from mcpg.errors import DocumentError
@@ -99,14 +101,42 @@ def _compose(document: ToolDocument, markdown: str, cut: int | None) -> str | No
     front = "".join(f"{line}\n" for line in _front_lines(document, cut))
     if len(front) > MAX_FRONT_MATTER:
         return None
-    front += _extras(document, f"---\n{front}---\n{markdown}")
+    front += _extras(document, _read_back(document, front, markdown, cut))
     return f"---\n{front}---\n{markdown}" if len(front) <= MAX_FRONT_MATTER else None
 
 
-def _extras(document: ToolDocument, text: str) -> str:
-    """Write the front-matter key for what reading *text* would not give back."""
-    source = SourceDocument(_NOWHERE, text, document.uri)
-    extras: JsonObject = extras_for(document.tool, tool_without_extras(source))
+def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | None) -> Tool:
+    """Return the tool that would be read from the text of *front* and *markdown*.
+
+    The text is not parsed, unless its front matter has keys of an author or needs a YAML parser,
+    or the description stands in the prose alone.
+    """
+    tool = document.tool
+    if document.further or needs_yaml(front) or not one_line(tool.description):
+        text = f"---\n{front}---\n{markdown}"
+        return tool_without_extras(SourceDocument(_NOWHERE, text, document.uri))
+    head, _, _ = markdown.partition(f"\n## {INPUT_HEADING}\n")
+    heading, sections = head.removeprefix("\n").split(f"\n\n## {IDENTITY_HEADING}\n", 1)
+    identity, contract = sections.split(f"\n## {CONTRACT_HEADING}\n", 1)
+    return tool_of_parts(
+        {**_texts(tool, cut), "tags": [*tags_of(tool)]},
+        heading,
+        identity.split("\n"),
+        contract.split("\n"),
+        _NOWHERE,
+    )
+
+
+def _texts(tool: Tool, cut: int | None) -> dict[str, str]:
+    """Return the texts of *tool* that stand in the front matter, by key."""
+    description = without_breaks(tool.description)[:cut]
+    title = without_breaks(tool.display_name)
+    return {"title": title, "summary": description, "description": description}
+
+
+def _extras(document: ToolDocument, read: Tool) -> str:
+    """Write the front-matter key for what *read*, the tool read back, does not hold."""
+    extras: JsonObject = extras_for(document.tool, read)
     evidence = evidence_of(document.links)
     if evidence:
         extras[RELATIONS_KEY] = evidence
@@ -132,10 +162,7 @@ def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
 
 def _front_lines(document: ToolDocument, cut: int | None) -> Iterator[str]:
     tool = document.tool
-    description = without_breaks(tool.description)[:cut]
-    yield f"title: {quoted(without_breaks(tool.display_name))}"
-    yield f"summary: {quoted(description)}"
-    yield f"description: {quoted(description)}"
+    yield from (f"{key}: {quoted(text)}" for key, text in _texts(tool, cut).items())
     yield from _list_lines("tags", tags_of(tool))
     yield from _graph_lines(document)
     if document.uri != tool_uri(tool.source_id, tool.name):

@@ -35,6 +35,37 @@ def test_a_plain_property() -> None:
     )
 
 
+_MEMBERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["string", "null", ["string", "null", 3], "t" * 90, 7]),
+        "description": st.sampled_from([" A unit. ", "", 3, "word " * 30_000]),
+        "format": st.sampled_from(["date", "f" * 90, 1]),
+        "enum": st.sampled_from([["kg", " KG", 3], "kg", [], ["x" * 140_000]]),
+        "const": st.just("yes"),
+        "items": st.sampled_from([{"enum": ["a"]}, {"properties": {"b": {}}}, False]),
+        "additionalProperties": st.booleans(),
+    },
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["unit", "", "n" * 140_000, "m" * 140_000, "o"]), _MEMBERS | st.just(7)
+    ),
+    st.sampled_from([["unit", 7], "unit", []]),
+    st.integers(1, 4),
+)
+def test_simple_schemas_are_walked_like_combined_ones(
+    properties: dict[str, Any], required: Any, most: int
+) -> None:
+    """A schema has the parameters that it has as the only part of another one."""
+    schema = {"properties": properties, "required": required}
+    combined = {"allOf": [schema]}
+    assert walk_parameters(schema) == walk_parameters(combined)
+    assert _paths(schema, max_parameters=most) == _paths(combined, max_parameters=most)
+
+
 def test_nested_properties_come_after_outer_ones() -> None:
     """Paths name objects, list items and unnamed members, level by level."""
     schema = {

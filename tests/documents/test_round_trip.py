@@ -10,9 +10,10 @@ from generated import documents, shown
 from hypothesis import HealthCheck, example, given, settings
 
 from mcpg.catalog.model import SourceDocument, ToolExample
-from mcpg.documents.front_matter import MAX_FRONT_MATTER, split_front_matter
+from mcpg.documents.facts import extras_for
+from mcpg.documents.front_matter import EXTRAS_KEY, MAX_FRONT_MATTER, split_front_matter
 from mcpg.documents.model import Link, ToolDocument, encode_record, tool_uri
-from mcpg.documents.reader import parse_document
+from mcpg.documents.reader import RELATIONS_KEY, parse_document, tool_without_extras
 from mcpg.documents.writer import can_be_written, write_document
 from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
@@ -42,6 +43,18 @@ wide = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCh
 def test_reading_what_was_written_gives_an_equal_document(document: ToolDocument) -> None:
     """Nothing that a document holds is lost or changed by its text."""
     assert read(write_document(document)) == document
+
+
+@wide
+@given(documents())
+def test_front_matter_repeats_nothing_that_the_text_says(document: ToolDocument) -> None:
+    """The `mcpg` key holds just what is not read back from the rest of the text."""
+    text = write_document(document)
+    extras = split_front_matter(text, "").values.get(EXTRAS_KEY, {})
+    assert isinstance(extras, dict)
+    rest = tool_without_extras(SourceDocument("document.md", text, document.uri))
+    stated = {key: value for key, value in extras.items() if key != RELATIONS_KEY}
+    assert stated == extras_for(document.tool, rest)
 
 
 @wide
