@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from mcpg.files import atomic_write, read_bytes
 T = TypeVar("T")
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Maximum size of a cache file; later results are not kept."""
+"""Maximum size of a cache, in memory and as a file; later results are not kept."""
 
 _MAGIC = b"mcpgmemo"
 _DIGEST = 32
@@ -70,9 +70,12 @@ class KeptMemo(Memo):
     def __init__(self, known: Mapping[bytes, bytes] | None = None) -> None:
         self._known = known or {}
         self._used: dict[bytes, bytes] = {}
+        self._room = MOST_BYTES
 
     def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the cached result, or compute it with *work*."""
+        if self._room < 0:
+            return work()
         key = _sha256(b"%s\0%s" % (kind.name.encode(), given()))
         known = self._known.get(key)
         if known is not None:
@@ -80,13 +83,19 @@ class KeptMemo(Memo):
                 result = kind.decode(known)
             except (ValueError, TypeError, KeyError, IndexError, AttributeError):
                 return work()
-            self._used[key] = known
+            self._keep(key, known)
             return result
         result = work()
         data = kind.encode(result)
         if data is not None:
-            self._used[key] = data
+            self._keep(key, data)
         return result
+
+    def _keep(self, key: bytes, data: bytes) -> None:
+        if key not in self._used:
+            self._room -= _DIGEST + _NUMBER + len(data)
+            if self._room >= 0:
+                self._used[key] = data
 
     @property
     def has_changed(self) -> bool:
@@ -99,7 +108,7 @@ class KeptMemo(Memo):
 
     def pack(self) -> bytes:
         """Return the content of a cache file with the results used so far."""
-        kept = list(_within(self._used, MOST_BYTES))
+        kept = self._used.items()
         lengths = array("Q", [len(kept), *(len(data) for _, data in kept)])
         keys, parts = (
             (b"".join(column) for column in zip(*kept, strict=True)) if kept else (b"", b"")
@@ -129,12 +138,6 @@ def save_memo(path: Path | str, memo: KeptMemo) -> None:
     """
     if memo.has_changed:
         atomic_write(path, memo.pack(), sync=False, special=False)
-
-
-def _within(results: Mapping[bytes, bytes], most: int) -> Iterator[tuple[bytes, bytes]]:
-    """Return the first of *results* that fit *most* bytes together."""
-    ends = accumulate(_DIGEST + _NUMBER + len(data) for data in results.values())
-    return (item for item, end in zip(results.items(), ends, strict=True) if end <= most)
 
 
 def _unpacked(body: bytes) -> dict[bytes, bytes]:

@@ -47,12 +47,13 @@ from mcpg.documents.model import (
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import can_be_written, write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
-from mcpg.relations.infer import authored_edges, relate
+from mcpg.relations.infer import Inferred, authored_edges, infer
 from mcpg.relations.model import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.relations.provides import Provision
     from mcpg.sources import SourceBatch
 
 
@@ -64,7 +65,7 @@ class BundleContext:
         addresses: Path and URI of every tool, by id.
         targets: What links can reach.
         authored: What hints assert, by tool id and kind, then by target.
-        inferred: The relations of tools whose document states none.
+        inferred: What is inferred of tools whose document states no relations, `None` if none does.
         stated: What documents state outside their lists of links.
         memo: What is known of documents that were written before.
         texts: Whether the texts of documents are needed.
@@ -74,7 +75,7 @@ class BundleContext:
     addresses: Mapping[str, tuple[str, str]]
     targets: Targets
     authored: Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
-    inferred: Relations
+    inferred: Inferred | None
     stated: Stated
     memo: Memo
     texts: bool
@@ -117,7 +118,7 @@ def finalise(
         The document, `None` when the tool cannot be written as one, and diagnostics.
     """
     if read is None:
-        made = document_for(tool, context.inferred.of(tool.id), context.addresses)
+        made = document_for(tool, _inferred(tool, context), context.addresses)
         # Said once that there are no relations, nobody has to look for them again.
         document = replace(made, states_relations=True)
         is_kept = False
@@ -151,11 +152,15 @@ def _written(document: ToolDocument, context: BundleContext) -> str:
 
 def _completed(tool: Tool, said: ToolDocument, context: BundleContext) -> ToolDocument:
     if not said.states_relations:
-        made = document_for(tool, context.inferred.of(tool.id), context.addresses)
+        made = document_for(tool, _inferred(tool, context), context.addresses)
         return replace(_joined(said, made), body=said.body, further=said.further)
     path, uri = context.addresses[tool.id]
     asserted = {kind: context.authored[tool.id, kind].values() for kind in EdgeKind}
     return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, context.addresses)
+
+
+def _inferred(tool: Tool, context: BundleContext) -> ToolRelations:
+    return context.inferred.relations.of(tool.id) if context.inferred else ToolRelations()
 
 
 def _joined(said: ToolDocument, made: ToolDocument) -> ToolDocument:
@@ -192,6 +197,8 @@ class Assembly:
         kept: Ids of those that are kept from the last build, because their source failed now.
         unread: Paths of documents that could not be read.
         definitions: What servers state of tools whose documents may say otherwise.
+        provisions: For each tool, in the order of ids, what it provides to others; `None` where
+            that was not needed.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -206,6 +213,7 @@ class Assembly:
     kept: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
     definitions: Definitions = field(default_factory=dict)
+    provisions: Sequence[Sequence[Provision]] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         found = counted(len(self.documents), "tool"), counted(len(self.pages), "page")
@@ -287,6 +295,9 @@ def assemble(
         stale=tuple(tool.id for tool in catalog.tools if (tool.source_id, tool.name) in stale),
         unread=frozenset(unread),
         definitions=definitions_beside(sorted_.read, tools, sorted_.superseded, bundles),
+        provisions=context.inferred.provisions
+        if context.inferred and len(finished) == len(catalog.tools)
+        else None,
     )
 
 
@@ -359,7 +370,7 @@ def _context(
         addresses=places.addresses,
         targets=places.kept,
         authored=authored_edges(catalog),
-        inferred=Relations({}) if complete else relate(catalog, memo),
+        inferred=None if complete else infer(catalog, memo),
         stated=stated_edges(read, pages, places.kept),
         memo=memo,
         texts=texts,

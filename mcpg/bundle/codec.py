@@ -248,7 +248,7 @@ def content_hash(documents: Iterable[SourceDocument]) -> str:
     the form in which a bundle writes each, joined by commas without white space.
     """
     ordered = sorted(documents, key=lambda document: document.path)
-    return _digest([_document_line(document) for document in ordered])
+    return _digest(map(_document_line, ordered))
 
 
 def encode_bundle(bundle: Bundle) -> bytes:
@@ -266,10 +266,12 @@ def encode_bundle(bundle: Bundle) -> bytes:
     ]
     documents = sorted_by_path(checked, "documents")
     lines = [_document_line(document) for document in documents]
-    body = "\n" + ",\n".join(lines) + "\n" if lines else ""
-    extension = _extension_json(bundle.extension | {_GENERATOR: __version__, _HASH: _digest(lines)})
-    text = f'{{"version":{VERSION},"documents":[{body}],"mcpg":{extension}}}\n'
-    data = _utf8(text)
+    name = _digest(lines)
+    extension = _extension_json(bundle.extension | {_GENERATOR: __version__, _HASH: name})
+    tail = _utf8(f'],"mcpg":{extension}}}\n')
+    before, between, after = (b"\n", b",\n", b"\n") if lines else (b"", b"", b"")
+    head = f'{{"version":{VERSION},"documents":['.encode() + before
+    data = b"".join((head, between.join(lines), after, tail))
     if len(data) > MAX_BYTES:
         raise too_big("the bundle")
     return data
@@ -300,13 +302,18 @@ def decode_bundle(data: bytes | str, place: str) -> Bundle:
     return Bundle(documents, extension, generator if isinstance(generator, str) else None)
 
 
-def _document_line(document: SourceDocument) -> str:
+def _document_line(document: SourceDocument) -> bytes:
     members: JsonObject = {
         "path": document.path,
         "content": document.content,
         "canonicalUri": document.canonical_uri,
     }
-    return json.dumps(members, ensure_ascii=False, separators=(",", ":"))
+    line = _LINE.encode(members)
+    # A lone surrogate has no UTF-8; such a document is refused before it is written.
+    return line.encode(errors="surrogatepass")
+
+
+_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def _extension_json(members: JsonObject) -> str:
@@ -330,10 +337,12 @@ def _utf8(text: str) -> bytes:
         raise _refuse("mcpg", found, "repair the text") from fault
 
 
-def _digest(lines: list[str]) -> str:
-    text = f"[{','.join(lines)}]"
-    # A lone surrogate has no UTF-8; such a document is refused before it is written.
-    return f"sha256:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
+def _digest(lines: Iterable[bytes]) -> str:
+    digest = hashlib.sha256(b"[")
+    for number, line in enumerate(lines):
+        digest.update(b"," + line if number else line)
+    digest.update(b"]")
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _by_lower_name(members: JsonObject) -> JsonObject:

@@ -445,6 +445,7 @@ def compile_assembly(
         model=flatten(ranking.model),
         pages=assembly.pages,
         extra=(*provenance_sections(ranking.origin, reason), *extra),
+        provisions=assembly.provisions,
         memo=memo,
     )
 

@@ -34,6 +34,7 @@ from mcpg.index.reader import PAGES, gram_sections, recipe_of
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.index.speller import spelling_sections
 from mcpg.relations.kinds import kinds_of
+from mcpg.relations.provides import Provision
 from mcpg.text import joined, language_of, lexicon, operations, split_words
 
 _SAID = {None: UNSAID, True: READS, False: WRITES}
@@ -103,7 +104,7 @@ def _keys(tool: Tool) -> Iterable[str]:
     return filter(None, dict.fromkeys(map(joined, names)))
 
 
-def compile_index(
+def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     documents: Iterable[ToolDocument],
     *,
     key: bytes = NO_KEY,
@@ -112,6 +113,7 @@ def compile_index(
     texts: Mapping[str, str] | None = None,
     pages: Iterable[ToolDocument] = (),
     extra: Sequence[Section] = (),
+    provisions: Sequence[Sequence[Provision]] | None = None,
     memo: Memo = NO_MEMO,
 ) -> bytes:
     """Compile *documents*; equal documents give equal bytes, whatever their order.
@@ -124,6 +126,7 @@ def compile_index(
         texts: The Markdown of the documents, by path, to keep as well.
         pages: Documents of no tool, to keep as well; no search reads them.
         extra: Further sections, found again by their names.
+        provisions: For each tool, in the order of ids, what it provides to others, where known.
         memo: What is known from an earlier run; what comes out is the same without it.
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
@@ -147,7 +150,7 @@ def compile_index(
         *category_sections(tools),
         *argument_sections(tools),
         *group_sections(ordered),
-        *relation_sections(ordered),
+        *relation_sections(ordered, provisions),
         *inverted.sections(),
         *spelling_sections(inverted.words),
         *gram_sections(one.described for one in analysed),

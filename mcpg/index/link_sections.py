@@ -17,7 +17,7 @@ from mcpg.index.layout import (
     rows_sections,
     texts_sections,
 )
-from mcpg.relations.provides import build_field_index
+from mcpg.relations.provides import Provision, build_field_index
 
 if TYPE_CHECKING:
     from mcpg.relations.model import FieldMapping
@@ -25,15 +25,20 @@ if TYPE_CHECKING:
     _Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
 
 
-def relation_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
+def relation_sections(
+    documents: Sequence[ToolDocument], provisions: Sequence[Sequence[Provision]] | None = None
+) -> Iterator[Section]:
     """Return the sections of links and of provisions.
 
     Args:
         documents: The documents, in the order of their tools' ids.
+        provisions: What each tool provides to others, none left out; `None` where not known yet.
     """
+    if provisions is None:
+        provisions = build_field_index([document.tool for document in documents]).provisions()
     mappings: dict[_Mapped, int] = {}
     yield from _link_sections(documents, mappings)
-    yield from _provision_sections(documents, mappings)
+    yield from _provision_sections(provisions, mappings)
     yield from _mapping_sections(mappings)
 
 
@@ -59,14 +64,13 @@ def _link_sections(
 
 
 def _provision_sections(
-    documents: Sequence[ToolDocument], mappings: dict[_Mapped, int]
+    rows: Sequence[Sequence[Provision]], mappings: dict[_Mapped, int]
 ) -> Iterator[Section]:
-    """Return the sections of what each tool provides to others, none left out."""
-    rows = build_field_index([document.tool for document in documents]).provisions()
+    """Return the sections of what each tool provides to others."""
     found = [provision for row in rows for provision in row]
     targets = [[provision.target for provision in row] for row in rows]
     yield from rows_sections("provides", targets)
-    yield from rows_sections("provided_by", _reached(targets, len(documents)))
+    yield from rows_sections("provided_by", _reached(targets, len(rows)))
     weights = bytes(round(one.weight * HUNDREDTHS) for one in found)
     yield Section("provides.weight", "B", weights)
     mapped = array("I", (_number(one.coverage, one.fields, mappings) for one in found))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.text import split_words, stem
@@ -15,6 +16,7 @@ from mcpg.text import split_words, stem
 _DEEPEST = 4
 _MOST = 256
 _SHORTEST_PLURAL = 2
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 16_384, 64
 # Marks of list elements and unnamed members, and the dots between the steps of a path.
 _STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
 _WIDER = {"number": {"integer"}, "string": {"boolean", "integer", "number"}}
@@ -58,7 +60,15 @@ class Field:
 
 def field_key(name: str) -> FieldKey:
     """Return the stems of *name*, sorted, without repeats."""
+    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else _key_of(name)
+
+
+def _key_of(name: str) -> FieldKey:
     return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
+
+
+# Tools of one server share many names of arguments.
+_remembered = lru_cache(_MOST_REMEMBERED)(_key_of)
 
 
 def singular(term: str) -> str:

@@ -363,7 +363,25 @@ STATED = "stated by the author"
 """The reason of an edge that an author wrote."""
 
 
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What is inferred about the tools of a catalogue.
+
+    Attributes:
+        relations: Their groups and edges.
+        provisions: For each tool, in the order of the catalogue, what it provides to others.
+    """
+
+    relations: Relations
+    provisions: Sequence[Sequence[Provision]]
+
+
 def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
+    """Return the relations alone that `infer` finds."""
+    return infer(catalog, memo).relations
+
+
+def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
     """Find the groups of every tool of *catalog* and its edges to other tools.
 
     What an author stated comes first with weight 1 and is never left out; inferred edges, the
@@ -394,14 +412,11 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
         next_steps = _with_stated(stated[tool.id, EdgeKind.NEXT_STEP], following)
         found.append(ToolRelations(groups, tuple(related), next_steps))
     related_to = _with_neighbours(found, steps, _either_way(chances))
-    return Relations(
-        {
-            tool.id: replace(
-                relations, related=_with_stated(stated[tool.id, EdgeKind.RELATED], related)
-            )
-            for tool, relations, related in zip(tools, found, related_to, strict=True)
-        }
-    )
+    relations = {
+        tool.id: replace(known, related=_with_stated(stated[tool.id, EdgeKind.RELATED], related))
+        for tool, known, related in zip(tools, found, related_to, strict=True)
+    }
+    return Inferred(Relations(relations), provisions)
 
 
 def _either_way(chances: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from mcpg.catalog.model import Tool
-from mcpg.text import operations, split_words, stem
+from mcpg.text import iter_words, operations, split_words, stem
 
 
 class Operation(StrEnum):
@@ -94,6 +95,8 @@ def _hinted(tool: Tool) -> Operation:
 _TELLING_NAME_WORDS = 2
 _CREDIT_OF_DESCRIPTION = 0.5
 _OPENING = 300
+# Few verbs open the names and the descriptions of most tools.
+_MOST_REMEMBERED = 4096
 
 
 def kinds_of(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
@@ -103,11 +106,18 @@ def kinds_of(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
         tool: The tool, for its description and its hints.
         words: The words of its name, without those that only name its server.
     """
-    evidence = [(operations.ratios_of(stem(word)), 1.0) for word in words[:_TELLING_NAME_WORDS]]
-    opening = split_words(tool.description[:_OPENING])[:1]
-    evidence += [(operations.ratios_of(stem(one)), _CREDIT_OF_DESCRIPTION) for one in opening]
-    if tool.hints.read_only is not None:
-        evidence.append((operations.ratios_of_hint(tool.hints.read_only), 1.0))
+    opening = (word.text for word in iter_words(tool.description[:_OPENING]) if not word.whole)
+    first = next(opening, "")
+    return _kinds_of((*words[:_TELLING_NAME_WORDS],), first, tool.hints.read_only)
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _kinds_of(words: tuple[str, ...], opening: str, read_only: bool | None) -> tuple[float, ...]:
+    evidence = [(operations.ratios_of(stem(word)), 1.0) for word in words]
+    if opening:
+        evidence.append((operations.ratios_of(stem(opening)), _CREDIT_OF_DESCRIPTION))
+    if read_only is not None:
+        evidence.append((operations.ratios_of_hint(read_only), 1.0))
     return operations.shares_by(evidence)
 
 

@@ -136,6 +136,7 @@ PROSE = 0.3
 
 _TERMS_PER_TOOL = 12
 _SHORTEST_TERM = 2
+_MOST_NAMES, _LONGEST_NAME = 32_768, 64
 # A term is generic when more tools than this hold it: half of them, once a few are there to count.
 _GENERIC_SHARE = 0.5
 _TOO_FEW_TO_COUNT = 8
@@ -181,7 +182,16 @@ def subject_terms(text: str, language: str | None = None) -> list[str]:
 
     *language* is the one that the text is likely in.
     """
+    is_name = len(text) <= _LONGEST_NAME and " " not in text
+    return list(_terms_of_name(text, language)) if is_name else _stems_of(text, language)
+
+
+def _stems_of(text: str, language: str | None) -> list[str]:
     return [stem(word) for word in _subject_words(text, language)]
+
+
+# Each stage of relating looks at the names of tools and servers.
+_terms_of_name = lru_cache(_MOST_NAMES)(_stems_of)
 
 
 def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:

@@ -21,7 +21,7 @@ import os
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 
 from mcpg.text.spelling import edit_distance, signature
 from mcpg.values import value
@@ -74,8 +74,8 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
     """
     votes = [0] * len(LANGUAGES)
     table = _languages or _read_languages()
-    for word in words:
-        for number in table.get(word, ()):
+    for word in filter(table.__contains__, words):
+        for number in table[word]:
             votes[number] += 1
     best = max(votes)
     if expected and votes[LANGUAGES.index(expected)] == best > 0:
@@ -295,12 +295,22 @@ def iter_words(text: str) -> Iterator[Word]:
 
 def split_words(text: str) -> list[str]:
     """Return the folded words of *text*, without the whole forms of compound identifiers."""
-    return [
-        word.text
-        for token in text.split()
-        for word in _words.get(token) or words_of_token(token)
-        if not word.whole
-    ]
+    return list(chain.from_iterable(map(_parts.__getitem__, text.split())))
+
+
+class _Parts(dict[str, tuple[str, ...]]):
+    """For each token met, its words without the whole forms."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        found = tuple([word.text for word in words_of_token(token) if not word.whole])
+        if len(token) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[token] = found
+        return found
+
+
+_parts = _Parts()
 
 
 def joined(text: str) -> str:
