@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 from builders import make_engine, make_tool
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
@@ -33,10 +33,11 @@ ENGINE = make_engine(
         make_tool(
             f"{VERBS[number % 5]}_{number:04}",
             source_id=f"source{number % 7}",
-            description=f"{VERBS[number % 4]} {NOUNS[number % 8]} "
+            description=f"{VERBS[number % 4]} "
+            + f"{NOUNS[number % 8]} " * (1 + number % 3)
             + "of a customer " * (number % 5)
             + "and a shipping " * (number % 11 == 0)
-            + "or invoke it" * (number % 9 == 0),
+            + "or invoke an invoice" * (number % 9 == 0),
             enabled_by_default=False if number % 13 == 0 else None,
         )
         for number in range(1_200)
@@ -57,6 +58,7 @@ def by_arrays_from(postings: int) -> Iterator[None]:
 
 
 @settings(deadline=None, max_examples=150)
+@example("invoce", 20, set())
 @given(QUERIES, st.integers(20, 60), st.sets(st.integers(0, 1_199), max_size=300))
 def test_both_scorers_find_the_same(query: str, size: int, hidden: set[int]) -> None:
     """The best documents and their order do not depend on who adds up the lists."""
