@@ -146,12 +146,10 @@ def _covers(outer: Literal, inner: Literal) -> bool:
 
 def _quoted(text: str) -> Iterator[Literal]:
     """Yield what stands in quotation marks; an apostrophe in or behind a word is none."""
-    if not any(map(text.__contains__, _MARKS)):
-        return
     end = 0
     unclosed: set[str] = set()
-    for start, mark in enumerate(text):
-        if start < end or mark not in _MARKS or mark in unclosed or not _opens(text, start):
+    for start, mark in [(place, sign) for place, sign in enumerate(text) if sign in _MARKS]:
+        if start < end or mark in unclosed or not _opens(text, start):
             continue
         close = _closed(text, start + 1, _MARKS[mark])
         if close < 0:
