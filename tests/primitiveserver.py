@@ -179,6 +179,7 @@ async def take_roots(ctx: Any, _: Any) -> None:
 async def only_later(ctx: Any, call_next: Any) -> Any:
     """Refuse the handshake of the older versions."""
     if ctx.method == "initialize":
+        note("refused")
         raise MCPError(types.UNSUPPORTED_PROTOCOL_VERSION, "too old", {"supported": ["2026-07-28"]})
     return await call_next(ctx)
 

@@ -82,6 +82,9 @@ KEYS = {
         Key("learn.output", plain=str),
         Key("limits.invoke", "MCPG_INVOKE_TIMEOUT", "--timeout"),
         Key("limits.result"),
+        Key("limits.sessions"),
+        Key("limits.sessions_per_source"),
+        Key("limits.session_idle"),
         Key("serve.http", option="--http", plain=str),
         Key("serve.allow_hosts", option="--allow-host"),
         Key("serve.expose", option="--expose"),
@@ -91,6 +94,7 @@ KEYS = {
         Key("serve.max_result_bytes", option="--max-result-bytes"),
         Key("serve.requests", option="--max-requests"),
         Key("serve.sessions", option="--max-sessions"),
+        Key("serve.answer_timeout", option="--answer-timeout"),
         Key("serve.record_calls", option="--record-calls", plain=str),
     )
 }

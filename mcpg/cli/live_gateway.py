@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from mcpg.gateway import Gateway, Limits, OnChange, Source
 
 
+_LIMITS = {
+    "invoke_seconds": "invoke",
+    "result_bytes": "result",
+    "sessions": "sessions",
+    "sessions_per_source": "sessions_per_source",
+    "session_seconds": "session_idle",
+}
+"""The limits that settings may hold, by attribute."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What of a gateway the command line names.
@@ -115,7 +125,7 @@ def _bundles(settings: Settings) -> list[str]:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return what *settings* grant an invocation.
+    """Return the limits that *settings* hold.
 
     Raises:
         UsageError: A setting makes no sense.
@@ -123,13 +133,10 @@ def limits_of(settings: Settings) -> Limits:
     from mcpg.gateway.calls import Limits  # noqa: PLC0415 - as above
 
     usual = Limits()
-    seconds, size = settings.find("limits.invoke"), settings.find("limits.result")
-    invoke = seconds.value if seconds else usual.invoke_seconds
-    return Limits(
-        invoke_seconds=invoke,
-        longest_seconds=max(invoke, usual.longest_seconds),
-        result_bytes=size.value if size else usual.result_bytes,
-    )
+    found = {name: settings.find(f"limits.{key}") for name, key in _LIMITS.items()}
+    given = {name: one.value for name, one in found.items() if one is not None}
+    longest = max(given.get("invoke_seconds", usual.invoke_seconds), usual.longest_seconds)
+    return Limits(longest_seconds=longest, **given)
 
 
 def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) -> dict[str, Any]:

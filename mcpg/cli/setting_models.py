@@ -111,6 +111,13 @@ class Limits(Table):
     it"""
     result: Annotated[int, Field(ge=1)] = 4_194_304
     """the maximum size of a result as JSON in bytes"""
+    sessions: Annotated[int, Field(ge=1)] = 1024
+    """the maximum number of connections that [sessions](../how-to/serve.md#sessions) have of their
+    own"""
+    sessions_per_source: Annotated[int, Field(ge=1)] = 64
+    """the maximum number of sessions with a process of their own of one server"""
+    session_idle: Seconds = 1800
+    """seconds without a request after which such a connection ends"""
 
 
 class Serve(Table):
@@ -138,6 +145,9 @@ class Serve(Table):
     """the maximum number of concurrent HTTP requests"""
     sessions: Annotated[int, Field(ge=1)] = 256
     """the maximum number of concurrent HTTP sessions"""
+    answer_timeout: Seconds = 300
+    """the time in seconds that a client has to answer a question of a server, such as an
+    elicitation"""
     record_calls: str = unset("none")
     """the file to which calls of tools are appended, without arguments and results, for
     `mcpg learn`"""

@@ -201,6 +201,11 @@ class SourceTable(Table):
     """`false` skips the source, and reports it"""
     trust_hints: bool = False
     """`true` counts the [hints that a server states](sources.md#hints-of-servers) as yours"""
+    sessions: Literal["client", "shared"] = unset(
+        "by [kind of server](../how-to/serve.md#sessions)"
+    )
+    """`client` for a connection to the server for each session of a client, `shared` for one of all
+    clients"""
 
     @classmethod
     def related(cls) -> tuple[str, ...]:
@@ -510,6 +515,7 @@ def open_entry(
                 name=source_id,
                 timeout=one.entry.timeout,
                 trust_hints=one.entry.trust_hints,
+                sessions=one.entry.sessions,
             )
             opening.server(server, one.name, timeout, is_fixed=is_fixed)
             return
@@ -526,6 +532,7 @@ def open_entry(
             call_timeout=one.entry.timeout,
             addressing=addressing,
             trust_hints=one.entry.trust_hints,
+            sessions=one.entry.sessions,
         )
     except McpgError as fault:
         place = ": ".join(part for part in (one.place, fault.place) if part)

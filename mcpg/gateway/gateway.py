@@ -57,7 +57,7 @@ from mcpg.gateway.sources import (
 )
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.requests import Progress
+from mcpg.sources.live.requests import Progress, current_session
 from mcpg.telemetry.observer import Observer
 from mcpg.values import counted, replace
 
@@ -207,7 +207,9 @@ class Gateway:
             if self._recorder is not None:
                 self._recorder.check()
                 stack.callback(self._recorder.close)
-            sessions = Sessions(self._live, self._server_changed, self._is_wanted)
+            sessions = Sessions(
+                self._live, self._server_changed, self._is_wanted, limits=self.limits
+            )
             self._sessions = await stack.enter_async_context(sessions)
             self._invoker = Invoker(sessions, self.limits)
             self._primitives = Primitives(lambda: self._registry.sources, sessions, self.limits)
@@ -387,8 +389,9 @@ class Gateway:
             meta: As for `Invoker.invoke`.
             params: As for `Invoker.invoke`.
             session: What the call belongs to, such as a conversation: an id without a meaning, for
-                recorded calls and spans. Calls without one are recorded as one session of this
-                gateway.
+                recorded calls and spans. A server that keeps state for each client has a connection
+                for each session, until `end_session`. Calls without one belong to one session of
+                this gateway.
 
         Raises:
             UsageError: The time is not above 0, or a name is no text.
@@ -403,20 +406,21 @@ class Gateway:
                 invoked, owner = Invoked("", faults=(found,)), None
             else:
                 owner = snapshot.owner(found)
-                invoked = await self._invoker.invoke(
-                    found,
-                    owner,
-                    arguments or {},
-                    timeout=timeout,
-                    progress=progress,
-                    include_disabled=include_disabled,
-                    query=query,
-                    context=context,
-                    context_summary=context_summary,
-                    meta=meta,
-                    params=params,
-                    current_schema=snapshot.current_schema(found),
-                )
+                with _belonging_to(session):
+                    invoked = await self._invoker.invoke(
+                        found,
+                        owner,
+                        arguments or {},
+                        timeout=timeout,
+                        progress=progress,
+                        include_disabled=include_disabled,
+                        query=query,
+                        context=context,
+                        context_summary=context_summary,
+                        meta=meta,
+                        params=params,
+                        current_schema=snapshot.current_schema(found),
+                    )
                 self._primitives.called(owner)
                 if invoked.wire is not None:
                     wire = self._primitives.readdressed(invoked.wire, owner)
@@ -428,6 +432,10 @@ class Gateway:
             ids = belongs_to, invoked.tool_id, invoked.source_id
             self._recorder.record(RecordedCall(began, seconds, *ids, invoked.is_success))
         return invoked
+
+    async def end_session(self, session: str) -> None:
+        """Close the connections to servers that a *session* of calls has of its own."""
+        self.sessions.end_client(session)
 
     def _open(self) -> IndexManager:
         if self._stack is None:
@@ -456,6 +464,16 @@ class Gateway:
 def not_open() -> UsageError:
     """Return the error for using a gateway that is not open."""
     return UsageError("the gateway is not open", remedy="use it as a context manager")
+
+
+@contextmanager
+def _belonging_to(session: str) -> Iterator[None]:
+    """Make requests in the context as those of *session*."""
+    token = current_session.set(session)
+    try:
+        yield
+    finally:
+        current_session.reset(token)
 
 
 @contextmanager
@@ -622,3 +640,4 @@ class SyncGateway:
     plan = _blocking(Gateway.plan)
     route = _blocking(Gateway.route)
     invoke = _blocking(Gateway.invoke)
+    end_session = _blocking(Gateway.end_session)

@@ -23,6 +23,7 @@ from mcpg.gateway.sources import (
 from mcpg.sources.client_config import (
     Live,
     Server,
+    SessionSetting,
     expand,
     is_address,
     read_client_configuration,
@@ -219,6 +220,7 @@ class Opening:
         call_timeout: float | None = None,
         addressing: Addressing | None = None,
         trust_hints: bool = False,
+        sessions: SessionSetting | None = None,
     ) -> None:
         """Add what *argument* names; see `open_sources`.
 
@@ -229,6 +231,7 @@ class Opening:
             call_timeout: Seconds for a call without progress, unless a configuration has others.
             addressing: Where the operations of an OpenAPI document are called.
             trust_hints: Whether lists of hints that a server states count as the operator's.
+            sessions: Whether sessions share a server, unless a configuration says.
         """
         found = len(self._found)
         self._named(argument, source_id, timeout, call_timeout, addressing)
@@ -236,6 +239,9 @@ class Opening:
             self._found[found:] = [
                 (_trusted(source), is_fixed) for source, is_fixed in self._found[found:]
             ]
+        self._found[found:] = [
+            (_with_sessions(source, sessions), is_fixed) for source, is_fixed in self._found[found:]
+        ]
 
     def _named(
         self,
@@ -388,6 +394,12 @@ def _with_call_timeout(source: Source, seconds: float | None) -> Source:
     if isinstance(source, ServerSource) and source.server.timeout is None:
         return replace(source, server=replace(source.server, timeout=seconds))
     return source
+
+
+def _with_sessions(source: Source, setting: SessionSetting | None) -> Source:
+    if not isinstance(source, ServerSource) or source.server.sessions is not None:
+        return source
+    return replace(source, server=replace(source.server, sessions=setting))
 
 
 def _trusted(source: Source) -> Source:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import UsageError
-from mcpg.gateway.calls import CallError, FaultCode
+from mcpg.gateway.calls import CallError, FaultCode, Limits
+from mcpg.gateway.server_state import ServerState
 from mcpg.json_types import JsonObject
-from mcpg.sources.client_config import Live, Server
+from mcpg.sources.client_config import Live, Server, StdioServer
 from mcpg.sources.live.client import Listing
 from mcpg.sources.live.connection import (
     AUTO,
@@ -25,7 +25,7 @@ from mcpg.sources.live.connection import (
     ROOTS_CHANGED,
     Connection,
 )
-from mcpg.sources.live.errors import NotProcessedError, ServerError
+from mcpg.sources.live.errors import FailureKind, NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
 from mcpg.sources.live.questions import ROOTS
 from mcpg.sources.live.requests import (
@@ -36,9 +36,11 @@ from mcpg.sources.live.requests import (
     Progress,
     Underway,
     current_caller,
+    current_session,
 )
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
+from mcpg.sources.session_scope import SessionScope
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -53,66 +55,12 @@ _LOST = "connection was lost"
 _REMOVED = "source was removed"
 _CLOSED = "the gateway was closed"
 _LEFT = "the client has left"
-_MAX_CLIENTS = 64
-
-
-class _ToolList:
-    """What is known of the tools of one server, and when its announcements are believed.
-
-    A server may announce a change whenever its tools are listed, which would go on without end.
-    One whose tools are the same as before is ignored for a while, ever longer, until they differ.
-
-    Attributes:
-        server: The server.
-        digest: A hash of its tools, `None` before they were listed.
-        tasks: The names of the tools that only run as tasks.
-        uris: The resources that are subscribed to.
-        is_asking: Whether it has sent a request of its own accord.
-        owes_roots: Whether it has asked for roots that nobody could be asked for.
-        roots: The roots that it gets, where the client cannot be asked at any time.
-    """
-
-    def __init__(self, server: Server, pauses: tuple[float, float]) -> None:
-        self.server = server
-        self.digest: int | None = None
-        self.tasks: frozenset[str] = frozenset()
-        self.uris: frozenset[str] = frozenset()
-        self.is_asking = False
-        self.owes_roots = False
-        self.roots: JsonObject | None = None
-        self._pauses = pauses
-        self._listed = 0.0
-        self._pause = 0.0
-        self._is_announced = False
-        self._waiting: anyio.Event | None = None
-
-    def update(self, listing: Listing) -> bool:
-        """Record the tools of *listing*; return whether they differ from those before."""
-        self.tasks = frozenset(name for tool in listing.tools if (name := _name_of_task(tool)))
-        before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
-        if self.digest != before:
-            self._pause = 0.0
-            if self._waiting is not None:
-                self._waiting.set()
-        elif self._is_announced:
-            shortest, longest = self._pauses
-            self._pause = min(max(shortest, 2 * self._pause), longest)
-        self._is_announced = False
-        self._listed = anyio.current_time()
-        return before is not None and before != self.digest
-
-    async def announced(self) -> bool:
-        """Record the announcement of a change, and wait until the tools may be listed."""
-        self._is_announced = True
-        if self._waiting is not None:
-            return False
-        self._waiting = anyio.Event()
-        try:
-            with anyio.move_on_after(self._listed + self._pause - anyio.current_time()):
-                await self._waiting.wait()
-        finally:
-            self._waiting = None
-        return True
+_IDLE = "it was idle"
+_NO_SESSION = (
+    "this server keeps state for each client, and the request belongs to no session: set "
+    "`mcpg/session` in its `_meta` to a random text, the same for all requests of one session; or "
+    'share the server by `sessions = "shared"` of its source'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +78,6 @@ class Allowance:
     end: float = math.inf
 
 
-def _name_of_task(tool: Any) -> str:
-    """Return the name of a tool that only runs as a task, "" for others."""
-    execution = tool.get("execution") if isinstance(tool, dict) else None
-    is_task = isinstance(execution, dict) and execution.get("taskSupport") == "required"
-    return str(tool.get("name", "")) if is_task else ""
-
-
 class Sessions:
     """A pool of connections to servers, an async context manager entered and left by one task.
 
@@ -144,8 +85,10 @@ class Sessions:
     replaced when it was lost. All connections are closed, and all programs ended, when the context
     is left, however it is left.
 
-    A server that sends requests to its client, over a transport that does not tell what caused
-    them, would mix up several clients. From its first request on it gets a connection for each.
+    A server that keeps state for each client gets a connection for each session of a client: where
+    its setting or package says so, where it assigns sessions over HTTP, and from the first request
+    on that it sends over a transport that does not tell what caused it. Such a connection ends with
+    the session, or when it was idle for long.
 
     Attributes:
         host: Serves requests of servers and receives their notifications; `None` for servers that
@@ -159,6 +102,7 @@ class Sessions:
         changed: Callable[[Server], None] | None = None,
         is_wanted: Callable[[Server], bool] | None = None,
         *,
+        limits: Limits | None = None,
         pauses: tuple[float, float] = PAUSES,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
@@ -169,21 +113,22 @@ class Sessions:
             changed: Called in the event loop when a server announces that its tools have changed;
                 delayed for one that did so before without a change.
             is_wanted: Returns whether a server may be started, `None` for any.
+            limits: Limits of the connections of sessions, `None` for the defaults.
             pauses: Shortest and longest delay of announcements, in seconds.
             ping_seconds: Time for a server to respond to a ping.
         """
         self._live = live
         self._changed = changed
         self._is_wanted = is_wanted
+        self._limits = limits or Limits()
         self._pauses = pauses
         self._ping_seconds = ping_seconds
         self.host: Host | None = None
         self.mode = AUTO
         self._is_left = False
-        self._personal: list[Server] = []
         self._log_level: str | None = None
         self._connections: list[Connection] = []
-        self._tool_lists: list[_ToolList] = []
+        self._states: list[ServerState] = []
         self._groups = ProcessGroups()
         self._tasks: TaskGroup | None = None
         self._stack = ExitStack()
@@ -234,11 +179,12 @@ class Sessions:
         """
         seconds = self._live.timeout if timeout is None else timeout
         answer: Listing | str = ""
+        current_session.set("")  # what is listed is for all
         for _ in range(_ATTEMPTS):
             try:
                 connection = await self._connection(server, seconds)
-                answer = await connection.list_tools(seconds)
-                self._tool_list(server).update(answer)
+                answer = await self._learning(connection, connection.list_tools(seconds))
+                self._state(server).update(answer)
                 break
             except NotProcessedError:
                 answer = _LOST
@@ -276,7 +222,7 @@ class Sessions:
         given: JsonObject = {**(params or {}), "name": name, "arguments": arguments}
         if meta:
             given["_meta"] = meta
-        is_task = name in self._tool_list(server).tasks
+        is_task = name in self._state(server).tasks
 
         async def work(connection: Connection, request: Underway) -> CallResult:
             return await connection.call(given, request, is_task=is_task)
@@ -327,13 +273,13 @@ class Sessions:
         """Notify the servers that have asked for roots that those of *client* have changed."""
         for connection in list(self._connections):
             is_of = connection.client in {None, client}
-            if is_of and self._tool_list(connection.server).is_asking:
+            if is_of and self._state(connection.server).is_asking:
                 with suppress(Exception):  # it ends anyway
                     await connection.notify(ROOTS_CHANGED)
 
     def watch(self, server: Server, uris: frozenset[str]) -> None:
         """Subscribe to *uris* of a server, and to no others, for as long as it is connected."""
-        self._tool_list(server).uris = uris
+        self._state(server).uris = uris
         self._update_watches()
 
     def log(self, level: str | None) -> None:
@@ -343,7 +289,7 @@ class Sessions:
 
     def _update_watches(self) -> None:
         for one in self._connections:
-            uris = self._tool_list(one.server).uris if one.client is None else frozenset()
+            uris = self._state(one.server).uris if one.client is None else frozenset()
             one.watch(uris, self._log_level)
 
     async def _exchange(
@@ -365,10 +311,10 @@ class Sessions:
                 connection = await self._connection(server, seconds, compares=True)
                 await self._give_roots(connection, underway)
                 try:
-                    return await work(connection, underway)
+                    return await self._learning(connection, work(connection, underway))
                 except NotProcessedError:
                     connection = await self._connection(server, seconds, compares=True)
-                return await work(connection, underway)
+                return await self._learning(connection, work(connection, underway))
         except NotProcessedError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
         except ServerError as fault:
@@ -378,6 +324,13 @@ class Sessions:
             raise CallError(FaultCode.TIMED_OUT, f"no response within {granted:g} s")
         connection.ping()
         raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted))
+
+    async def _learning(self, connection: Connection, work: Awaitable[_T]) -> _T:
+        """Return the result of *work* with a connection, and record what the connection shows."""
+        try:
+            return await work
+        finally:
+            self._state(connection.server).learn(connection)
 
     async def close(self, server: Server) -> None:
         """Close the connection to a server, if there is one, and end its program."""
@@ -390,10 +343,12 @@ class Sessions:
     ) -> Connection:
         """Return the connection to a server, which may still be opening.
 
-        One is shared by all, except that a server that speaks the older and the later versions of
-        the protocol has one for clients of each: its tools may need what only these have.
+        One is shared by all that need none of their own, except that a server that speaks the older
+        and the later versions of the protocol has one for clients of each: its tools may need what
+        only these have.
         """
-        client, mode = self._client_of(server), self._mode()
+        mode = self._mode(server)
+        client = self._client_of(server, mode)
         known = [one for one in self._connections if (one.server, one.client) == (server, client)]
         for one in known:
             is_fit = one.mode == mode or (one.mode == AUTO and await one.speaks_older())
@@ -416,6 +371,8 @@ class Sessions:
         if self._tasks is None:
             message = "servers can only be queried inside `async with`"
             raise UsageError(message, remedy="enter the context first")
+        if client is not None:
+            self._check_room(server, client)
         connection = Connection(
             server,
             self._live,
@@ -425,38 +382,66 @@ class Sessions:
             self._ping_seconds,
             host=self if self.host is not None else None,
             client=client,
-            is_asking=client is not None or self._tool_list(server).is_asking,
+            is_asking=self._is_asking(server, client),
             mode=mode,
         )
         self._connections.append(connection)
         self._update_watches()
         self._tasks.start_soon(self._run, connection, seconds)
-        if compares and self._tool_list(server).digest is not None:
+        if compares and self._state(server).digest is not None:
             self._tasks.start_soon(self._compare, connection, seconds)
         return connection
 
-    def _mode(self) -> str:
+    def _mode(self, server: Server) -> str:
         """Return the mode of a connection for the caller."""
+        if self._state(server).refuses_older:
+            return AUTO
         caller = current_caller.get()
         if caller is None:
             return self.mode
         return AUTO if caller.takes_input else LEGACY
 
-    def _client_of(self, server: Server) -> Hashable | None:
+    def _is_asking(self, server: Server, client: Hashable | None) -> bool:
+        """Return whether a new connection waits for the first request of its server."""
+        known = self._state(server)
+        return known.is_asking or (known.asks_one and client is not None)
+
+    def _client_of(self, server: Server, mode: str) -> Hashable | None:
         """Return the client that has a connection to *server* of its own, `None` if shared.
 
         Raises:
-            ServerError: Too many clients have one.
+            ServerError: The server needs to know the session, and the request has none.
         """
-        caller = current_caller.get()
-        if caller is None or caller.client is None or server not in self._personal:
+        caller, known = current_caller.get(), self._state(server)
+        if caller is None:
+            is_own = known.scope is SessionScope.CLIENT
+            return (current_session.get() or None) if is_own else None
+        if not self.has_many or known.scope is SessionScope.SHARED:
             return None
-        others = {
-            one.client for one in self._connections if one.server == server and one.is_usable
-        } - {None, caller.client}
-        if len(others) >= _MAX_CLIENTS:
-            raise ServerError(f"more than {_MAX_CLIENTS} clients use this server")
-        return caller.client
+        if known.scope is SessionScope.CLIENT and caller.client is None:
+            raise ServerError(_NO_SESSION, FailureKind.NO_SESSION)
+        is_own = known.scope is SessionScope.CLIENT or known.tells_clients_apart(mode)
+        return caller.client if is_own else None
+
+    def _check_room(self, server: Server, client: Hashable) -> None:
+        """Check that *client* may have a connection to *server* of its own.
+
+        Raises:
+            ServerError: As many clients have one as may.
+        """
+        own = [one for one in self._connections if one.client is not None and one.is_usable]
+        others = {one.client for one in own if one.server == server} - {client}
+        for name, count, most in (
+            ("sessions_per_source", len(others), self._limits.sessions_per_source),
+            ("sessions", len(own), self._limits.sessions),
+        ):
+            is_counted = name == "sessions" or isinstance(server, StdioServer)
+            if is_counted and count >= most:
+                message = (
+                    f"{count} sessions have connections of their own, which is the limit: "
+                    f"wait until one ends, or raise limits.{name} in mcpg.toml"
+                )
+                raise ServerError(message, FailureKind.SESSION_LIMIT)
 
     def end_client(self, client: Hashable) -> None:
         """Close the connections that *client* had of its own."""
@@ -473,13 +458,12 @@ class Sessions:
         """See `Host.asked`; a server that asks its one client gets a connection for each."""
         assert self.host is not None  # noqa: S101 - only then are servers told to ask
         server = origin.server
-        self._tool_list(server).is_asking |= not origin.callers
+        self._state(server).is_asking |= not origin.callers
         is_shared = self.host.has_many and origin.client is None
-        if is_shared and not origin.is_certain and server not in self._personal:
-            self._personal.append(server)
+        self._state(server).asks_one |= is_shared and not origin.is_certain
         if method != ROOTS or origin.callers:
             return await self.host.asked(origin, method, params)
-        known = self._tool_list(server)
+        known = self._state(server)
         if known.roots is not None:
             return known.roots
         try:
@@ -490,7 +474,7 @@ class Sessions:
 
     async def _give_roots(self, connection: Connection, underway: Underway) -> None:
         """Ask a client for its roots that can only be asked during a call, such as this one."""
-        known = self._tool_list(connection.server)
+        known = self._state(connection.server)
         caller = underway.caller
         if self.host is None or self.host.has_many or not known.owes_roots:
             return
@@ -510,25 +494,36 @@ class Sessions:
     async def _compare(self, connection: Connection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):
             listing = await connection.list_tools(seconds)
-            if self._tool_list(connection.server).update(listing):
+            if self._state(connection.server).update(listing):
                 self._report_change(connection.server)
 
     async def _run(self, connection: Connection, seconds: float) -> None:
         try:
+            if connection.client is not None and self._tasks is not None:
+                self._tasks.start_soon(self._end_idle, connection)
             await connection.run(self._limiter, seconds)
         finally:
             self._connections.remove(connection)
 
+    async def _end_idle(self, connection: Connection) -> None:
+        """End the connection of a session that has had no request for long."""
+        while connection.is_usable:
+            left = connection.idle_since + self._limits.session_seconds - anyio.current_time()
+            if left <= 0:
+                connection.end(_IDLE)
+            with anyio.move_on_after(left):
+                await connection.closing.wait()
+
     async def _list_changed(self, server: Server) -> None:
-        if await self._tool_list(server).announced():
+        if await self._state(server).announced():
             self._report_change(server)
 
     def _report_change(self, server: Server) -> None:
         if self._changed is not None:
             self._changed(server)
 
-    def _tool_list(self, server: Server) -> _ToolList:
-        found = next((one for one in self._tool_lists if one.server == server), None)
+    def _state(self, server: Server) -> ServerState:
+        found = next((one for one in self._states if one.server == server), None)
         if found is None:
-            self._tool_lists.append(found := _ToolList(server, self._pauses))
+            self._states.append(found := ServerState(server, self._pauses))
         return found

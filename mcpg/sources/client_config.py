@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
 from mcpg.net.addresses import split_address
@@ -31,6 +31,11 @@ DEFAULT_TIMEOUT = 30.0
 MAX_TIMEOUT = 86_400
 """The longest timeout of a server in seconds."""
 
+SessionSetting = Literal["client", "shared"]
+"""Whether each client session has a connection to a server of its own, or all share one."""
+
+SESSION_SETTINGS: tuple[SessionSetting, ...] = ("client", "shared")
+
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
@@ -48,6 +53,8 @@ class StdioServer:
         secrets: Texts that must not come back in what it says of its tools.
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
+        sessions: `client` for a connection for each client session, `shared` for one of all,
+            `None` for what `mcpg.sources.session_scope` finds.
     """
 
     place: str
@@ -59,6 +66,7 @@ class StdioServer:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     timeout: float | None = None
     trust_hints: bool = False
+    sessions: SessionSetting | None = None
 
 
 AUTHORIZATION_CODE = "authorization_code"
@@ -108,6 +116,8 @@ class HttpServer:
         oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
+        sessions: `client` for a connection for each client session, `shared` for one of all,
+            `None` for what `mcpg.sources.session_scope` finds.
     """
 
     place: str
@@ -119,6 +129,7 @@ class HttpServer:
     oauth: OAuth | None = OAuth()
     timeout: float | None = None
     trust_hints: bool = False
+    sessions: SessionSetting | None = None
 
     @property
     def has_key(self) -> bool:
@@ -471,7 +482,8 @@ _MILLISECONDS = 1000
 _REMEDY = "see the documentation of the client for its layout"
 _OURS = "mcpg"
 _TRUST = ("trustHints", "trust_hints")
-_TRUST_REMEDY = f'write "{_OURS}": {{"{_TRUST[0]}": true}}'
+_SESSIONS = "sessions"
+_OURS_REMEDY = f'write "{_OURS}": {{"{_TRUST[0]}": true, "{_SESSIONS}": "client"}}'
 
 
 def is_client_configuration(text: str, place: str = "") -> bool:
@@ -594,8 +606,8 @@ class _Fields:
         cwd = self.text("cwd") or None
         args = self._args()
         secrets = (*env.values(), *secrets_in(args), *self._used)
-        seconds, trusts = self._timeout(), self._trusts_hints()
-        return StdioServer(self._place, name, command, args, env, cwd, secrets, seconds, trusts)
+        given = (command, args, env, cwd, secrets, self._timeout(), *self._ours())
+        return StdioServer(self._place, name, *given)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
         """Read a server at an address."""
@@ -608,7 +620,7 @@ class _Fields:
         oauth = read_oauth(self.entry, self._filled, self.fail)
         secret = oauth.client_secret if oauth else ""
         secrets = (*secrets_of(url, headers), secret, *self._used)
-        given = (url, headers, is_sse, secrets, oauth, self._timeout(), self._trusts_hints())
+        given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours())
         return HttpServer(self._place, name, *given)
 
     def text(self, key: str, default: str = "") -> str:
@@ -640,19 +652,27 @@ class _Fields:
         seconds = value / 1000 if value >= _MILLISECONDS else value
         return min(float(seconds), MAX_TIMEOUT)
 
-    def _trusts_hints(self) -> bool:
-        """Return what the object `mcpg` says, which no client reads."""
+    def _ours(self) -> tuple[bool, SessionSetting | None]:
+        """Return what the object `mcpg` holds, which no client reads: trust and sessions."""
         ours = self.entry.get(_OURS)
         if ours is None:
-            return False
+            return False, None
         if not isinstance(ours, dict):
-            raise self.fail(f"its `{_OURS}` is not an object", _TRUST_REMEDY)
+            raise self.fail(f"its `{_OURS}` is not an object", _OURS_REMEDY)
+        trusts, sessions = False, None
         for key, given in ours.items():
-            if key not in _TRUST:
-                raise self.fail(f"its `{_OURS}` has an unknown key {key[:40]!r}", _TRUST_REMEDY)
-            if not isinstance(given, bool):
-                raise self.fail(f"its `{_OURS}.{key}` is not true or false", _TRUST_REMEDY)
-        return any(value is True for value in ours.values())
+            if key == _SESSIONS:
+                sessions = next((one for one in SESSION_SETTINGS if one == given), None)
+                if sessions is None:
+                    choices = " or ".join(SESSION_SETTINGS)
+                    raise self.fail(f"its `{_OURS}.{key}` is not {choices}", _OURS_REMEDY)
+            elif key not in _TRUST:
+                raise self.fail(f"its `{_OURS}` has an unknown key {key[:40]!r}", _OURS_REMEDY)
+            elif not isinstance(given, bool):
+                raise self.fail(f"its `{_OURS}.{key}` is not true or false", _OURS_REMEDY)
+            else:
+                trusts = trusts or given
+        return trusts, sessions
 
     def _texts(self, key: str) -> dict[str, str]:
         value = self.entry.get(key)

@@ -26,6 +26,7 @@ from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Styled, Table
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
 from mcpg.sources.model import CODE, PYTHON, Reply, SourceBatch
+from mcpg.sources.session_scope import scope_of
 from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
@@ -249,10 +250,12 @@ class _Round:
         self.batches.append(reply.batch)
         count, found = _contents(reply.batch)
         called = f"{reply.name} {reply.version}".strip()[:_LONGEST_NAME] or "it"
+        scope = scope_of(source.server)
+        shared = f"; {scope.description}" if scope.description else ""
         message = f"{called} answers in {took:g} ms: {counted(count, 'tool')}, MCP {reply.protocol}"
         return _judged(
             name,
-            message,
+            f"{message}{shared}",
             found,
             count,
             kind=kind,
@@ -260,6 +263,7 @@ class _Round:
             version=reply.version[:_LONGEST_NAME],
             protocolVersion=reply.protocol,
             durationMs=took,
+            sessions=scope.scope.value,
         )
 
 

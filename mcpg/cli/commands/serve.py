@@ -177,6 +177,15 @@ Timeout = Annotated[
         "precedence. Otherwise limits.invoke in mcpg.toml, or 60.",
     ),
 ]
+AnswerTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--answer-timeout",
+        metavar="SECONDS",
+        help="Time in seconds that a client has to answer a question of a server, such as an "
+        "elicitation. [default: 300]",
+    ),
+]
 RecordCalls = Annotated[
     str | None,
     typer.Option(
@@ -220,6 +229,7 @@ def serve(
     max_requests: Requests = None,
     max_sessions: MostSessions = None,
     timeout: Timeout = None,
+    answer_timeout: AnswerTimeout = None,
     record_calls: RecordCalls = None,
     source_id: options.SourceId = None,
     header: options.CallHeader = None,
@@ -257,6 +267,7 @@ def serve(
         max_requests=max_requests,
         max_sessions=max_sessions,
         timeout=timeout,
+        answer_timeout=answer_timeout,
         record_calls=record_calls,
     )
     served = served_by(settings, tuple(endpoint or ()))
@@ -282,6 +293,7 @@ class Served:
     endpoints: tuple[str, ...]
     answer_bytes: int | None
     result_bytes: int | None
+    ask_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +327,7 @@ def served_by(settings: Settings, endpoints: tuple[str, ...]) -> Served:
         endpoints,
         _said(settings, "serve.max_bytes"),
         _said(settings, "serve.max_result_bytes"),
+        _said(settings, "serve.answer_timeout"),
     )
 
 
@@ -430,6 +443,7 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
             graph_tools=served.graph_tools,
             answer_bytes=served.answer_bytes,
             result_bytes=served.result_bytes,
+            ask_seconds=served.ask_seconds,
         ),
     )
 
@@ -437,6 +451,8 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
 async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Output) -> None:
     from mcpg.gateway.serve.server import GatewayServer, serve_stdio  # noqa: PLC0415 - an extra
 
+    if output.verbose:
+        _note_sessions(gateway, output)
     async with gateway:
         server = GatewayServer(gateway, serving)
         if http is None:
@@ -447,6 +463,16 @@ async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Ou
             await serve_http(server, http, lambda url: output.note(f"serving at {url}"))
     if serving.on_diagnostics is not None:
         serving.on_diagnostics(gateway.diagnostics)
+
+
+def _note_sessions(gateway: Gateway, output: Output) -> None:
+    """Report which servers clients share, other than usual."""
+    from mcpg.gateway.sources import ServerSource  # noqa: PLC0415 - help needs none of it
+    from mcpg.sources.session_scope import scope_of  # noqa: PLC0415 - as above
+
+    for source in gateway.sources:
+        if isinstance(source, ServerSource) and (found := scope_of(source.server)).description:
+            output.note(f"connections to {source.id}: {found.description}")
 
 
 class _Noticing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -13,13 +13,16 @@ from mcpg.values import empty_as_null, to_json
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of an invocation.
+    """Limits of calls, and of the connections that sessions have of their own.
 
     Attributes:
         invoke_seconds: Default time of an invocation in seconds, above 0; progress renews it.
         longest_seconds: Maximum time of an invocation, at least `invoke_seconds`.
         result_bytes: Size of a result as JSON; a larger one becomes a fault.
         message_chars: Length of a message that quotes a tool's own.
+        sessions: Maximum number of connections that sessions have of their own.
+        sessions_per_source: Maximum number of sessions with a process of their own of one server.
+        session_seconds: Seconds without a request after which such a connection ends.
 
     Raises:
         UsageError: A limit is not above 0, or `invoke_seconds` is above `longest_seconds`.
@@ -29,11 +32,14 @@ class Limits:
     longest_seconds: float = 3600.0
     result_bytes: int = 4 << 20
     message_chars: int = 2000
+    sessions: int = 1024
+    sessions_per_source: int = 64
+    session_seconds: float = 1800.0
 
     def __post_init__(self) -> None:
-        for name in ("invoke_seconds", "longest_seconds", "result_bytes", "message_chars"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"the limit {name} must be above 0", remedy="leave it out")
+        for one in fields(self):
+            if not getattr(self, one.name) > 0:
+                raise UsageError(f"the limit {one.name} must be above 0", remedy="leave it out")
         if self.invoke_seconds > self.longest_seconds:
             message = "the limit invoke_seconds is above longest_seconds"
             raise UsageError(message, remedy="raise longest_seconds, too")
@@ -52,6 +58,8 @@ class FaultCode(StrEnum):
     DISABLED = "disabled"
     NOT_INVOKABLE = "not_invokable"
     ARGUMENTS_INVALID = "arguments_invalid"
+    NO_SESSION = "no_session"
+    SESSION_LIMIT = "session_limit"
     SOURCE_UNAVAILABLE = "source_unavailable"
     TIMED_OUT = "timed_out"
     TOO_LARGE = "too_large"

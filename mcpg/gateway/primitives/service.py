@@ -15,7 +15,7 @@ from mcpg.gateway.primitives.lists import ServerLists, list_all
 from mcpg.gateway.sessions import Allowance
 from mcpg.gateway.sources import ServerSource, Source
 from mcpg.json_types import JsonObject
-from mcpg.sources.live.requests import current_caller
+from mcpg.sources.live.requests import current_caller, current_session
 
 if TYPE_CHECKING:
     from mcpg.gateway.calls import Limits
@@ -233,6 +233,7 @@ class Primitives:
         known.is_fresh = True  # before the query: a change during it needs another
         known.again = anyio.current_time() + SLOW_SECONDS
         current_caller.set(None)  # what is listed is for all
+        current_session.set("")
         try:
             declared = await self._sessions.capabilities(source.server)
         except CallError:

@@ -26,7 +26,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.gateway.serve.answers import line
 from mcpg.gateway.serve.found import FoundTools, View
-from mcpg.gateway.serve.requests import Context
+from mcpg.gateway.serve.requests import SESSION_META_KEY, Context, session_key
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.questions import ELICITATION, ROOTS, SAMPLING
 
@@ -236,8 +236,11 @@ class RequestCaller:
 
     @property
     def client(self) -> Hashable | None:
-        """The identity of the client, `None` for one without a session."""
-        return self._client.identity if self._client is not None else None
+        """The identity of the client or its session, `None` for one without a session."""
+        if self._client is not None:
+            return self._client.identity
+        key = session_key(self.context)
+        return None if key is None else (SESSION_META_KEY, key)
 
     @property
     def level(self) -> str | None:

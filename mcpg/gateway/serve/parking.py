@@ -44,7 +44,7 @@ class _Call:
 
     @property
     def client(self) -> Hashable | None:
-        return None
+        return self._caller.client
 
     @property
     def takes_input(self) -> bool:

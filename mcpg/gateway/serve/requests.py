@@ -12,7 +12,7 @@ from uuid import uuid4
 from mcp.server import ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, LOG_LEVEL_META_KEY
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, LOG_LEVEL_META_KEY
 
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.requests import Progress
@@ -20,7 +20,12 @@ from mcpg.sources.live.requests import Progress
 Context = ServerRequestContext[Any, Any]
 
 _INPUT = ("inputResponses", "requestState")
+SESSION_META_KEY = "mcpg/session"
+"""The member of `_meta` by which a client of a protocol without sessions names its session."""
+
+_KEY_CHARACTERS = 16, 256
 _PROGRESS_TOKEN = "progressToken"  # noqa: S105 - the name of a member
+_OURS = (_PROGRESS_TOKEN, SESSION_META_KEY)
 _OF_PROTOCOL = "io.modelcontextprotocol/"
 
 
@@ -70,8 +75,24 @@ def forwarded(context: Context) -> JsonObject:
     return {
         key: value
         for key, value in members.items()
-        if key == LOG_LEVEL_META_KEY or not (key == _PROGRESS_TOKEN or key.startswith(_OF_PROTOCOL))
+        if key == LOG_LEVEL_META_KEY or not (key in _OURS or key.startswith(_OF_PROTOCOL))
     }
+
+
+def session_key(context: Context) -> str | None:
+    """Return the session that a request names, `None` for none.
+
+    Raises:
+        MCPError: It is no text, or so short that others may guess it.
+    """
+    key = (context.meta or {}).get(SESSION_META_KEY)
+    if key is None:
+        return None
+    least, most = _KEY_CHARACTERS
+    if not isinstance(key, str) or not least <= len(key) <= most:
+        message = f"`{SESSION_META_KEY}` in `_meta` is not a text of {least} to {most} characters"
+        raise MCPError(INVALID_PARAMS, message)
+    return key
 
 
 _unaltered: ContextVar[list[JsonObject] | None] = ContextVar("_unaltered", default=None)
@@ -118,8 +139,8 @@ _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0
 def session_of(context: ServerRequestContext[Any, Any], own: str) -> str:
     """Return an id, without a meaning, of what a request belongs to.
 
-    Over standard input there is one client. Over HTTP it is the session of the protocol; requests
-    of protocols without sessions may state a W3C trace, and otherwise each stands alone.
+    Over standard input there is one client. Over HTTP it is the session of the protocol; a request
+    of a protocol without sessions may name one or state a W3C trace, and otherwise stands alone.
 
     Args:
         context: The request.
@@ -128,6 +149,8 @@ def session_of(context: ServerRequestContext[Any, Any], own: str) -> str:
     if context.request is None:
         return own
     known = str(context.request.headers.get(_SESSION_HEADER) or "")
+    if not known:
+        known = session_key(context) or ""
     if not known:
         stated = (context.meta or {}).get("traceparent")
         trace = _TRACE_PARENT.fullmatch(stated) if isinstance(stated, str) else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from mcpg.sources.live.errors import (
     redact,
 )
 from mcpg.sources.live.questions import Questions, requires_input
-from mcpg.sources.live.requests import CallResult, Host, Underway, current_caller
+from mcpg.sources.live.requests import CallResult, Host, Underway, current_caller, current_session
 from mcpg.sources.live.tasks import run_task
 from mcpg.sources.live.transports import ProcessGroups, connect
 from mcpg.sources.live.watch import Watch
@@ -84,10 +84,13 @@ class Connection:
 
     Attributes:
         server: The server.
-        mode: The versions of the protocol that were wanted.
+        mode: The versions of the protocol that it speaks.
         client: The client whose own connection it is, `None` for that of all.
         started: Set when it begins to open, and `run` has its turn.
+        closing: Set when it begins to close.
         ended: Set when it is closed.
+        is_older: Whether it uses a version of the protocol up to 2025-11-25, once it is open.
+        refuses_older: Whether the server has refused the handshake of `LEGACY`.
     """
 
     def __init__(  # noqa: PLR0913 - each is one thing that concerns a connection
@@ -116,27 +119,30 @@ class Connection:
             host: Serves requests of the server; `None` for a server that may send none.
             client: The client whose own connection it is, `None` for that of all.
             is_asking: Whether the server is known to send requests once it is connected.
-            mode: `AUTO` for the latest version of the protocol, `LEGACY` for one up to 2025-11-25
-                unless the server speaks only later ones.
+            mode: `AUTO` for the latest version of the protocol, `LEGACY` for one up to 2025-11-25.
         """
         self.mode = mode
         self.server = server
         self.client = client
         self.started = anyio.Event()
         self.ended = anyio.Event()
+        self.is_older = False
+        self.refuses_older = False
         self._errors = TransportErrors(on_end=self.end)
         self._connect = partial(connect, server, live, self._errors, groups, is_kept=True)
         self._list_changed = list_changed
         self._changes_missed = changes_missed
         self._ping_seconds = ping_seconds
         self._ready = anyio.Event()
-        self._closing = anyio.Event()
+        self.closing = anyio.Event()
         self._scope = anyio.CancelScope()
         self._client: Client | None = None
         self._group: TaskGroup | None = None
         self._reason = "it was closed"
         self._unanswered_pings = 0
         self._is_pinged = False
+        self._requests = 0
+        self._last_request = anyio.current_time()
         self._host = host
         self._is_asking = is_asking
         self._questions = Questions(server, host, client)
@@ -145,13 +151,28 @@ class Connection:
     @property
     def is_usable(self) -> bool:
         """Whether it is open or opening."""
-        return not self._closing.is_set()
+        return not self.closing.is_set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has been connected to."""
+        return self._client is not None
+
+    @property
+    def has_session(self) -> bool:
+        """Whether the server tells it from other connections of the same client, over HTTP."""
+        return self._errors.has_session
+
+    @property
+    def idle_since(self) -> float:
+        """When its last request has ended, by the clock of the event loop; now during one."""
+        return anyio.current_time() if self._requests else self._last_request
 
     def end(self, reason: str = "") -> None:
         """Begin to close it; requests under way fail with *reason*, if any is given."""
         if reason and self.is_usable:
             self._errors.message = reason
-        self._closing.set()
+        self.closing.set()
         if self._client is None:
             self._scope.cancel()
 
@@ -162,7 +183,9 @@ class Connection:
             limiter: Bounds how many are opened at the same time.
             seconds: Time for opening it.
         """
-        current_caller.set(None)  # whoever has opened it, others use it as well
+        # Whoever has opened it, others use it as well.
+        current_caller.set(None)
+        current_session.set("")
         try:
             with self._scope:
                 await self._keep_open(limiter, seconds)
@@ -172,7 +195,7 @@ class Connection:
         except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
             self._reason = failure(fault, self._errors, seconds)
         finally:
-            for event in (self._closing, self.started, self._ready, self.ended):
+            for event in (self.closing, self.started, self._ready, self.ended):
                 event.set()
 
     async def _keep_open(self, limiter: anyio.CapacityLimiter, seconds: float) -> None:
@@ -185,27 +208,27 @@ class Connection:
                     await self._questions.settle()
             self._scope.deadline = math.inf
             self._client = client
+            self.is_older = client.protocol_version not in MODERN_PROTOCOL_VERSIONS
             self._ready.set()
             async with anyio.create_task_group() as group:
                 self._group = group
                 group.start_soon(self._watch.run, client, self._errors, self._missed)
-                await self._closing.wait()
+                await self.closing.wait()
                 group.cancel_scope.cancel()
             self._scope.deadline = anyio.current_time() + _CLOSE_SECONDS
 
     async def _connected(self, stack: AsyncExitStack) -> Client:
         """Connect to the server, of which *stack* takes leave."""
         try:
-            return await stack.enter_async_context(self._client_in(self.mode))
+            return await stack.enter_async_context(self._sdk_client())
         except Exception as fault:
-            if self.mode == AUTO or not _is_refusal(fault):
-                raise
-            return await stack.enter_async_context(self._client_in(AUTO))
+            self.refuses_older = self.mode == LEGACY and _is_refusal(fault)
+            raise
 
-    def _client_in(self, mode: str) -> Client:
+    def _sdk_client(self) -> Client:
         return Client(
             self._connect(),
-            mode=mode,
+            mode=self.mode,
             cache=None,
             message_handler=self._received,
             **self._questions.callbacks(),
@@ -214,8 +237,7 @@ class Connection:
     async def speaks_older(self) -> bool:
         """Return whether it uses a version of the protocol up to 2025-11-25, once it is open."""
         await self._ready.wait()
-        client = self._client
-        return client is not None and client.protocol_version not in MODERN_PROTOCOL_VERSIONS
+        return self.is_older
 
     async def _received(self, message: object) -> None:
         self._unanswered_pings = 0
@@ -371,11 +393,17 @@ class Connection:
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
         """Yield the client, once it is open, and raise what fails inside as `_failure` has it."""
         await self._ready.wait()
+        if self.refuses_older:
+            raise NotProcessedError  # it is connected to in another mode
         if self._client is None:
             raise ServerError(self._reason, self._kind)
         if not self.is_usable:
             raise NotProcessedError
-        with self._errors.of_request() as errors, self._questions.during(request):
+        with (
+            self._counted(),
+            self._errors.of_request() as errors,
+            self._questions.during(request),
+        ):
             try:
                 yield self._client, errors
                 await self._questions.all_told()
@@ -384,6 +412,15 @@ class Connection:
             except Exception as fault:  # noqa: BLE001 - servers fail in any way
                 raise await self._failure(fault, errors, quotes_server=quotes_server) from None
         self._unanswered_pings = 0
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+            self._last_request = anyio.current_time()
 
     async def _failure(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool

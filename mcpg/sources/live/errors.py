@@ -33,6 +33,8 @@ class FailureKind(StrEnum):
     UNAVAILABLE = "source_unavailable"
     TOO_LARGE = "too_large"
     FAILED = "tool_failed"
+    NO_SESSION = "no_session"
+    SESSION_LIMIT = "session_limit"
 
 
 class ServerError(Exception):
@@ -64,7 +66,7 @@ class NotProcessedError(Exception):
 
 @dataclass(slots=True)
 class TransportErrors:
-    """What went wrong in a transport, of which the SDK reports less.
+    """What went wrong in a transport, and what it has shown, of which the SDK reports less.
 
     Attributes:
         message: Description of the failure, `None` for none.
@@ -74,6 +76,7 @@ class TransportErrors:
         on_end: Called when the connection is lost, unless `None`.
         stderr: The last bytes that the program wrote on standard error.
         secrets: Tokens in use, which must not appear in what the server sends.
+        has_session: Whether the transport has a session of its own for this connection.
     """
 
     message: str | None = None
@@ -83,6 +86,7 @@ class TransportErrors:
     on_end: Callable[[], None] | None = None
     stderr: bytes = field(default=b"", repr=False)
     secrets: set[str] = field(default_factory=set, repr=False)
+    has_session: bool = False
 
     def interrupt(self, message: str) -> None:
         """Record that the connection of a request was lost."""

@@ -62,6 +62,9 @@ class Caller(Protocol):
 current_caller: ContextVar[Caller | None] = ContextVar("current_caller", default=None)
 """On whose behalf requests are made."""
 
+current_session: ContextVar[str] = ContextVar("current_session", default="")
+"""The session that requests of the program itself belong to, "" for none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

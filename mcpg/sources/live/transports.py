@@ -61,6 +61,7 @@ ALL_TOOLS = "mcpg/tools"
 _BETWEEN_EVENTS = re.compile(rb"\n[\r\n]|\r\r")
 _NO_COMPRESSION = {"Accept-Encoding": "identity"}
 _REDIRECTION, _CLIENT_ERROR, _UNAUTHORISED, _UNAVAILABLE = 300, 400, 401, 503
+_SESSION_HEADER = "mcp-session-id"
 
 _MAX_INVALID_LINES = 1000
 _POLL_SECONDS = 0.01
@@ -176,6 +177,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
             self._errors.message = f"{who} cannot be reached"
             raise
         status = response.status_code
+        self._errors.has_session |= _SESSION_HEADER in response.headers
         if _is_message(request) or (not is_of_oauth and status == _UNAUTHORISED):
             errors.message = self._failed_status(status)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
@@ -208,6 +210,7 @@ class _SseTransport(_HttpTransport):
             # The request has not arrived, and the SDK sends nothing any more.
             self._errors.end(self._errors.current.message or "")
         elif request.method == "GET" and _has_events(response):
+            self._errors.has_session = True  # the stream is one
             response.stream = _ConnectionBody(response.stream, self._errors)
         return response
 

@@ -128,6 +128,15 @@ async def until(client: Client, folders: str) -> None:
     raise AssertionError(folders)
 
 
+async def until_noted(note: Path, text: str) -> None:
+    """Wait until the server has noted *text*."""
+    for _ in range(100):
+        if text in await anyio.Path(note).read_text("utf-8"):
+            return
+        await anyio.sleep(0.1)
+    raise AssertionError(text)
+
+
 @ERAS
 @MODES
 async def test_the_client_that_called_is_asked(era: str, mode: str) -> None:
@@ -165,7 +174,7 @@ async def test_a_client_that_refuses() -> None:
 
 
 @MODES
-async def test_an_answer_that_never_comes_ends_nothing(mode: str) -> None:
+async def test_an_answer_that_never_comes_ends_nothing(mode: str, tmp_path: Path) -> None:
     """The server gets an error after a time; its call, and others, go on."""
 
     async def silent(_: Any, __: Any) -> ElicitResult:
@@ -173,13 +182,16 @@ async def test_an_answer_that_never_comes_ends_nothing(mode: str) -> None:
         raise AssertionError
 
     serving = replace(ALL, ask_seconds=0.5)
-    async with served(shop(), mode, serving, elicitation_callback=silent) as client:
+    (tmp_path / "note").touch()
+    source = shop(NOTE=str(tmp_path / "note"))
+    async with served(source, mode, serving, elicitation_callback=silent) as client:
         if mode == "legacy":
             expected = "refused: no response of the client within 0.5 s"
             assert await told(client, "elicit") == expected
         else:  # the client itself waits for its user
             with anyio.move_on_after(1.5):
                 await told(client, "elicit")
+            await until_noted(tmp_path / "note", "elicit refused: no response")
         assert await told(client, "log") == "done"
 
 
@@ -240,6 +252,20 @@ async def test_clients_never_get_the_questions_of_others(tmp_path: Path) -> None
         assert ("Lisbon" in found["first"], "Porto" in found["second"]) == (True, True)
     # What all share got the folders of nobody.
     assert "no roots: " in (tmp_path / "note").read_text("utf-8")
+
+
+async def test_a_refused_handshake_is_not_tried_again(tmp_path: Path) -> None:
+    """A server of later protocols alone is started once for each client of an older one."""
+    source = shop("modern", NOTE=str(tmp_path / "note"))
+    source = replace(source, server=replace(source.server, sessions="client"))
+    async with reached(source) as address:
+        processes = set()
+        for _ in range(3):
+            async with Client(address, mode="legacy") as client:
+                await client.list_tools()
+                processes.add(await told(client, "who"))
+        assert len(processes) == 3
+    assert (tmp_path / "note").read_text("utf-8").split() == ["refused"]
 
 
 async def test_nobody_is_asked_where_it_is_uncertain_who_called() -> None:

@@ -1,0 +1,106 @@
+"""What a gateway knows of a server beside its connections: its tools, and how to connect to it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from mcpg.sources.client_config import Server, StdioServer
+from mcpg.sources.live.connection import LEGACY, Connection
+from mcpg.sources.session_scope import scope_of
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject
+    from mcpg.sources.live.client import Listing
+
+
+class ServerState:
+    """What is known of one server, whichever connections there are to it.
+
+    A server may announce a change whenever its tools are listed, which would go on without end.
+    One whose tools are the same as before is ignored for a while, ever longer, until they differ.
+
+    Attributes:
+        server: The server.
+        digest: A hash of its tools, `None` before they were listed.
+        tasks: The names of the tools that only run as tasks.
+        uris: The resources that are subscribed to.
+        asks_one: Whether it has sent a request that may concern any of several clients.
+        is_asking: Whether it has sent a request of its own accord.
+        owes_roots: Whether it has asked for roots that nobody could be asked for.
+        roots: The roots that it gets, where the client cannot be asked at any time.
+        scope: Who shares a connection to it.
+        refuses_older: Whether it refuses the handshake of the protocol up to 2025-11-25.
+    """
+
+    def __init__(self, server: Server, pauses: tuple[float, float]) -> None:
+        """Begin with nothing known of *server*; *pauses* are as for `Sessions`."""
+        self.server = server
+        self.digest: int | None = None
+        self.tasks: frozenset[str] = frozenset()
+        self.uris: frozenset[str] = frozenset()
+        self.asks_one = False
+        self.is_asking = False
+        self.owes_roots = False
+        self.roots: JsonObject | None = None
+        self.scope = scope_of(server).scope
+        self.refuses_older = False
+        self._assigns: dict[str, bool] = {}
+        self._pauses = pauses
+        self._listed = 0.0
+        self._pause = 0.0
+        self._is_announced = False
+        self._waiting: anyio.Event | None = None
+
+    def update(self, listing: Listing) -> bool:
+        """Record the tools of *listing*; return whether they differ from those before."""
+        self.tasks = frozenset(name for tool in listing.tools if (name := _name_of_task(tool)))
+        before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
+        if self.digest != before:
+            self._pause = 0.0
+            if self._waiting is not None:
+                self._waiting.set()
+        elif self._is_announced:
+            shortest, longest = self._pauses
+            self._pause = min(max(shortest, 2 * self._pause), longest)
+        self._is_announced = False
+        self._listed = anyio.current_time()
+        return before is not None and before != self.digest
+
+    async def announced(self) -> bool:
+        """Record the announcement of a change, and wait until the tools may be listed."""
+        self._is_announced = True
+        if self._waiting is not None:
+            return False
+        self._waiting = anyio.Event()
+        try:
+            with anyio.move_on_after(self._listed + self._pause - anyio.current_time()):
+                await self._waiting.wait()
+        finally:
+            self._waiting = None
+        return True
+
+    def tells_clients_apart(self, mode: str) -> bool:
+        """Return whether a connection in *mode* stands for one client, as far as is known.
+
+        So it does over stdio once the server has sent a request of its own, and over HTTP where the
+        server assigns a session to each connection.
+        """
+        is_stdio = isinstance(self.server, StdioServer)
+        return self.asks_one or (not is_stdio and self._assigns.get(mode, True))
+
+    def learn(self, connection: Connection) -> None:
+        """Record what an opened *connection* has shown."""
+        self.refuses_older = self.refuses_older or connection.refuses_older
+        if connection.is_open:
+            modes = {connection.mode, LEGACY} if connection.is_older else {connection.mode}
+            self._assigns |= dict.fromkeys(modes, connection.has_session)
+
+
+def _name_of_task(tool: Any) -> str:
+    """Return the name of a tool that only runs as a task, "" for others."""
+    execution = tool.get("execution") if isinstance(tool, dict) else None
+    is_task = isinstance(execution, dict) and execution.get("taskSupport") == "required"
+    return str(tool.get("name", "")) if is_task else ""
