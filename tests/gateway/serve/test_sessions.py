@@ -104,7 +104,7 @@ async def refusal(client: Client) -> tuple[str, str]:
 
 async def gone(before: set[int], most: int = 0) -> bool:
     """Return whether at most so many of the children since *before* are left, in a while."""
-    for _ in range(100):
+    for _ in range(300):
         if len(children() - before) <= most:
             return True
         await anyio.sleep(0.1)
