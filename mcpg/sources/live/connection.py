@@ -392,26 +392,33 @@ class Connection:
         self, request: Underway | None, *, quotes_server: bool
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
         """Yield the client, once it is open, and raise what fails inside as `_failure` has it."""
+        with self._counted():
+            client = await self._opened()
+            with self._errors.of_request() as errors, self._questions.during(request):
+                try:
+                    yield client, errors
+                    await self._questions.all_told()
+                except ServerError:
+                    raise
+                except Exception as fault:  # noqa: BLE001 - servers fail in any way
+                    raise await self._failure(fault, errors, quotes_server=quotes_server) from None
+        self._unanswered_pings = 0
+
+    async def _opened(self) -> Client:
+        """Return the client, once it is open.
+
+        Raises:
+            ServerError: It could not be opened.
+            NotProcessedError: It is lost, or another mode is needed.
+        """
         await self._ready.wait()
         if self.refuses_older:
-            raise NotProcessedError  # it is connected to in another mode
+            raise NotProcessedError
         if self._client is None:
             raise ServerError(self._reason, self._kind)
         if not self.is_usable:
             raise NotProcessedError
-        with (
-            self._counted(),
-            self._errors.of_request() as errors,
-            self._questions.during(request),
-        ):
-            try:
-                yield self._client, errors
-                await self._questions.all_told()
-            except ServerError:
-                raise
-            except Exception as fault:  # noqa: BLE001 - servers fail in any way
-                raise await self._failure(fault, errors, quotes_server=quotes_server) from None
-        self._unanswered_pings = 0
+        return self._client
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
