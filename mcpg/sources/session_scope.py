@@ -61,7 +61,7 @@ STATEFUL_PACKAGES: Mapping[str, tuple[str, ...]] = {
 """Packages whose tools work on what one process holds, such as the page of a browser, each with
 the other names by which it is started: its command and its container image.
 
-The source code of each was read. A package belongs here if two clients of one process see or change
+A package belongs here if two clients of one process see or change
 what the other does, and nothing in its arguments keeps them apart.
 """
 

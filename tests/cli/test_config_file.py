@@ -64,6 +64,9 @@ sslrootcert = "root.crt"
 [limits]
 invoke = 90
 result = 1000
+sessions_per_source = 3
+sessions = 30
+session_idle = 600
 
 [serve]
 http = "127.0.0.1:8080"
@@ -76,6 +79,7 @@ max_result_bytes = 8192
 requests = 8
 sessions = 9
 record_calls = "logs/calls.jsonl"
+answer_timeout = 60
 
 [learn]
 output = "seen.jsonl"
