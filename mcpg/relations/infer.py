@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import TYPE_CHECKING, TypeVar
@@ -57,8 +57,9 @@ class AffinityIndex:
         tools: The tools of the catalogue.
         sources: The source id of each.
         vocabulary: Their terms.
-        postings: For each term that several tools hold, their positions and place weights.
-        local: For each source and term, how much the term says among that source's own tools.
+        postings: For each term that several tools hold, and not too many to look at, their
+            positions and place weights.
+        local: For each source and such a term, how much it says among that source's own tools.
         named: The subjects of the name of each tool, without words that name its server.
     """
 
@@ -121,9 +122,9 @@ def build_affinity(tools: Sequence[Tool], vocabulary: Vocabulary) -> AffinityInd
     for position, terms in enumerate(vocabulary.terms):
         for term, weight in terms.items():
             postings[term].append((position, weight))
-    shared = {term: held for term, held in postings.items() if len(held) > 1}
+    shared = {term: held for term, held in postings.items() if 1 < len(held) <= _BUDGET}
     sources = [tool.source_id for tool in tools]
-    local = _local(sources, vocabulary)
+    local = _local(sources, vocabulary, shared)
     return AffinityIndex(tools, sources, vocabulary, shared, local, _named(tools))
 
 
@@ -136,12 +137,15 @@ def _named(tools: Sequence[Tool]) -> list[frozenset[str]]:
     ]
 
 
-def _local(sources: Sequence[str], vocabulary: Vocabulary) -> dict[tuple[str, str], float]:
+def _local(
+    sources: Sequence[str], vocabulary: Vocabulary, shared: Collection[str]
+) -> dict[tuple[str, str], float]:
     sizes = Counter(sources)
     held = Counter(
         (source, term)
         for source, terms in zip(sources, vocabulary.terms, strict=True)
         for term in terms
+        if term in shared
     )
     return {(source, term): rarity(count, sizes[source]) for (source, term), count in held.items()}
 

@@ -7,7 +7,7 @@ hold it, and what one server calls `user_id` is no `user_id` of a server that gi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
@@ -153,10 +153,10 @@ class FieldIndex:
     Attributes:
         sources: The source id of each tool.
         given: The fields of results.
-        taken: The arguments.
+        taken: The arguments, under the names of fields of results.
         needs: For each tool, its required arguments.
-        handles: For each source, the names under which its tools require an argument.
-        holders: For each name, how many tools give or require it.
+        handles: For each source, those of these names under which its tools require an argument.
+        holders: For each of these names, how many tools give or require it.
         generic: Names of one word that tools of many servers hold, or most that give anything
             give: `content` and the like say nothing of what flows.
         works: For each tool, what it works on and how.
@@ -330,21 +330,15 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     needs = [[field for field in fields if field.required] for fields in takes]
     subjects = [_subjects(tool) for tool in tools]
     wrappers = _wrappers(sources, gives)
-    given: _Filled = defaultdict(_by_source)
-    taken: _Filled = defaultdict(_by_source)
-    handles: defaultdict[str, set[FieldKey]] = defaultdict(set)
+    named = [
+        _Named(*members, wrappers.get(members[1], frozenset()))
+        for members in zip(range(len(tools)), sources, takes, gives, subjects, strict=True)
+    ]
+    given, offers = _given(named)
+    taken, handles = _taken(named if given else (), given)
     holders: Counter[FieldKey] = Counter()
-    for position, source in enumerate(sources):
-        idle = wrappers.get(source, frozenset())
-        asked = list(_asked(position, takes[position], subjects[position], idle))
-        for key, held in asked:
-            taken[key][source].append(held)
-            if held.field.required:
-                handles[source].add(key)
-        found = dict(_offered(position, gives[position], subjects[position], idle, asked))
-        for key, held in found.items():
-            given[key][source].append(held)
-        holders.update({field.key for field in needs[position]} | found.keys())
+    for needed, offered in zip(needs, offers, strict=True):
+        holders.update({field.key for field in needed} & given.keys() | offered)
     generic = _generic(sources, gives, needs)
     works = [_work(tool, named) for tool, named in zip(tools, subjects, strict=True)]
     entities = Counter(
@@ -361,6 +355,75 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The fields of a tool, and what their names depend on.
+
+    Attributes:
+        position: Position of the tool.
+        source: Its source id.
+        takes: Its arguments.
+        gives: The fields of its result.
+        subjects: The stems of what its name says it works on.
+        idle: Fields of its source that name nothing.
+    """
+
+    position: int
+    source: str
+    takes: Sequence[Field]
+    gives: Sequence[Field]
+    subjects: Sequence[str]
+    idle: AbstractSet[FieldKey]
+
+    def asked(self) -> Iterator[tuple[FieldKey, _Held]]:
+        """Return the arguments under every name that they may be given under."""
+        for field in self.takes:
+            names = _names([field], () if field.key in self.idle else self.subjects)
+            for key, (_, trust) in names.items():
+                yield key, _Held(self.position, field, trust)
+
+    def offered(self) -> Iterator[tuple[FieldKey, _Held]]:
+        """Return what the tool gives under every name that it may be asked for under.
+
+        What a tool had to be given is nothing that it finds.
+        """
+        known = {key: held.field.required for key, held in self.asked()}
+        telling = [field for field in self.gives if field.key not in self.idle]
+        for key, (field, trust) in _names(telling, self.subjects).items():
+            if not known.get(key):
+                yield key, _Held(self.position, field, trust, key in known)
+
+
+def _given(named: Iterable[_Named]) -> tuple[_Filled, list[set[FieldKey]]]:
+    """Return the fields of results by name and source, and the names of each tool's."""
+    given: _Filled = defaultdict(_by_source)
+    offers: list[set[FieldKey]] = []
+    for one in named:
+        found = dict(one.offered() if one.gives else ())
+        for key, held in found.items():
+            given[key][one.source].append(held)
+        offers.append(set(found))
+    return given, offers
+
+
+def _taken(
+    named: Iterable[_Named], given: Collection[FieldKey]
+) -> tuple[_Filled, Mapping[str, AbstractSet[FieldKey]]]:
+    """Return the arguments under names that are *given*, and by source those that are required.
+
+    Most arguments have names that no result has, and so meet nothing.
+    """
+    taken: _Filled = defaultdict(_by_source)
+    handles: defaultdict[str, set[FieldKey]] = defaultdict(set)
+    for one in named:
+        for key, held in one.asked():
+            if key in given:
+                taken[key][one.source].append(held)
+                if held.field.required:
+                    handles[one.source].add(key)
+    return taken, handles
+
+
 def _work(tool: Tool, subjects: Sequence[str]) -> _Work:
     own = set(split_words(tool.source_id))
     words = [word for word in split_words(tool.name) if word not in own]
@@ -372,34 +435,6 @@ _Filled = defaultdict[FieldKey, defaultdict[str, list[_Held]]]
 
 def _by_source() -> defaultdict[str, list[_Held]]:
     return defaultdict(list)
-
-
-def _asked(
-    position: int, fields: Iterable[Field], subjects: Sequence[str], idle: AbstractSet[FieldKey]
-) -> Iterator[tuple[FieldKey, _Held]]:
-    """Return the arguments of a tool under every name that they may be given under."""
-    for field in fields:
-        names = _names([field], () if field.key in idle else subjects)
-        for key, (_, trust) in names.items():
-            yield key, _Held(position, field, trust)
-
-
-def _offered(
-    position: int,
-    fields: Iterable[Field],
-    subjects: Sequence[str],
-    idle: AbstractSet[FieldKey],
-    asked: Iterable[tuple[FieldKey, _Held]],
-) -> Iterator[tuple[FieldKey, _Held]]:
-    """Return what a tool gives under every name that it may be asked for under.
-
-    What a tool had to be given is nothing that it finds.
-    """
-    known = {key: held.field.required for key, held in asked}
-    telling = [field for field in fields if field.key not in idle]
-    for key, (field, trust) in _names(telling, subjects).items():
-        if not known.get(key):
-            yield key, _Held(position, field, trust, key in known)
 
 
 def _subjects(tool: Tool) -> list[str]:
