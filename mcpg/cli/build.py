@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -272,13 +271,13 @@ def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> B
 
 
 @rarely_collected()
-def leave(run: BuildStamp, bundle: str, data: bytes, assembly: Assembly, memo: Memo) -> bool:
+def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memo: Memo) -> bool:
     """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
 
     Args:
         run: What the next run shall find.
         bundle: The bundle file.
-        data: Its bytes.
+        key: The SHA-256 of its bytes.
         assembly: What they were made of.
         memo: What is known from an earlier run.
 
@@ -293,7 +292,6 @@ def leave(run: BuildStamp, bundle: str, data: bytes, assembly: Assembly, memo: M
 
     if build_stamp(bundle) == run:
         return False
-    key = hashlib.sha256(data).digest()
     # What was noticed about sources is not what there is to notice about the bundle.
     opening = [] if run.noticed else [opening_section(bundle, ())]
     write_index_of(bundle, compile_assembly(assembly, key, [run.section(), *opening], memo))

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
 
+# Most fields hold no whole identifier.
+_NONE: Mapping[str, int] = {}
+
+
 class FieldWords(NamedTuple):
     """What one field of a document holds.
 
@@ -132,7 +136,8 @@ def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
         parts, whole = cut[token]
         words += parts
         wholes += whole
-    return FieldWords(field, Counter(words), Counter(wholes))
+    # A plain dictionary is smaller than a counter.
+    return FieldWords(field, dict(Counter(words)), dict(Counter(wholes)) if wholes else _NONE)
 
 
 def name_words(tool: Tool) -> list[str]:

@@ -112,7 +112,8 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
     """Write a file of *sections*; they keep their order."""
     sections = list(sections)
     place = _aligned(_HEAD_SIZE + len(sections) * _ENTRY.size)
-    parts, table = [], []
+    parts: list[bytes] = []
+    table: list[bytes] = []
     for section in sections:
         size = ITEM_SIZES[section.item_type]
         name = section.name.encode("ascii")
@@ -120,8 +121,9 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
             raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
         kind = section.item_type.encode("ascii")
         table.append(_ENTRY.pack(name, kind, place, len(section.data), crc(section.data)))
-        parts.append(section.data + bytes(-len(section.data) % _ALIGNMENT))
-        place += len(parts[-1])
+        padding = bytes(-len(section.data) % _ALIGNMENT)
+        parts += (section.data, padding)
+        place += len(section.data) + len(padding)
     gap = bytes(-(_HEAD_SIZE + len(table) * _ENTRY.size) % _ALIGNMENT)
     return b"".join((_head(header, b"".join(table), place), *table, gap, *parts))
 
@@ -132,7 +134,7 @@ def restamped(data: bytes, stamp: Stamp) -> bytes:
     count = _HEADER.unpack_from(data)[4]
     table = bytes(data[_HEAD_SIZE : _HEAD_SIZE + count * _ENTRY.size])
     head = _head(Header(header.key, header.recipe, stamp), table, len(data))
-    return head + data[_HEAD_SIZE:]
+    return b"".join((head, memoryview(data)[_HEAD_SIZE:]))
 
 
 def with_section(data: Buffer, section: Section) -> bytes:

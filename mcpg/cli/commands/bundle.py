@@ -267,14 +267,14 @@ def _documents_of(target: str) -> Iterable[ToolDocument]:
 
 
 def _vectors(
-    target: str, data: bytes, assembly: Assembly, embedding: Embedding | None, output: Output
+    target: str, key: bytes, assembly: Assembly, embedding: Embedding | None, output: Output
 ) -> Embedded | None:
     """Bring the vectors of a new bundle up to date."""
     if embedding is None:
         return None
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
 
-    bundle = embeddings.Target(target, hashlib.sha256(data).digest(), len(assembly.documents))
+    bundle = embeddings.Target(target, key, len(assembly.documents))
     return embeddings.embed(bundle, lambda: assembly.documents, embedding, output)
 
 
@@ -329,18 +329,20 @@ def _write(
     data = encode_bundle(made)
     written = write_encoded(target, data, force=force)
     facts = _facts(made, assembly) | {"bytes": len(data)}
+    key = hashlib.sha256(data).digest()
+    del data  # a large catalogue needs the memory for its index
     run = build.this_run(signature, assembly, facts)
     noticed = assembly.diagnostics
     indexed = False
     try:
         with output.progress("compiling the index"):
-            indexed = build.leave(run, target, data, assembly, memory.memo)
+            indexed = build.leave(run, target, key, assembly, memory.memo)
     except OutputError as fault:
         failed = build.no_index(fault)
         output.diagnostics([failed])
         noticed = (*noticed, failed)
     memory.keep()
-    vectors = _vectors(target, data, assembly, embedding, output)
+    vectors = _vectors(target, key, assembly, embedding, output)
     changes = {"written": written, "indexWritten": indexed}
     return _tell(target, facts, noticed, changes=changes, vectors=vectors, form=form, output=output)
 
