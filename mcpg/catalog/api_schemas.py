@@ -45,7 +45,12 @@ def _is_count(given: object) -> bool:
 
 
 def _is_number(given: object) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+    if not isinstance(given, int | float) or isinstance(given, bool):
+        return False
+    try:
+        return math.isfinite(given)
+    except OverflowError:  # an integer that no other reader of the JSON could hold
+        return False
 
 
 def _is_text(given: object) -> bool:
@@ -64,7 +69,7 @@ def _are_values(given: object) -> bool:
     return isinstance(given, list) and bool(given)
 
 
-_CHECKS: dict[str, Callable[[object], bool]] = {
+CHECKS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("title", "description", "format", "pattern"), _is_text),
     **dict.fromkeys(("contentEncoding", "contentMediaType"), _is_text),
     **dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum"), _is_number),
@@ -79,6 +84,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
         isinstance(given, dict) and all(map(_are_names, given.values()))
     ),
 }
+"""Whether a keyword without schemas may have a value."""
 
 
 def acceptable(schema: Schema) -> Schema:
@@ -188,7 +194,7 @@ def _plain(name: str, member: Any) -> tuple[Any] | None:
         return _known_types(member)
     if name == "required" and _are_names(member):
         return ([*dict.fromkeys(member)],)
-    check = _CHECKS.get(name)
+    check = CHECKS.get(name)
     return (member,) if check is None or check(member) else None
 
 

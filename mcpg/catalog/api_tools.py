@@ -296,11 +296,12 @@ def _namespaces(
 def _tools_in(name: str, definitions: Iterable[dict[str, Any]]) -> str:
     """Return the description of a namespace, at most `_LONGEST_DESCRIPTION` characters."""
     names = [str(one["name"]) for one in definitions]
-    text, shown = f"Tools of {name}:", 0
-    for one in names:
-        if len(text) + len(one) > _LONGEST_DESCRIPTION:
-            return f"{text} and {len(names) - shown:,} more."
-        text, shown = f"{text}{',' if shown else ''} {one}", shown + 1
+    text = f"Tools of {name}: {names[0]}"
+    for shown, one in enumerate(names[1:], 1):
+        rest = f" and {len(names) - shown:,} more."
+        if len(text) + len(one) + len(rest) + 2 > _LONGEST_DESCRIPTION:
+            return text + rest
+        text = f"{text}, {one}"
     return f"{text}."
 
 
@@ -336,7 +337,7 @@ def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
     hashes are the same.
     """
     accepted = re.compile(rf"[{api.name}]{{1,{api.longest}}}\Z")
-    reserved = {str(api.search.get("name"))} if api.search else set()
+    reserved = {str(api.search["name"])} if api.search and "name" in api.search else set()
     ids = tuple(ids)
     plain = {one for one in ids if accepted.match(one) and one not in reserved}
     taken, names = plain | reserved, {}

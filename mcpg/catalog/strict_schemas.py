@@ -12,11 +12,12 @@ Source: the guides to function calling and structured outputs of OpenAI
 from __future__ import annotations
 
 import json
-import math
+import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from mcpg.catalog.api_schemas import Schema
+from mcpg.catalog.api_schemas import CHECKS, Schema
 from mcpg.catalog.model import resolve
 
 ITEMS = "*"
@@ -24,6 +25,7 @@ ITEMS = "*"
 
 _DEEPEST = 10
 _MOST_PROPERTIES, _MOST_VALUES, _MOST_CHARACTERS, _MOST_PARTS = 5_000, 1_000, 120_000, 10_000
+_MANY_VALUES, _MOST_CHARACTERS_OF_MANY = 250, 15_000
 _NULL = "null"
 _TOO_LARGE = "it is too deep or too large"
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): _NULL}
@@ -60,6 +62,7 @@ _RESTRICTING = {
         *(key for keys in _BY_TYPE.values() for key in keys),
     ),
 }
+_BESIDE_CHOICES = _RESTRICTING - {"type", "enum", "const", "format", *_REFUSED}
 
 
 class NotStrictError(Exception):
@@ -140,8 +143,7 @@ class _Writing:
         return written
 
     def _part(self, given: Any, path: str, depth: int, trail: frozenset[str]) -> Schema:
-        self._parts += 1
-        if depth > _DEEPEST or self._parts > _MOST_PARTS:
+        if depth > _DEEPEST:
             raise _refusal(path, _TOO_LARGE)
         schema, trail = self._resolved(given, path, trail)
         self._check(path, schema)
@@ -153,6 +155,9 @@ class _Writing:
         """Return a schema with what it refers to in it, and the references on the way."""
         schema = given
         while isinstance(schema, dict):
+            self._parts += 1
+            if self._parts > _MOST_PARTS:
+                raise _refusal(path, _TOO_LARGE)
             only = schema.get("allOf")
             if "$ref" in schema:
                 keyword, reference = "$ref", schema["$ref"]
@@ -199,8 +204,13 @@ class _Writing:
             raise _refusal(path, "its `enum` has no values")
         if any(type(one) not in _SCALARS for one in values):
             raise _refusal(path, "its `enum` has lists or objects")
+        if _BESIDE_CHOICES & schema.keys() or {"enum", "const"} <= schema.keys():
+            raise _refusal(path, "its `enum` has others beside it")
+        characters = sum(len(one) for one in values if isinstance(one, str))
+        if len(values) > _MANY_VALUES and characters > _MOST_CHARACTERS_OF_MANY:
+            raise _refusal(path, _TOO_LARGE)
         self._values += len(values)
-        self._characters += sum(len(one) for one in values if isinstance(one, str))
+        self._characters += characters
         self._check_size(path)
         types = [*dict.fromkeys(_SCALARS[type(one)] for one in values)]
         stated = _types(schema, path) if "type" in schema else types
@@ -312,12 +322,20 @@ def _types(schema: Schema, path: str) -> list[str]:
 
 
 def _bound(key: str, given: Any, path: str) -> Any:
-    if key == "pattern":
-        if isinstance(given, str) and "(?" not in given.replace("(?:", ""):
-            return given
-    elif isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
+    if CHECKS[key](given) and (key != "pattern" or _is_plain_pattern(given)):
         return given
     raise _refusal(path, f"strict mode cannot have its `{key}`")
+
+
+def _is_plain_pattern(pattern: str) -> bool:
+    """Return whether *pattern* is valid, and has no groups but simple ones."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of what programs read in different ways
+            re.compile(pattern)
+    except (re.error, OverflowError, Warning):
+        return False
+    return "(?" not in pattern.replace("(?:", "")
 
 
 def _refusal(path: str, reason: str) -> NotStrictError:

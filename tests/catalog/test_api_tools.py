@@ -123,6 +123,7 @@ def test_every_schema_becomes_acceptable(schema: dict[str, Any]) -> None:
         ({"properties": {"a": {"$ref": "http://elsewhere/"}}}, {"a": [1]}, "a"),
         ({"properties": {"a": {"type": "array", "items": [TEXT]}}}, {"a": ["x", 1]}, "a"),
         ({"properties": {"a": {"minimum": 1, "exclusiveMinimum": True}}}, {"a": 2}, "a"),
+        ({"properties": {"a": {"maximum": 10**400}}}, {"a": 2}, "a"),
         ({"properties": {"a": {"type": "str", "required": True}}, "required": None}, {"a": 1}, "a"),
         ({"type": ["object", "null"], "not": {"required": ["z"]}}, {"a": 1}, ""),
         (
@@ -191,10 +192,11 @@ def test_names_are_valid_unique_and_stable(api: str, ids: list[str]) -> None:
         assert [*api_tools(api, [tool(one.tool_id)]).origins] == [name]
 
 
+@pytest.mark.parametrize("tool_id", ["refund_issue", "None"])
 @pytest.mark.parametrize("api", APIS)
-def test_a_valid_id_is_the_name(api: str) -> None:
+def test_a_valid_id_is_the_name(api: str, tool_id: str) -> None:
     """A model sees the name that people see."""
-    assert [*api_tools(api, [tool("refund_issue")]).origins] == ["refund_issue"]
+    assert [*api_tools(api, [tool(tool_id)]).origins] == [tool_id]
 
 
 def test_definitions_have_the_format_of_the_api() -> None:
@@ -245,11 +247,19 @@ def test_deferred_tools_are_grouped_by_source() -> None:
     assert [len(first["tools"]), len(second["tools"])] == [90, 1]
     for one in (first, second):
         assert re.match(NAME["openai-responses"], one["name"])
-        assert 0 < len(one["description"]) < 600
+        assert 0 < len(one["description"]) <= 500
     assert first["name"] != second["name"]
     assert "tool_0, tool_1" in first["description"]
     assert re.search(r"and \d+ more\.$", first["description"])
     assert second["description"].endswith(": b.")
+
+
+@pytest.mark.parametrize("length", range(1, 64))
+def test_a_namespace_is_described_in_500_characters(length: int) -> None:
+    """Whatever the lengths of names, the number of further tools fits as well."""
+    tools = [Tool(f"{number:03}{'x' * 61}", "s" * length, "x") for number in range(990)]
+    _, namespace = api_tools("openai-responses", [], tools).definitions
+    assert 400 < len(namespace["description"]) <= 500
 
 
 STRICT = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a"]}

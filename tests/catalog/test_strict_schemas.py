@@ -29,6 +29,7 @@ _scalars: Any = st.sampled_from(
         {"type": ["string", "integer"], "description": "Either.", "default": "x"},
         {"enum": ["a", 1, None]},
         {"const": "a"},
+        {"enum": ["a", "b"], "pattern": "b"},
         {"type": "string", "format": "uri", "minLength": 0},
         {"anyOf": [TEXT, NULL], "default": None},
         {"$ref": "#/$defs/part"},
@@ -172,6 +173,15 @@ CIRCLE = {"$defs": {"node": record(next={"$ref": "#/$defs/node"})}}
         (record("b", a=TEXT), "requires a member"),
         (record(a={"type": "array"}), "any value"),
         (record(a={"type": "string", "pattern": "(?=x)"}), "`pattern`"),
+        (record(a={"type": "string", "pattern": "["}), "`pattern`"),
+        (record(a={"type": "string", "pattern": "[[a]"}), "`pattern`"),
+        (record(a={"type": "integer", "multipleOf": 0}), "`multipleOf`"),
+        (record(a={"type": "integer", "maximum": 10**400}), "`maximum`"),
+        (record(a={"type": "array", "items": TEXT, "minItems": -1}), "`minItems`"),
+        (record(a={"enum": [1, 5], "minimum": 3}), "others beside it"),
+        (record(a={"enum": ["a", "b"], "const": "a"}), "others beside it"),
+        (record(a={"enum": ["a", "b"], "anyOf": [{"const": "a"}]}), "others beside it"),
+        (record(a={"enum": [f"{number:060}" for number in range(251)]}), "too large"),
         (record(a={"type": "string", "enum": [1]}), "another type"),
         (record(a={"enum": [[1]]}), "lists or objects"),
         (record(a={"enum": [*map(str, range(1001))]}), "too large"),
@@ -197,7 +207,7 @@ def test_a_schema_that_would_change_its_meaning_is_not_written(schema: Any, reas
 
 
 def test_a_schema_of_any_depth_and_breadth_ends() -> None:
-    """Depth, and references that multiply, are refused, not followed."""
+    """Depth, references that multiply and long chains of them are refused, not followed."""
     deep: dict[str, Any] = TEXT
     for _ in range(3000):
         deep = {"anyOf": [deep]}
@@ -209,6 +219,9 @@ def test_a_schema_of_any_depth_and_breadth_ends() -> None:
     }
     wide["n9"] = record(**{f"p{number}": TEXT for number in range(200)})
     top = record(a={"$ref": "#/$defs/n0"})
-    for schema in (record(a=deep), {**top, "$defs": wide}):
+    chain = {f"n{number}": {"$ref": f"#/$defs/n{number + 1}"} for number in range(2000)}
+    chain["n2000"] = TEXT
+    long = record(**{name: {"$ref": "#/$defs/n0"} for name in "abcdef"})
+    for schema in (record(a=deep), {**top, "$defs": wide}, {**long, "$defs": chain}):
         with pytest.raises(NotStrictError, match="too deep or too large"):
             strict_schema(schema)
