@@ -92,7 +92,9 @@ def installed(client: Client, folder: Path) -> list[str] | None:
     if is_python:
         return [python, str(realclients.PYTHON_DRIVER), client.driver]
     if client.driver == "inspector":
-        return [str(folder / "node_modules" / ".bin" / "mcp-inspector"), "--cli"]
+        # Its usual limit for a connection is 15 s, too short for a busy machine.
+        script = folder / "node_modules" / ".bin" / "mcp-inspector"
+        return [str(script), "--cli", "--connect-timeout", "0"]
     return ["node", str(realclients.TYPESCRIPT_DRIVER), str(folder / "node_modules")]
 
 
@@ -120,7 +122,7 @@ def inspected(command: list[str], server: Any, step: list[Any]) -> Any:
     else:
         target = [*words, "--", server["command"], *server["args"]]
     done = subprocess.run(
-        [*command, *target], capture_output=True, text=True, timeout=120, check=False
+        [*command, *target], capture_output=True, text=True, timeout=600, check=False
     )
     try:
         value = json.loads(done.stdout)

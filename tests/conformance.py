@@ -99,9 +99,9 @@ def behind(address: str, folder: Path) -> tuple[str, ...]:
 
 
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
+    for _ in range(1800):
         if process.poll() is not None:
-            break
+            raise RuntimeError(f"the server ended: {process.returncode}")
         try:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5).close()
         except urllib.error.HTTPError:

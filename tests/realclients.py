@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import conformance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).parent
 SERVER = HERE / "everykindserver.py"
@@ -28,6 +28,7 @@ TOKEN = "a-token-of-clients-0123456789"
 KINDS = ("list", "search", "call", "ask", "error", "resource", "prompt")
 MODES = ("all", "meta")
 TRANSPORTS = ("stdio", "http")
+_SERVE = ("-m", "mcpg", "serve")
 _META = ("_meta", "meta", "metadata")
 
 CITY = {"city": "Turin"}
@@ -90,6 +91,11 @@ def steps(mode: str) -> list[tuple[str, list[Any]]]:
     return found
 
 
+def job(server: Any, mode: str) -> dict[str, Any]:
+    """Return the input of a driver."""
+    return {"server": server, "steps": [step for _, step in steps(mode)]}
+
+
 def outcomes(command: list[str], server: Any, mode: str) -> list[Any]:
     """Return what the steps came to.
 
@@ -100,7 +106,7 @@ def outcomes(command: list[str], server: Any, mode: str) -> list[Any]:
     """
     done = subprocess.run(
         command,
-        input=json.dumps({"server": server, "steps": [step for _, step in steps(mode)]}),
+        input=json.dumps(job(server, mode)),
         capture_output=True,
         text=True,
         timeout=600,
@@ -178,21 +184,22 @@ def _name(value: Any) -> str:
 
 
 @contextmanager
-def servers(folder: Path) -> Iterator[dict[tuple[str, str], Any]]:
-    """Run the servers, and give the entry of each, by transport and mode."""
+def servers(
+    folder: Path, over_http: Iterable[str] = ("direct", *MODES)
+) -> Iterator[dict[tuple[str, str], Any]]:
+    """Run the servers *over_http*, and give the entry of each, by transport and mode."""
     config = folder / "mcp.json"
     entry = {"command": sys.executable, "args": [str(SERVER)]}
     config.write_text(json.dumps({"mcpServers": {"weather": entry}}), "utf-8")
     with ExitStack() as stack:
-        direct = stack.enter_context(conformance.served(str(SERVER), "{port}"))
-        found: dict[tuple[str, str], Any] = {
-            ("stdio", "direct"): entry,
-            ("http", "direct"): {"url": direct},
-        }
+        found: dict[tuple[str, str], Any] = {("stdio", "direct"): entry}
         for mode in MODES:
-            words = ("-m", "mcpg", "serve", str(config), "--expose", mode)
-            found["stdio", mode] = {"command": sys.executable, "args": [*words]}
-            http = conformance.served(*words, "--http", "{port}", MCPG_SERVE_TOKEN=TOKEN)
+            words = [*_SERVE, str(config), "--expose", mode]
+            found["stdio", mode] = {"command": sys.executable, "args": words}
+        for mode in over_http:
+            words = found["stdio", mode]["args"]
+            port = ["{port}"] if mode == "direct" else ["--http", "{port}"]
+            http = conformance.served(*words, *port, MCPG_SERVE_TOKEN=TOKEN)
             headers = {"Authorization": f"Bearer {TOKEN}"}
             found["http", mode] = {"url": stack.enter_context(http), "headers": headers}
         yield found
