@@ -88,7 +88,7 @@ def served(*words: str, **env: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 def behind(address: str, folder: Path) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
-from mcpg.engine.results import wrong_type
+from mcpg.engine.results import check_kind, wrong_type
 from mcpg.errors import Diagnostic, NotFoundError, SourceError, UsageError
 from mcpg.files import is_file, is_folder, text_of_path
 from mcpg.gateway.sources import (
@@ -135,24 +136,25 @@ def configured(
     Raises:
         NotFoundError: There is no such file.
         SourceError: It is no configuration of a client.
-        UsageError: It is neither a path nor a JSON object.
+        UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
     """
-    live = options.get("live") or Live(os.environ)
+    noticed, live = options.get("diagnostics", ()), options.get("live")
+    check_kind("diagnostics", noticed, (Iterable,))
+    check_kind("live", live, (Live, NoneType))
     if isinstance(configuration, Mapping):
         try:
             text, place = json.dumps(dict(configuration)), _GIVEN
         except (TypeError, ValueError, RecursionError) as fault:
-            message, remedy = "the configuration is no JSON", 'pass {"mcpServers": {...}} or a path'
-            raise UsageError(message, place=_GIVEN, remedy=remedy) from fault
+            remedy = 'pass {"mcpServers": {...}} or a path'
+            raise UsageError("is no JSON", place=_GIVEN, remedy=remedy) from fault
     elif isinstance(configuration, str | os.PathLike):
         place = os.fspath(configuration)
         text = read_text(Path(place), place)
     else:
         raise wrong_type("configuration", configuration, "a path or a JSON object")
-    opening = Opening(live)
+    opening = Opening(live or Live(os.environ))
     opening.configuration(text, place)
-    noticed = (*options.get("diagnostics", ()), *opening.diagnostics)
-    return opening.sources, {**options, "diagnostics": noticed}
+    return opening.sources, {**options, "diagnostics": (*noticed, *opening.diagnostics)}
 
 
 def with_headers(source: Source, live: Live) -> FileSource:

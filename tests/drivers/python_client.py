@@ -9,7 +9,7 @@ import asyncio
 import base64
 import json
 import sys
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 ANSWER = {"city": "Turin"}
@@ -105,15 +105,15 @@ class Sdk2(Sdk):
         async def sample(*_: Any) -> Any:
             return types.CreateMessageResult.model_validate(SAMPLE)
 
-        if "url" in server:
-            http = create_mcp_http_client(headers=server.get("headers"))
-            transport = streamable_http_client(server["url"], http_client=http)
-        else:
-            transport = stdio_client(StdioServerParameters(**server))
-        async with Client(
-            transport, elicitation_callback=elicit, sampling_callback=sample
-        ) as client:
-            yield cls(client)
+        async with AsyncExitStack() as stack:
+            if "url" in server:
+                opened = create_mcp_http_client(headers=server.get("headers"))
+                http = await stack.enter_async_context(opened)
+                transport = streamable_http_client(server["url"], http_client=http)
+            else:
+                transport = stdio_client(StdioServerParameters(**server))
+            client = Client(transport, elicitation_callback=elicit, sampling_callback=sample)
+            yield cls(await stack.enter_async_context(client))
 
 
 class FastMcp(Sdk):
@@ -337,7 +337,10 @@ class PydanticAi(FastMcp):
             else StdioTransport(**server)
         )
         async with MCPToolset(
-            transport, elicitation_handler=elicit, sampling_handler=sample
+            transport,
+            elicitation_handler=elicit,
+            sampling_handler=sample,
+            init_timeout=LIMIT,
         ) as toolset:
             yield cls(toolset)
 
@@ -357,9 +360,11 @@ class PydanticAi1(PydanticAi):
         from pydantic_ai.mcp import MCPServerStdio, MCPServerStreamableHTTP
 
         if "url" in server:
-            made: Any = MCPServerStreamableHTTP(server["url"], headers=server.get("headers"))
+            made: Any = MCPServerStreamableHTTP(
+                server["url"], headers=server.get("headers"), timeout=LIMIT
+            )
         else:
-            made = MCPServerStdio(**server)
+            made = MCPServerStdio(**server, timeout=LIMIT)
         async with made as found:
             yield cls(found)
 

@@ -304,3 +304,13 @@ def test_what_is_no_configuration_is_refused(
     with pytest.raises(kind, match=message):
         Gateway.from_config(configuration)
     assert folder.is_dir()
+
+
+@pytest.mark.parametrize("option", ["live", "diagnostics", "limit"])
+def test_an_option_of_the_wrong_type_is_refused(option: str) -> None:
+    """`from_config` checks options as the constructor does."""
+    wrong: Any = {option: 1.5}
+    with pytest.raises(UsageError, match=f"{option} is of type float"):
+        Gateway(**wrong)
+    with pytest.raises(UsageError, match=f"{option} is of type float"):
+        Gateway.from_config({"mcpServers": {}}, **wrong)
