@@ -43,6 +43,7 @@ class FoundTools:
         """Return the functions for the next request: the search first, then what it has found."""
         named = (zip(one.origins, one.definitions, strict=True) for one in self.lists)
         found = dict(chain.from_iterable(named))  # a tool has the same name in every list
+        found.pop(FIND["name"], None)  # no two functions of a request may have the same name
         return [{"type": "function", "function": FIND}, *found.values()]
 
     def answer(self, name: str, arguments: str) -> str:

@@ -126,6 +126,20 @@ def test_a_model_searches_and_calls_what_it_finds(gateway: SyncGateway) -> None:
     assert "no JSON object" in results["c5"]
 
 
+def test_a_found_tool_called_like_the_search_is_not_offered() -> None:
+    """A request with two functions of the same name is refused as a whole."""
+    pytest.importorskip("openai")
+
+    def find_tools(name: str) -> str:
+        """Find hammers and saws."""
+        return name
+
+    with SyncGateway(FunctionSource("shed", [find_tools])) as shed:
+        found = example("searching_chat").FoundTools(shed)
+        assert found.find("hammers and saws") == "found: find_tools"
+        assert [one["function"]["name"] for one in found.definitions()] == ["find_tools"]
+
+
 def message(*content: dict[str, Any]) -> dict[str, Any]:
     """Return a response of the Messages API."""
     usage = {"input_tokens": 1, "output_tokens": 1}
