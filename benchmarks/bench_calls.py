@@ -183,7 +183,10 @@ def print_table(subjects: Sequence[Subject], title: str, base: int) -> None:
     for number, one in enumerate(subjects):
         cells = [*one.figures]
         if number > base:
-            cells += [mine - sum(each) for mine, each in zip(one.figures, zip(*floors), strict=True)]
+            cells += [
+                mine - sum(each)
+                for mine, each in zip(one.figures, zip(*floors, strict=True), strict=True)
+            ]
         print(row(one.name, *cells, first=44), flush=True)
 
 

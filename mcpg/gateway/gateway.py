@@ -345,7 +345,7 @@ class Gateway:
         """
         check_text("tool", tool)
         snapshot = await self.snapshot()
-        found = await self._in_thread(partial(snapshot.find, tool))
+        found = await self._found(snapshot, tool)
         if isinstance(found, Fault):
             raise NotFoundError(found.message, remedy=found.remedy)
         return found
@@ -401,7 +401,7 @@ class Gateway:
         snapshot = await self.snapshot()
         began, start = time.time(), time.perf_counter()
         with observed_call(self._observer, session) as report:
-            found = await self._in_thread(partial(snapshot.find, tool, source_id, name))
+            found = await self._found(snapshot, tool, source_id, name)
             if isinstance(found, Fault):
                 invoked, owner = Invoked("", faults=(found,)), None
             else:
@@ -436,6 +436,19 @@ class Gateway:
     async def end_session(self, session: str) -> None:
         """Close the connections to servers that a *session* of calls has of its own."""
         self.sessions.end_client(session)
+
+    async def _found(
+        self,
+        snapshot: Snapshot,
+        tool: str | None,
+        source_id: str | None = None,
+        name: str | None = None,
+    ) -> Tool | Fault:
+        """Return what `Snapshot.find` does, in a thread unless an id is known at once."""
+        known = snapshot.known(tool) if tool and not (source_id or name) else None
+        if known is not None:
+            return known
+        return await self._in_thread(partial(snapshot.find, tool, source_id, name))
 
     def _open(self) -> IndexManager:
         if self._stack is None:

@@ -449,7 +449,8 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
 
 
 async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Output) -> None:
-    from mcpg.gateway.serve.server import GatewayServer, serve_stdio  # noqa: PLC0415 - an extra
+    from mcpg.gateway.serve.server import GatewayServer  # noqa: PLC0415 - an extra
+    from mcpg.gateway.serve.stdio import serve_stdio  # noqa: PLC0415 - as above
 
     if output.verbose:
         _note_sessions(gateway, output)

@@ -16,7 +16,7 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.results import flatten_context, wrong_type
 from mcpg.errors import McpgError, UsageError
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
-from mcpg.gateway.calls.validation import as_json, check_arguments
+from mcpg.gateway.calls.validation import accepts_at_once, as_json, check_arguments, is_brief
 from mcpg.gateway.sessions import Allowance
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 from mcpg.json_types import JsonObject, JsonValue
@@ -83,6 +83,15 @@ class _Call:
         members["contextSummary"] = self.context if is_summary else self.summary
         given: JsonObject = {key: value for key, value in members.items() if value}
         return {**self.given_meta, **({META: given} if given else {})} or None
+
+    def checked_at_once(self, arguments: Mapping[str, JsonValue]) -> JsonObject | None:
+        """Return *arguments*, where a few steps show that they are valid and complete."""
+        if self.query or self.context is not None or not is_brief(arguments):
+            return None
+        plain = as_json(arguments)
+        if isinstance(plain, Fault) or not accepts_at_once(self.tool.input_schema, plain):
+            return None
+        return plain
 
     def checked(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
         """Return *arguments*, completed by query and context."""
@@ -236,11 +245,14 @@ class Invoker:
         """Return the operation that is called, if the tool is one, and the checked arguments."""
         with anyio.move_on_after(call.left):
             operation = await self._operation(call.tool, owner)
-            # In a thread: a schema may take its time, and needs a stack of its own.
-            check = partial(call.checked, arguments)
-            return operation, await anyio.to_thread.run_sync(
-                check, limiter=self._checks, abandon_on_cancel=True
-            )
+            given = call.checked_at_once(arguments)
+            if given is None:
+                # In a thread: a schema may take its time, and needs a stack of its own.
+                check = partial(call.checked, arguments)
+                given = await anyio.to_thread.run_sync(
+                    check, limiter=self._checks, abandon_on_cancel=True
+                )
+            return operation, given
         raise call.timed_out()
 
     async def _result(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ _MAX_STEPS = 10_000
 _MAX_ALL_PATTERN_STEPS = 50_000_000
 _MAX_MESSAGE_CHARS = 50_000_000
 _VALIDATORS = 256
+# What is checked within these is not worth a thread.
+_FEW_PARTS, _FEW_CHARS, _FEW_STEPS, _FEW_LEVELS = 200, 8 << 10, 200, 8
 # Deeper, Python's own stack would end, on which a library in Rust below panics.
 _MAX_DEPTH = 40
 _MAX_SCHEMA_DEPTH = 60
@@ -40,6 +43,7 @@ _MAX_PATTERN = 500
 _MAX_STATES = 20_000
 _MAX_PATTERN_STEPS = 5_000_000
 _TO_COMPILE = 100
+_PATTERNS = ("pattern", "patternProperties")
 _UNICODE_CLASS = 100
 _TOKEN = re.compile(r"\\.|\[(?:\\.|[^\\\]])*\]|\{[^}]*\}|\(\?[a-zA-Z-]*|.", re.DOTALL)
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
@@ -151,6 +155,7 @@ class BoundedValidator:
         known: Any = validator_for(schema, default=Draft202012Validator)
         known.check_schema(schema, format_checker=None)
         self._validator = _bounded(known)(schema, registry=Registry())
+        self._has_pattern = has_pattern(schema)
 
     def errors(self, value: JsonValue) -> Iterator[ValidationError]:
         """Iterate over the errors of *value*; formats are not checked.
@@ -172,6 +177,16 @@ class BoundedValidator:
         except Exception:  # noqa: BLE001 - an unusable schema refuses nothing
             return True
 
+    def accepts_at_once(self, value: JsonValue) -> bool:
+        """Return whether a few steps show that *value* is valid; other values may be, too."""
+        if self._has_pattern:
+            return False
+        _left.set(_Left(_FEW_STEPS, _FEW_LEVELS))
+        try:
+            return next(self._validator.iter_errors(value), None) is None
+        except Exception:  # noqa: BLE001 - as above
+            return False
+
 
 def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
     """Return a validator for *schema*, cached since checking the schema itself takes longest.
@@ -179,10 +194,25 @@ def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
     Returns:
         `None` where *schema* is too large or not usable.
     """
-    if not _is_small(schema):
-        return None
-    text = json.dumps(schema)
-    return _cached(text) if len(text) <= _MAX_CHARS else None
+    validator = latest_validator(schema)
+    if validator is None and _is_small(schema):
+        text = json.dumps(schema)
+        validator = _cached(text) if len(text) <= _MAX_CHARS else None
+    if validator is not None:
+        _latest[id(schema)] = schema, validator
+        while len(_latest) > _VALIDATORS:
+            _latest.popitem(last=False)
+    return validator
+
+
+# By the identity of the schema, which stays in use as long as it is kept here.
+_latest: OrderedDict[int, tuple[JsonObject, BoundedValidator]] = OrderedDict()
+
+
+def latest_validator(schema: JsonObject) -> BoundedValidator | None:
+    """Return the validator that was made for this very *schema*, `None` for none lately."""
+    known = _latest.get(id(schema))
+    return known[1] if known is not None else None
 
 
 @lru_cache(maxsize=_VALIDATORS)
@@ -191,6 +221,33 @@ def _cached(text: str) -> BoundedValidator | None:
         return BoundedValidator(json.loads(text))
     except Exception:  # noqa: BLE001 - a schema makes the library raise anything
         return None
+
+
+def is_brief(value: Any) -> bool:
+    """Return whether *value* has so few parts and characters that reading it is quick."""
+    waiting = [value]
+    parts = characters = 0
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            characters += len(node)
+        elif isinstance(node, dict | list | tuple):
+            parts += len(node)
+            if parts > _FEW_PARTS:
+                return False
+            waiting.extend(node)
+            if isinstance(node, dict):
+                waiting.extend(node.values())
+        if characters > _FEW_CHARS:
+            return False
+    return True
+
+
+def has_pattern(schema: JsonValue) -> bool:
+    """Return whether a schema has a regular expression."""
+    if isinstance(schema, dict):
+        return any(key in _PATTERNS or has_pattern(one) for key, one in schema.items())
+    return isinstance(schema, list) and any(map(has_pattern, schema))
 
 
 def _is_small(schema: JsonValue) -> bool:
@@ -369,6 +426,15 @@ def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
         except UnicodeEncodeError:  # a lone surrogate, which no message can carry
             return _fault([name], f"{_label([name])} holds half a character")
     return plain
+
+
+def accepts_at_once(schema: JsonObject, arguments: JsonObject) -> bool:
+    """Return whether a few steps show that *arguments* are valid.
+
+    The validator of *schema* is not made for it: that may take its time.
+    """
+    validator = latest_validator(schema)
+    return validator is not None and validator.accepts_at_once(arguments)
 
 
 def check_arguments(schema: JsonObject, arguments: JsonObject) -> tuple[Fault, ...]:

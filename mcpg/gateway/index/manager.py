@@ -98,6 +98,11 @@ class Snapshot:
         """Return the input schema of the server of *tool* if the tool is described by another."""
         return self._built.review.schemas.get((tool.source_id, tool.name))
 
+    def known(self, tool_id: str) -> Tool | None:
+        """Return the tool with this id, in any case; `None` before the tools were needed once."""
+        catalog: Catalog | None = vars(self).get("catalog")
+        return catalog.get(tool_id) if catalog is not None else None
+
     def find(
         self, tool: str | None, source_id: str | None = None, name: str | None = None
     ) -> Tool | Fault:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
+import anyio.to_thread
 from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -14,7 +16,7 @@ from pydantic import ValidationError
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.gateway.calls import Invoked
-from mcpg.gateway.calls.validation import BoundedValidator
+from mcpg.gateway.calls.validation import BoundedValidator, is_brief
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.values import to_json
@@ -84,6 +86,10 @@ def size(value: JsonValue) -> int:
     return len(written(value).encode("utf-8", "surrogatepass"))
 
 
+# The bytes of a success around its block and its structured content.
+_AROUND = size({"content": [], "structuredContent": 0, "isError": False}) - len("0")
+
+
 def repaired(value: _Json) -> _Json:
     """Return *value* with lone surrogates replaced, which UTF-8 cannot encode."""
     try:
@@ -100,12 +106,20 @@ def text_block(text: JsonValue) -> JsonObject:
 
 def succeeded(answer: JsonValue) -> JsonObject:
     """Return *answer* as a tool result: structured, and as text for older clients."""
-    answer = repaired(answer)
-    return {
-        "content": [text_block(written(answer))],
-        "structuredContent": answer,
-        "isError": False,
-    }
+    return _success(answer)[0]
+
+
+def _success(answer: JsonValue) -> tuple[JsonObject, int]:
+    """Return `succeeded(answer)`, and its size as JSON in bytes; the answer is written once."""
+    text = written(answer)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        answer = repaired(answer)
+        text = written(answer)
+    block = text_block(text)
+    result: JsonObject = {"content": [block], "structuredContent": answer, "isError": False}
+    return result, _AROUND + size(block) + len(text.encode("utf-8", "surrogatepass"))
 
 
 def failed(message: str, meta: JsonObject | None = None) -> JsonObject:
@@ -128,8 +142,8 @@ def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
         A tool result; an error if not even the shortest fits.
     """
     for answer in answers:
-        result = succeeded(answer)
-        if size(result) <= budget:
+        result, length = _success(answer)
+        if length <= budget:
             return result
     return failed(f"the shortest response exceeds {budget:,} bytes")
 
@@ -221,6 +235,20 @@ class ListedTool:
     def declares_output(self) -> bool:
         """Whether clients expect structured content."""
         return "outputSchema" in self.wire
+
+
+async def called_result(
+    invoked: Invoked,
+    budget: int,
+    declared: ListedTool | None = None,
+    version: str = LATEST_HANDSHAKE_VERSION,
+) -> JsonObject:
+    """Return what `result_of` does, in a thread unless that is quick."""
+    work = partial(result_of, invoked, budget, declared, version)
+    if invoked.wire is not None and invoked.is_success and is_brief(invoked.wire):
+        return work()
+    # Checking a result against a declared schema may be slow.
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def result_of(

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.gateway import serve
-from mcpg.gateway.calls.validation import bounded_validator
+from mcpg.gateway.calls.validation import bounded_validator, has_pattern
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.index.manager import Snapshot
 from mcpg.gateway.primitives.directory import NOTHING
@@ -41,7 +41,6 @@ from mcpg.json_types import JsonObject, JsonValue
 _LARGEST = 128 << 10
 _ORIGIN = ("toolId", "toolName", "sourceId")
 _SHARED = ("$defs", "definitions", "$schema")
-_PATTERNS = ("pattern", "patternProperties")
 _READ_ANNOTATIONS = frozenset(("title", *TYPED_ANNOTATIONS, *HINT_KEYS))
 
 
@@ -142,7 +141,7 @@ def _is_sound(schema: JsonObject) -> bool:
     if not isinstance(schema.get("$schema", ""), str) or bounded_validator(schema) is None:
         return False
     try:
-        if _has_pattern(schema):
+        if has_pattern(schema):
             validator_for(schema, default=Draft202012Validator).check_schema(schema)
         references = [*_references(schema)]
         for reference in references:
@@ -162,12 +161,6 @@ def _references(value: JsonValue) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _references(one)
-
-
-def _has_pattern(value: JsonValue) -> bool:
-    if isinstance(value, dict):
-        return any(key in _PATTERNS or _has_pattern(one) for key, one in value.items())
-    return isinstance(value, list) and any(map(_has_pattern, value))
 
 
 def _meta(tool: Tool) -> JsonObject:
@@ -428,8 +421,10 @@ class Catalogue:
         if self._lock is None:
             self._lock = anyio.Lock()
         snapshot = await self._gateway.snapshot()
+        if self._is_known(snapshot):
+            return self.known
         async with self._lock:
-            if self.known.snapshot is not snapshot or self._is_stale(self.known.primitives):
+            if not self._is_known(snapshot):
                 self.known = await anyio.to_thread.run_sync(self._state, snapshot)
         return self.known
 
@@ -452,6 +447,9 @@ class Catalogue:
         if known.findable is None:
             return known.direct(name)
         return await anyio.to_thread.run_sync(known.direct, name, abandon_on_cancel=True)
+
+    def _is_known(self, snapshot: Snapshot) -> bool:
+        return self.known.snapshot is snapshot and not self._is_stale(self.known.primitives)
 
     def _is_stale(self, primitives: PrimitiveIndex | None) -> bool:
         directory = self._gateway.primitives.directory

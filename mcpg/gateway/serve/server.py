@@ -1,29 +1,19 @@
-"""The gateway as a server on the MCP SDK: connected clients, request log, stdio transport."""
+"""The gateway as a server on the MCP SDK: connected clients and request log."""
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
-import os
-import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
-from threading import Thread
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 from uuid import uuid4
 
 import anyio
 import anyio.to_thread
-from anyio import from_thread
-from anyio.lowlevel import EventLoopToken, current_token
-from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server import ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -37,7 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcpg import __version__
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
-from mcpg.gateway.serve.answers import line, result_of
+from mcpg.gateway.serve.answers import called_result, line
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.clients import Client, Clients, RequestCaller
 from mcpg.gateway.serve.found import View, called_name, found_names
@@ -336,10 +326,8 @@ class GatewayServer:
                 invoked = await self._gateway.invoke(name, arguments, **request.options())
                 if invoked.error is not None:
                     raise error_of(invoked.error)
-                # In a thread: checking a result against a declared schema may be slow.
                 size, version = self._serving.result_bytes, request.version
-                check = partial(result_of, invoked, size, declared, version)
-                return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
+                return await called_result(invoked, size, declared, version)
         raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -364,121 +352,3 @@ class _Announcing(Server[Any]):
             experimental_capabilities,
             extensions,
         )
-
-
-# Standard input and output, which belong to the protocol alone. The SDK has this transport; only
-# input is read here, by a daemon thread, because a thread that waits for a line cannot be ended.
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-async def on_signal(stop: Callable[[], None]) -> None:
-    """Call *stop* on the first signal to end; a second one ends the process at once.
-
-    Outside the main thread, and where the system has no signals, it does nothing.
-    """
-    try:
-        with anyio.open_signal_receiver(*_SIGNALS) as signals:
-            async for _ in signals:
-                stop()
-                return
-    except (NotImplementedError, ValueError, RuntimeError):  # pragma: no cover - by the system
-        return
-
-
-_CHUNK = 1 << 16
-_LONGEST = 16 << 20
-_STDIN = 0
-# Errors of handing a line to an event loop that is closing or closed.
-_LOOP_CLOSED = (
-    RuntimeError,
-    OSError,
-    anyio.BrokenResourceError,
-    anyio.ClosedResourceError,
-    asyncio.CancelledError,
-    concurrent.futures.CancelledError,
-)
-
-
-async def serve_stdio(served: GatewayServer) -> None:
-    """Serve one client until it closes our standard input or a signal ends the process."""
-    async with anyio.create_task_group() as group:
-        group.start_soon(on_signal, group.cancel_scope.cancel)
-        try:
-            await _serve(served)
-        except* BrokenPipeError:
-            pass  # the client has left without closing our standard input
-        group.cancel_scope.cancel()
-
-
-async def _serve(served: GatewayServer) -> None:
-    with _claimed() as descriptor:
-        # The SDK only iterates over the lines of the stream.
-        lines = cast("anyio.AsyncFile[str]", _Lines(descriptor))
-        async with served.running(), stdio_server(stdin=lines) as (incoming, outgoing):
-            options = served.sdk.create_initialization_options()
-            await served.sdk.run(incoming, outgoing, options)
-
-
-@contextmanager
-def _claimed() -> Iterator[int]:
-    """Reserve standard input: any other reader gets the end of the file."""
-    kept = os.dup(_STDIN)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, _STDIN)
-    os.close(nothing)
-    try:
-        yield kept
-    finally:
-        # The thread may still wait on the duplicate, which therefore stays open.
-        os.dup2(kept, _STDIN)
-
-
-class _Lines:
-    """The lines of a file descriptor, read by a daemon thread."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        send, receive = anyio.create_memory_object_stream[str](0)
-        reader = _Reader(self._descriptor, send, current_token())
-        Thread(target=reader.run, name="standard input", daemon=True).start()
-        async with receive, send:
-            async for line in receive:
-                yield line
-
-
-class _Reader:
-    """Reads lines and hands them to the event loop one by one."""
-
-    def __init__(
-        self, descriptor: int, send: MemoryObjectSendStream[str], token: EventLoopToken
-    ) -> None:
-        self._descriptor = descriptor
-        self._send = send
-        self._token = token
-
-    def run(self) -> None:
-        try:
-            for line in self._lines():
-                self._do(self._send.send, line)
-            self._do(self._send.aclose)
-        except _LOOP_CLOSED:
-            return
-
-    def _do(self, work: Any, *given: Any) -> None:
-        from_thread.run(work, *given, token=self._token)
-
-    def _lines(self) -> Iterator[str]:
-        buffer = bytearray()
-        while chunk := os.read(self._descriptor, _CHUNK):
-            head, *tail = chunk.split(b"\n")
-            buffer += head
-            for start in tail:
-                yield buffer.decode("utf-8", "replace")
-                buffer = bytearray(start)
-            if len(buffer) > _LONGEST:
-                return  # no message is so long
-        if buffer:
-            yield buffer.decode("utf-8", "replace")

@@ -33,11 +33,11 @@ from mcpg.gateway.serve import (
     Exposure,
 )
 from mcpg.gateway.serve.answers import (
+    called_result,
     failed,
     first_that_fits,
     line,
     prose,
-    result_of,
     size,
     succeeded,
 )
@@ -423,8 +423,9 @@ class MetaTools:
             **self._serving.search,
         )
         found: Sequence[Found] = ()
-        if known.primitives is not None and not arguments.get("categories"):
-            search = partial(known.primitives.search, arguments["query"], _PRIMITIVES, sources)
+        primitives = known.primitives
+        if primitives is not None and primitives.kinds and not arguments.get("categories"):
+            search = partial(primitives.search, arguments["query"], _PRIMITIVES, sources)
             found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
         how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
         return self._fitted(search_answers(result, known.find, found, how))
@@ -487,8 +488,7 @@ class MetaTools:
             context_summary=arguments.get("contextSummary", ""),
             **request.options(),
         )
-        work = partial(result_of, invoked, self._serving.result_bytes, version=request.version)
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        return await called_result(invoked, self._serving.result_bytes, version=request.version)
 
     async def _index_build(self, _: Arguments) -> JsonObject:
         snapshot = await self._gateway.build_index(force=True)

@@ -111,6 +111,8 @@ class Questions:
 
     async def all_told(self) -> None:
         """Wait until notifications are passed on that came before; nothing can follow a result."""
+        if not self._telling:
+            return
         with anyio.move_on_after(_TELLING):
             while self._telling:
                 self._told = anyio.Event()

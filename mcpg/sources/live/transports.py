@@ -370,7 +370,10 @@ async def _read(
                 message = _message(line, errors)
                 if message is not None:
                     limit.reset()
-                    await incoming.send(message)
+                    try:  # at once, where it is waited for
+                        incoming.send_nowait(message)
+                    except anyio.WouldBlock:
+                        await incoming.send(message)
             await _wait_for_exit(process, GRACE)
             # What it left behind may hold its standard error open.
             with anyio.move_on_after(GRACE):

@@ -7,19 +7,19 @@ import os
 import anyio
 import pytest
 
-from mcpg.gateway.serve import server
+from mcpg.gateway.serve import stdio
 
 pytestmark = pytest.mark.anyio
 
 
 async def lines_of(data: bytes, monkeypatch: pytest.MonkeyPatch, longest: int = 99) -> list[str]:
     """Read what a client writes."""
-    monkeypatch.setattr(server, "_LONGEST", longest)
+    monkeypatch.setattr(stdio, "_LONGEST", longest)
     reading, writing = os.pipe()
     os.write(writing, data)
     os.close(writing)
     with anyio.fail_after(10):
-        found = [line async for line in server._Lines(reading)]
+        found = [line async for line in stdio._Lines(reading)]
     os.close(reading)
     return found
 
@@ -39,7 +39,7 @@ async def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -
 async def test_standard_input_is_claimed() -> None:
     """Nothing else reads standard input meanwhile, and it is given back."""
     before = os.fstat(0)
-    with server._claimed() as kept:
+    with stdio._claimed_input() as kept:
         assert os.fstat(kept).st_ino == before.st_ino
         assert os.fstat(0).st_rdev == os.stat(os.devnull).st_rdev  # noqa: PTH116 - of a device
     assert os.fstat(0).st_ino == before.st_ino

@@ -1,0 +1,193 @@
+"""The server over standard input and output, which belong to the protocol alone.
+
+The SDK has this transport. Here input is read by a daemon thread, because a thread that waits for a
+line cannot be ended, and output that a pipe has room for is written without a thread, which would
+cost more than the write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import select
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import cast
+
+import anyio
+import anyio.to_thread
+from anyio import from_thread
+from anyio.lowlevel import EventLoopToken, current_token
+from anyio.streams.memory import MemoryObjectSendStream
+from mcp.server.stdio import stdio_server
+
+from mcpg.gateway.serve.server import GatewayServer
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+async def on_signal(stop: Callable[[], None]) -> None:
+    """Call *stop* on the first signal to end; a second one ends the process at once.
+
+    Outside the main thread, and where the system has no signals, it does nothing.
+    """
+    try:
+        with anyio.open_signal_receiver(*_SIGNALS) as signals:
+            async for _ in signals:
+                stop()
+                return
+    except (NotImplementedError, ValueError, RuntimeError):  # pragma: no cover - by the system
+        return
+
+
+_CHUNK = 1 << 16
+_LONGEST = 16 << 20
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+# A pipe that is ready has room for so many bytes.
+_ROOM = getattr(select, "PIPE_BUF", 0)
+# Errors of handing a line to an event loop that is closing or closed.
+_LOOP_CLOSED = (
+    RuntimeError,
+    OSError,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    asyncio.CancelledError,
+    concurrent.futures.CancelledError,
+)
+
+
+async def serve_stdio(served: GatewayServer) -> None:
+    """Serve one client until it closes our standard input or a signal ends the process."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(on_signal, group.cancel_scope.cancel)
+        try:
+            await _serve(served)
+        except* BrokenPipeError:
+            pass  # the client has left without closing our standard input
+        group.cancel_scope.cancel()
+
+
+async def _serve(served: GatewayServer) -> None:
+    with _claimed_input() as reading, _claimed_output() as writing:
+        # The SDK only iterates over the lines of the one, and writes and flushes the other.
+        lines = cast("anyio.AsyncFile[str]", _Lines(reading))
+        output = cast("anyio.AsyncFile[str]", _Output(writing))
+        async with served.running(), stdio_server(lines, output) as (incoming, outgoing):
+            options = served.sdk.create_initialization_options()
+            await served.sdk.run(incoming, outgoing, options)
+
+
+@contextmanager
+def _claimed_input() -> Iterator[int]:
+    """Reserve standard input: any other reader gets the end of the file."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    with _claimed(_STDIN, nothing) as kept:
+        os.close(nothing)
+        yield kept
+
+
+@contextmanager
+def _claimed_output() -> Iterator[int]:
+    """Reserve standard output: what others print goes to standard error."""
+    with _claimed(_STDOUT, _STDERR) as kept:
+        yield kept
+
+
+@contextmanager
+def _claimed(stream: int, other: int) -> Iterator[int]:
+    """Yield a duplicate of *stream*, which stands for *other* meanwhile."""
+    kept = os.dup(stream)
+    os.dup2(other, stream)
+    try:
+        yield kept
+    finally:
+        # A thread may still wait on the duplicate, which therefore stays open.
+        os.dup2(kept, stream)
+
+
+class _Output:
+    """Writes messages to a file descriptor, without a thread as far as that waits for nobody."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._waiting = b""
+
+    async def write(self, text: str) -> None:
+        self._waiting += text.encode()
+
+    async def flush(self) -> None:
+        while self._waiting and self._is_ready():
+            self._write(self._waiting[:_ROOM])
+        if self._waiting:
+            await anyio.to_thread.run_sync(self._write_all)
+
+    def _is_ready(self) -> bool:
+        """Return whether writing a few bytes waits for nobody."""
+        if not _ROOM:  # pragma: no cover - by the system
+            return False
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        return bool(poll.poll(0))
+
+    def _write_all(self) -> None:
+        while self._waiting:
+            self._write(self._waiting)
+
+    def _write(self, data: bytes) -> None:
+        self._waiting = self._waiting[os.write(self._descriptor, data) :]
+
+
+class _Lines:
+    """The lines of a file descriptor, read by a daemon thread."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        send, receive = anyio.create_memory_object_stream[str](0)
+        reader = _Reader(self._descriptor, send, current_token())
+        Thread(target=reader.run, name="standard input", daemon=True).start()
+        async with receive, send:
+            async for line in receive:
+                yield line
+
+
+class _Reader:
+    """Reads lines and hands them to the event loop one by one."""
+
+    def __init__(
+        self, descriptor: int, send: MemoryObjectSendStream[str], token: EventLoopToken
+    ) -> None:
+        self._descriptor = descriptor
+        self._send = send
+        self._token = token
+
+    def run(self) -> None:
+        try:
+            for line in self._lines():
+                self._hand_over(line)
+            from_thread.run(self._send.aclose, token=self._token)
+        except _LOOP_CLOSED:
+            return
+
+    def _hand_over(self, line: str) -> None:
+        try:  # without a task, where the last one has been taken
+            from_thread.run_sync(self._send.send_nowait, line, token=self._token)
+        except anyio.WouldBlock:
+            from_thread.run(self._send.send, line, token=self._token)
+
+    def _lines(self) -> Iterator[str]:
+        buffer = bytearray()
+        while chunk := os.read(self._descriptor, _CHUNK):
+            head, *tail = chunk.split(b"\n")
+            buffer += head
+            for start in tail:
+                yield buffer.decode("utf-8", "replace")
+                buffer = bytearray(start)
+            if len(buffer) > _LONGEST:
+                return  # no message is so long
+        if buffer:
+            yield buffer.decode("utf-8", "replace")
