@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.calls.validation import as_json, check_arguments, finds
+from mcpg.gateway.calls.validation import (
+    BoundedValidator,
+    accepts_at_once,
+    as_json,
+    bounded_validator,
+    check_arguments,
+    finds,
+)
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
@@ -340,3 +347,44 @@ def test_the_verdict_is_that_of_the_library(arguments: dict[str, Any]) -> None:
     """Bounds and words change nothing of what is right and what is wrong."""
     is_valid = Draft202012Validator(SCHEMA).is_valid(arguments)
     assert (check_arguments(SCHEMA, arguments) == ()) == is_valid
+
+
+PARTS = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "integer", "minimum": 2},
+        {"enum": ["a", 1, None]},
+        {"pattern": "^a"},
+        {"type": "array", "items": {"pattern": "^a"}},
+        {"anyOf": [{"type": "null"}, {"$ref": "#/properties/one"}]},
+        {"$ref": "nowhere"},
+        {"allOf": [{"type": ["string", "null"]}] * 300},
+    ]
+)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.integers(0, 4) | st.sampled_from(["a", "b"]), st.lists, max_leaves=5
+)
+
+
+@given(st.fixed_dictionaries({}, optional={"one": PARTS, "two": PARTS}), st.data())
+def test_what_is_accepted_at_once_has_no_faults(
+    properties: JsonObject, data: st.DataObject
+) -> None:
+    """The quick check accepts nothing that the whole one refuses, and makes no validator."""
+    schema: JsonObject = {"properties": properties, "required": ["one"]}
+    given: JsonObject = data.draw(st.dictionaries(st.sampled_from(["one", "two"]), VALUES))
+    assert not accepts_at_once(schema, given)
+    faults = check_arguments(schema, given)
+    assert not (faults and accepts_at_once(schema, given))
+
+
+def test_the_validator_of_a_schema_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of a tool share one validator, which is found without going through the schema."""
+    schema: JsonObject = {"properties": {"unique to this test": {"type": "string"}}}
+    made = bounded_validator(schema)
+    monkeypatch.setattr(json, "dumps", None)
+    monkeypatch.setattr(BoundedValidator, "__init__", None)
+    assert made is not None
+    assert bounded_validator(schema) is made
+    assert accepts_at_once(schema, {"unique to this test": "x"})
+    assert not accepts_at_once(schema, {"unique to this test": 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from mcpg.gateway.serve import stdio
@@ -44,3 +45,37 @@ async def test_standard_input_is_claimed() -> None:
         assert os.fstat(0).st_rdev == os.stat(os.devnull).st_rdev  # noqa: PTH116 - of a device
     assert os.fstat(0).st_ino == before.st_ino
     os.close(kept)
+
+
+async def test_messages_of_any_size_are_written_whole() -> None:
+    """A message that a pipe has room for is written at once, a larger one as it is read."""
+    reading, writing = os.pipe()
+    output = stdio._Output(writing)
+    await output.write("brief\n")
+    with anyio.CancelScope() as scope:
+        scope.cancel()  # nothing is waited for
+        await output.flush()
+    assert os.read(reading, 99) == b"brief\n"
+    large = "\u00fc" * 500_000 + "\n"
+    found = b""
+    async with anyio.create_task_group() as group:
+        await output.write(large)
+        group.start_soon(output.flush)
+        while len(found) < len(large.encode()):
+            found += await anyio.to_thread.run_sync(os.read, reading, 1 << 20)
+    assert found.decode() == large
+    os.close(reading)
+    await output.write("nobody reads it")
+    with pytest.raises(BrokenPipeError):
+        await output.flush()
+    os.close(writing)
+
+
+async def test_standard_output_is_claimed(capfd: pytest.CaptureFixture[str]) -> None:
+    """What others print meanwhile goes to standard error, and it is given back."""
+    with stdio._claimed_output() as kept:
+        os.write(1, b"printed")
+        os.write(kept, b"sent")
+    os.write(1, b", after")
+    os.close(kept)
+    assert capfd.readouterr() == ("sent, after", "printed")

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 import pytest
 from mcp import Client, MCPError
 from mcp_types import Request
@@ -186,3 +187,22 @@ async def test_a_time_out_names_the_settings(mode: str) -> None:
         assert "mcpg serve --timeout" in text
         told = await call(client, INVOKE, {"toolId": "first", "timeout": 0})
         assert "arguments_invalid" in told["_meta"]["faults"][0]["code"]
+
+
+@MODES
+async def test_a_brief_call_takes_no_thread(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repeated call whose arguments and result are brief is checked in the event loop."""
+    threads: list[Any] = []
+    run_sync = anyio.to_thread.run_sync
+
+    async def counted(work: Any, *given: Any, **how: Any) -> Any:
+        threads.append(work)
+        return await run_sync(work, *given, **how)
+
+    async with served(raw({"content": [TEXT]}), mode) as client:
+        await call(client, "first", {})
+        monkeypatch.setattr(anyio.to_thread, "run_sync", counted)
+        assert await call(client, "first", {}) == {"content": [TEXT]}
+        assert not threads
+        await call(client, "first", {"note": "x" * 100_000})
+        assert threads
