@@ -86,12 +86,22 @@ class _Call:
 
     def checked_at_once(self, arguments: Mapping[str, JsonValue]) -> JsonObject | None:
         """Return *arguments*, where a few steps show that they are valid and complete."""
-        if self.query or self.context is not None or not is_brief(arguments):
+        if self._has_context or not is_brief(arguments):
             return None
         plain = as_json(arguments)
-        if isinstance(plain, Fault) or not accepts_at_once(self.tool.input_schema, plain):
+        if isinstance(plain, Fault) or not accepts_at_once(self._current, plain):
             return None
         return plain
+
+    @property
+    def _has_context(self) -> bool:
+        return bool(self.query or self.summary) or self.context is not None
+
+    @property
+    def _current(self) -> JsonObject:
+        """The schema that decides."""
+        # A bundle that is older than its server refuses nothing that the server accepts.
+        return self.tool.input_schema if self.current_schema is None else self.current_schema
 
     def checked(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
         """Return *arguments*, completed by query and context."""
@@ -99,13 +109,11 @@ class _Call:
         if isinstance(plain, Fault):
             raise RefusedError(plain)
         schema = self.tool.input_schema
-        if self.query or self.summary or self.context is not None:
+        if self._has_context:
             context = self.query, self.context, self.summary
             plain = with_context_arguments(schema, plain, *context)
-        # A bundle that is older than its server refuses nothing that the server accepts.
-        current = schema if self.current_schema is None else self.current_schema
-        if faults := check_arguments(current, plain):
-            if current is not schema:
+        if faults := check_arguments(self._current, plain):
+            if self._current is not schema:
                 # Nothing of a schema that nobody has reviewed is repeated.
                 faults = check_arguments(schema, plain) or (_changed(self.tool),)
             raise RefusedError(*faults)
