@@ -18,12 +18,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import anyio
 from bench_serve import processor
@@ -108,6 +110,7 @@ class Subject:
         stack.callback(process.terminate)
         for line in process.stderr or ():
             if found := ADDRESS.search(line):
+                wait_for(found[0])
                 return found[0]
         raise SystemExit(f"{self.name} does not listen")
 
@@ -153,6 +156,15 @@ class InProcess(Subject):
                 self.times.append((time.perf_counter() - start) * 1000)
         if is_measured:
             self.spent += (time.thread_time() - before) * 1000
+
+
+def wait_for(address: str) -> None:
+    """Wait until a server that has named its address listens."""
+    for _ in range(300):
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", urlsplit(address).port or 0)).close()
+            return
+        time.sleep(0.1)
 
 
 def children() -> Iterator[int]:
