@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -108,13 +108,9 @@ class KeptMemo(Memo):
 
     def pack(self) -> bytes:
         """Return the content of a cache file with the results used so far."""
-        kept = self._used.items()
-        lengths = array("Q", [len(kept), *(len(data) for _, data in kept)])
-        keys, parts = (
-            (b"".join(column) for column in zip(*kept, strict=True)) if kept else (b"", b"")
-        )
-        body = lengths.tobytes() + keys + parts
-        return b"".join((_MAGIC, _seal(body), body))
+        lengths = array("Q", [len(self._used), *map(len, self._used.values())])
+        body = (lengths.tobytes(), *self._used, *self._used.values())
+        return b"".join((_MAGIC, _seal(body), *body))
 
 
 def load_memo(path: Path | str) -> KeptMemo:
@@ -124,8 +120,8 @@ def load_memo(path: Path | str) -> KeptMemo:
     except McpgError:
         return KeptMemo()
     head = len(_MAGIC) + _DIGEST
-    body = data[head:]
-    if data[:head] != _MAGIC + _seal(body):
+    body = memoryview(data)[head:]
+    if data[:head] != _MAGIC + _seal([body]):
         return KeptMemo()
     return KeptMemo(_unpacked(body))
 
@@ -140,19 +136,24 @@ def save_memo(path: Path | str, memo: KeptMemo) -> None:
         atomic_write(path, memo.pack(), sync=False, special=False)
 
 
-def _unpacked(body: bytes) -> dict[bytes, bytes]:
-    (count,) = array("Q", body[:_NUMBER])
+def _unpacked(body: memoryview) -> dict[bytes, bytes]:
+    (count,) = array("Q", bytes(body[:_NUMBER]))
     first = _NUMBER * (count + 1)
-    lengths = array("Q", body[_NUMBER:first])
+    lengths = array("Q", bytes(body[_NUMBER:first]))
     after_keys = first + _DIGEST * count
-    keys = (body[at : at + _DIGEST] for at in range(first, after_keys, _DIGEST))
+    keys = (bytes(body[at : at + _DIGEST]) for at in range(first, after_keys, _DIGEST))
     places = pairwise(accumulate(lengths, initial=after_keys))
-    return {key: body[start:end] for key, (start, end) in zip(keys, places, strict=True)}
+    return {key: bytes(body[start:end]) for key, (start, end) in zip(keys, places, strict=True)}
 
 
-def _seal(body: bytes) -> bytes:
-    """Return the SHA-256 of *body* and the program that wrote it."""
-    return _sha256(_program() + _sha256(body))
+def _seal(body: Iterable[bytes | memoryview]) -> bytes:
+    """Return the SHA-256 of *body*, in parts, and the program that wrote it."""
+    import hashlib  # noqa: PLC0415 - who only opens an index needs none
+
+    digest = hashlib.sha256()
+    for part in body:
+        digest.update(part)
+    return _sha256(_program() + digest.digest())
 
 
 @cache
@@ -175,6 +176,6 @@ def _program() -> bytes:
 
 
 def _sha256(data: bytes) -> bytes:
-    import hashlib  # noqa: PLC0415 - who only opens an index needs none
+    import hashlib  # noqa: PLC0415 - as above
 
     return hashlib.sha256(data).digest()
