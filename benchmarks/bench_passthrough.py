@@ -58,6 +58,10 @@ CHANGING = re.compile(
 )
 """Texts that differ from one run to the next, such as times."""
 
+LOGS = "log messages outside of calls"
+OUTSIDE = re.compile(r"Roots updated|Received (?:Uns|S)ubscribe Resource request")
+"""Log messages that server-everything sends on its own account, for no request under way."""
+
 SETTLING = 1.0
 SECONDS = 120
 
@@ -457,13 +461,14 @@ async def compare(name: str, peer: Peer, folder: Path) -> Counter[str]:
     """Print the steps of a server that differ; return how many, and why others do."""
     env = {"MEMORY_FILE_PATH": str(folder / "memory.jsonl")}
     config = folder.parent / f"{name}.json"
-    entry = {"command": peer.command[0], "args": peer.command[1:], "env": env}
+    place = str(folder.parent)
+    entry = {"command": peer.command[0], "args": peer.command[1:], "env": env, "cwd": place}
     config.write_text(json.dumps({"mcpServers": {name: entry}}), "utf-8")
     words = ("-m", "mcpg", "serve", str(config), "--expose", "all")
     own = {**get_default_environment(), **env}
-    direct = await recorded(stdio(peer.command, own), peer, folder)
-    ways = {"again": await recorded(stdio(peer.command, own), peer, folder)}
-    gateway = stdio([sys.executable, *words], {**os.environ})
+    direct = await recorded(stdio(peer.command, own, folder.parent), peer, folder)
+    ways = {"again": await recorded(stdio(peer.command, own, folder.parent), peer, folder)}
+    gateway = stdio([sys.executable, *words], {**os.environ}, folder.parent)
     ways["stdio"] = await recorded(gateway, peer, folder, name)
     with conformance.served(*words, "--http", "{port}") as address:
         ways["HTTP"] = await recorded(streamable_http_client(address), peer, folder, name)
@@ -483,16 +488,36 @@ async def compare(name: str, peer: Peer, folder: Path) -> Counter[str]:
 def explanation(direct: Any, behind: Any) -> str:
     """Return the documented reason of a difference, empty for none."""
     one, two = json.dumps(direct), json.dumps(behind)
+    if isinstance(direct, dict) and direct["result"] == behind["result"]:
+        return LOGS if differ_in_logs_alone(direct["beside"], behind["beside"]) else ""
     if "arguments_invalid" in two and '"isError": true' in one:
         return "arguments checked by mcpg"
     if "unknown tool" in two and "not found" in one.lower():
         return "unknown tool"
-    if isinstance(direct, dict) and direct["result"] == behind["result"]:
-        events = [*direct["beside"], *behind["beside"]]
-        return "log messages outside of calls" if all(map(is_log, events)) else ""
     if "requires task augmentation" in one and '"isError": true' not in two:
         return "run as a task"
     return ""
+
+
+def differ_in_logs_alone(direct: list[str], behind: list[str]) -> bool:
+    """Return whether log messages outside of a call are the only events that differ.
+
+    Log messages that a server sends outside of calls reach all clients of the gateway, with the
+    name of the source as their logger, or at another time. Other events, and their order, count.
+    """
+    others = [[one for one in events if not is_log(one)] for events in (direct, behind)]
+    if others[0] != others[1]:
+        return False
+    differing = Counter(map(datum, filter(is_log, direct)))
+    differing.subtract(Counter(map(datum, filter(is_log, behind))))
+    return all(OUTSIDE.search(one) for one, count in differing.items() if count)
+
+
+def datum(event: str) -> str:
+    """Return the log message *event* without its logger, which the gateway adds."""
+    members = json.loads(event.removeprefix("log "))
+    members.pop("logger", None)
+    return json.dumps(members, sort_keys=True)
 
 
 def brief(value: Any, other: Any) -> str:
@@ -513,9 +538,9 @@ async def recorded(
         return await outcomes(client, used, record)
 
 
-def stdio(command: list[str], env: dict[str, str]) -> AbstractAsyncContextManager[Any]:
-    """Start a program."""
-    started = StdioServerParameters(command=command[0], args=command[1:], env=env)
+def stdio(command: list[str], env: dict[str, str], place: Path) -> AbstractAsyncContextManager[Any]:
+    """Start a program in the folder *place*."""
+    started = StdioServerParameters(command=command[0], args=command[1:], env=env, cwd=place)
     return stdio_client(started, errlog=Path(os.devnull).open("w"))
 
 

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import anyio
+import jwt
 import uvicorn
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from mcp.server import MCPServer
 from mcp.server.auth.provider import (
     AccessToken,
@@ -38,6 +41,15 @@ if TYPE_CHECKING:
 
 MACHINE = "machine-client"
 MACHINE_SECRET = "marker-machine-secret"
+MACHINE_KEY = ec.generate_private_key(ec.SECP256R1())
+MACHINE_PEM = MACHINE_KEY.private_bytes(
+    serialization.Encoding.PEM,
+    serialization.PrivateFormat.PKCS8,
+    serialization.NoEncryption(),
+).decode()
+LONGEST_ASSERTION = 600
+ASSERTION = "marker-assertion-of-an-identity-provider"
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ACCESS = "marker-access-token"
 REFRESH = "marker-refresh-token"
 
@@ -146,6 +158,7 @@ class Realm:
         asked: Method, path and form of each request.
         here: How many calls of `meet` have come.
         met: Set when two have.
+        required: The only header `Authorization` that has the permission, empty for any.
         instead: Answers that stand in for those of a path: status, headers, and body.
     """
 
@@ -154,6 +167,7 @@ class Realm:
     asked: list[tuple[str, str, FormData | None]] = field(default_factory=list)
     here: int = 0
     met: anyio.Event = field(default_factory=anyio.Event)
+    required: str = ""
     instead: dict[str, tuple[int, dict[str, str], Any]] = field(default_factory=dict)
 
     @property
@@ -186,9 +200,13 @@ class _Front:
         request, replay = await _read(scope, receive) if path == "/token" else (None, receive)
         form = await request.form() if request is not None else None
         self._realm.asked.append((scope["method"], path, form))
-        if path in self._realm.instead:
+        sent = dict(scope["headers"]).get(b"authorization", b"").decode()
+        if path == "/mcp" and self._realm.required not in {"", sent}:
+            lacking = {"WWW-Authenticate": 'Bearer error="insufficient_scope", scope="write"'}
+            await self._other((403, lacking, b""), send)
+        elif path in self._realm.instead:
             await self._other(self._realm.instead[path], send)
-        elif form is not None and form.get("grant_type") == "client_credentials":
+        elif form is not None and form.get("grant_type") in {"client_credentials", JWT_BEARER}:
             await self._machine(request, form)(scope, receive, send)
         else:
             await self._app(scope, replay, send)
@@ -204,12 +222,34 @@ class _Front:
 
     def _machine(self, request: Any, form: FormData) -> JSONResponse:
         """Answer a client that has a secret of its own, which the SDK's server does not."""
+        if "client_assertion" in form:
+            return self._signed(str(form["client_assertion"]), form)
+        if form.get("grant_type") == JWT_BEARER and form.get("assertion") != ASSERTION:
+            return JSONResponse({"error": "invalid_grant", "told": form.get("assertion")}, 400)
         kind, _, word = request.headers.get("authorization", "").partition(" ")
         name, _, secret = base64.b64decode(word).decode().partition(":")
         if kind != "Basic":
             name, secret = str(form.get("client_id")), str(form.get("client_secret"))
         if (unquote(name), unquote(secret)) != (MACHINE, MACHINE_SECRET):
             return JSONResponse({"error": "invalid_client", "told": secret}, 401)
+        return self._token(form)
+
+    def _signed(self, assertion: str, form: FormData) -> JSONResponse:
+        """Answer a client that signs with its private key."""
+        try:
+            claims = jwt.decode(
+                assertion,
+                MACHINE_KEY.public_key(),
+                algorithms=["ES256"],
+                audience=[self._realm.origin, f"{self._realm.origin}/"],
+                issuer=MACHINE,
+            )
+        except jwt.PyJWTError:
+            return JSONResponse({"error": "invalid_client", "told": assertion}, 401)
+        is_own = claims["sub"] == MACHINE and claims["exp"] - claims["iat"] <= LONGEST_ASSERTION
+        return self._token(form) if is_own else JSONResponse({"error": "invalid_client"}, 401)
+
+    def _token(self, form: FormData) -> JSONResponse:
         scopes = str(form.get("scope", "")).split()
         token = self._realm.provider.issue(MACHINE, scopes, renews=False)
         return JSONResponse(token.model_dump(exclude_none=True))

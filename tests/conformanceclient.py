@@ -211,11 +211,15 @@ def settings(scenario: str, context: dict[str, Any], url: str) -> dict[str, Any]
         return {}
     oauth = {"clientId": context["client_id"], "issuer": issuer_of(url)}
     if scenario == "auth/client-credentials-jwt":
-        key = {"privateKey": context["private_key_pem"], "algorithm": context["signing_algorithm"]}
+        os.environ["CLIENT_KEY"] = context["private_key_pem"]
+        key = {"privateKey": "${CLIENT_KEY}", "algorithm": context["signing_algorithm"]}
         return {**oauth, **key, "grant": "client_credentials"}
     oauth["clientSecret"] = context["client_secret"]
     if scenario == "auth/client-credentials-basic":
         oauth["grant"] = "client_credentials"
+    if scenario == "auth/cross-app-access-complete-flow":
+        os.environ["ASSERTION"] = assertion_grant(context, oauth["issuer"], url)
+        oauth |= {"grant": "jwt-bearer", "assertion": "${ASSERTION}"}
     return oauth
 
 

@@ -39,7 +39,6 @@ from mcpg.gateway.opening import Opening, free_name
 from mcpg.gateway.sources import Addressing, Source
 from mcpg.net.addresses import is_header_name
 from mcpg.sources.client_config import (
-    CLIENT_CREDENTIALS,
     DEFAULT_TIMEOUT,
     MAX_TIMEOUT,
     Live,
@@ -52,8 +51,10 @@ from mcpg.sources.client_config import (
     without_variables,
 )
 from mcpg.sources.model import CODE, PYTHON
+from mcpg.sources.oauth_settings import OAuth, problem_of
 
 _LONGEST_ID = 200
+_OAUTH_FILES = ("private_key_file", "assertion_file")
 _VARIABLE = "write ${NAME} in its place, and set that variable"
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 _PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@|password\s*=\s*[^\s&;]", re.IGNORECASE)
@@ -162,7 +163,7 @@ class OAuthTable(Table):
     client_id: Text = ""
     client_secret: Secret = ""
     grant: Annotated[
-        Literal["authorization_code", "client_credentials"],
+        Literal["authorization_code", "client_credentials", "jwt_bearer"],
         BeforeValidator(lambda text: text.replace("-", "_") if isinstance(text, str) else text),
     ] = "authorization_code"
     scope: Annotated[
@@ -171,16 +172,23 @@ class OAuthTable(Table):
         WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
     ] = ""
     issuer: Text = ""
-    auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
+    auth_method: Literal["client_secret_basic", "client_secret_post", "private_key_jwt"] = (
+        "client_secret_basic"
+    )
+    private_key: Secret = ""
+    private_key_file: Text = ""
+    algorithm: Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"] = "RS256"
+    assertion: Secret = ""
+    assertion_file: Text = ""
     redirect_uri: Text = ""
     callback_port: Annotated[int, Field(ge=1, le=65_535)] = unset("any")
 
     @model_validator(mode="after")
-    def _check_credentials(self) -> OAuthTable:
-        has_both = bool(self.client_id and self.client_secret)
-        if self.grant == CLIENT_CREDENTIALS and not has_both:
-            remedy = f"add both: the grant {CLIENT_CREDENTIALS} needs them"
-            raise _invalid("has no 'client_id' and 'client_secret'", remedy)
+    def _check_fields(self) -> OAuthTable:
+        given = self.model_dump(exclude={"auth_method", "redirect_uri", "callback_port"})
+        problem = problem_of(OAuth(method=self.auth_method, **given), "'{}'".format)
+        if problem is not None:
+            raise _invalid(*problem)
         return self
 
 
@@ -268,7 +276,8 @@ class UrlSource(SourceTable):
         OAuthTable | None, BeforeValidator(lambda value: None if value is False else value)
     ] = unset("a login by `mcpg login`, if there is one")
     """a table with `client_id`, `client_secret`, `grant`, `scope`, `issuer`, `auth_method`,
-    `redirect_uri` and `callback_port`, see [OAuth](sources.md#oauth); `false` for no OAuth"""
+    `private_key`, `private_key_file`, `algorithm`, `assertion`, `assertion_file`, `redirect_uri`
+    and `callback_port`, see [OAuth](sources.md#oauth); `false` for no OAuth"""
 
 
 class PythonSource(SourceTable):
@@ -413,8 +422,12 @@ class ConfiguredSource:
         """
         kind = "http" if isinstance(self.entry, UrlSource) else "stdio"
         members: dict[str, Any] = {"transport": kind, **self._own}
-        if members.get("oauth", {}) is None:
+        oauth = members.get("oauth", {})
+        if oauth is None:
             members["oauth"] = False
+        for key in _OAUTH_FILES:
+            if oauth and oauth.get(key):
+                oauth[key] = _below(self.file.parent.absolute(), oauth[key])
         server = replace(server_of(self.name, members, self.place, environ), name=self.entry.id)
         if not isinstance(server, StdioServer):
             return server

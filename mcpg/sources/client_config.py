@@ -21,6 +21,7 @@ from mcpg.sources.client_layouts import (
     parse_configuration,
     servers_in,
 )
+from mcpg.sources.oauth_settings import OAuth, read_oauth
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -69,39 +70,6 @@ class StdioServer:
     sessions: SessionSetting | None = None
 
 
-AUTHORIZATION_CODE = "authorization_code"
-"""The grant by which a person lets mcpg in, once, in a browser."""
-
-CLIENT_CREDENTIALS = "client_credentials"
-"""The grant by which mcpg lets itself in, with a secret of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class OAuth:
-    """How mcpg is let in to a server that wants OAuth; what it says of itself may be empty.
-
-    Attributes:
-        grant: `AUTHORIZATION_CODE`, for which `mcpg login` must have been run, or
-            `CLIENT_CREDENTIALS`.
-        client_id: The client as which mcpg is registered; empty when it registers itself.
-        client_secret: The secret of that client.
-        scope: What is asked for, words with spaces between; empty for what the server names.
-        method: How the secret is sent: `client_secret_basic` or `client_secret_post`.
-        issuer: The authorisation server to which the client belongs; empty for the origin of the
-            server itself. A secret is sent to no other.
-        redirect: The address on this machine that is registered for the client, where a browser
-            comes back to; empty for any port.
-    """
-
-    grant: str = AUTHORIZATION_CODE
-    client_id: str = ""
-    client_secret: str = field(default="", repr=False)
-    scope: str = ""
-    method: str = field(default="client_secret_basic", repr=False)
-    issuer: str = ""
-    redirect: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class HttpServer:
     """A server at an address.
@@ -126,7 +94,7 @@ class HttpServer:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_sse: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    oauth: OAuth | None = OAuth()
+    oauth: OAuth | None = OAuth()  # noqa: RUF009 - frozen
     timeout: float | None = None
     trust_hints: bool = False
     sessions: SessionSetting | None = None
@@ -373,107 +341,6 @@ def host_of(address: str) -> str:
     return f"{address.partition(':')[0].lower()}://{shown}{port}"
 
 
-_METHODS = ("client_secret_basic", "client_secret_post")
-_SHOWN = {
-    "authmethod": "authMethod",
-    "clientid": "clientId",
-    "clientsecret": "clientSecret",
-    "redirecturi": "redirectUri",
-}
-_MOST_PORT = 65535
-_OAUTH_REMEDY = "see the documentation of mcpg for its layout"
-
-
-def read_oauth(
-    entry: JsonObject, fill: Callable[[str], str], fail: Callable[[str, str], SourceError]
-) -> OAuth | None:
-    """Read how a server lets mcpg in; `None` when the entry wants no OAuth.
-
-    Args:
-        entry: The entry of the server.
-        fill: Fills in variables.
-        fail: Makes the error from a message and a remedy.
-
-    Raises:
-        SourceError: A member makes no sense.
-    """
-    said = entry.get("oauth", entry.get("auth"))
-    if said is False:
-        return None
-    members = _plain(said if isinstance(said, dict) else {})
-    if members.get("enabled") is False:
-        return None
-    flat = _plain(entry)
-    beside = {key[5:]: value for key, value in flat.items() if key.startswith("oauth")}
-    return _Members({**beside, **members}, fill, fail).oauth()
-
-
-def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return *members* by names without case, hyphens and underscores."""
-    return {
-        name.casefold().replace("_", "").replace("-", ""): value for name, value in members.items()
-    }
-
-
-class _Members:
-    """What is said of OAuth, by plain names."""
-
-    def __init__(
-        self,
-        members: Mapping[str, JsonValue],
-        fill: Callable[[str], str],
-        fail: Callable[[str, str], SourceError],
-    ) -> None:
-        self._members = members
-        self._fill = fill
-        self._fail = fail
-
-    def oauth(self) -> OAuth:
-        """Read all of it."""
-        scope = self._members.get("scope", self._members.get("scopes"))
-        words = scope if isinstance(scope, list) else [scope or ""]
-        grants = (AUTHORIZATION_CODE, CLIENT_CREDENTIALS)
-        found = OAuth(
-            grant=self._one_of(grants, "grant", "granttype"),
-            client_id=self._text("clientid"),
-            client_secret=self._text("clientsecret"),
-            scope=" ".join(self._filled("scope", word) for word in words).strip(),
-            method=self._one_of(_METHODS, "authmethod", "tokenendpointauthmethod"),
-            issuer=self._text("issuer"),
-            redirect=self._redirect(),
-        )
-        if found.grant == CLIENT_CREDENTIALS and not (found.client_id and found.client_secret):
-            message = "its `oauth` has no `clientId` and `clientSecret`"
-            raise self._fail(message, f"the grant {CLIENT_CREDENTIALS} needs both")
-        return found
-
-    def _one_of(self, choices: tuple[str, ...], key: str, other: str) -> str:
-        found = self._text(key, other).replace("-", "_") or choices[0]
-        if found not in choices:
-            message = f"the `{_SHOWN.get(key, key)}` of its `oauth` is not a known value"
-            raise self._fail(message, f"write {' or '.join(choices)}")
-        return found
-
-    def _redirect(self) -> str:
-        port = self._members.get("callbackport")
-        if port is None:
-            return self._text("redirecturi")
-        if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
-            raise self._fail("the `callbackPort` of its `oauth` is not a port", "write a number")
-        return f"http://localhost:{port}/callback"
-
-    def _text(self, *keys: str) -> str:
-        value = next((self._members[key] for key in keys if self._members.get(key)), "")
-        return self._filled(keys[0], value).strip()
-
-    def _filled(self, key: str, value: JsonValue) -> str:
-        if not isinstance(value, str):
-            raise self._fail(
-                f"the `{_SHOWN.get(key, key)}` of its `oauth` is not a string", _OAUTH_REMEDY
-            )
-        return self._fill(value)
-
-
 _URLS = ("url", "serverUrl", "httpUrl")
 _HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http"})
 _STDIO = frozenset({"stdio", ""})
@@ -618,8 +485,8 @@ class _Fields:
             raise self.fail("its `url` is not a URL", "write http://... or https://...")
         headers = self._texts("headers")
         oauth = read_oauth(self.entry, self._filled, self.fail)
-        secret = oauth.client_secret if oauth else ""
-        secrets = (*secrets_of(url, headers), secret, *self._used)
+        own = oauth.secrets if oauth else ()
+        secrets = (*secrets_of(url, headers), *own, *self._used)
         given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours())
         return HttpServer(self._place, name, *given)
 

@@ -148,6 +148,38 @@ def test_how_a_server_lets_us_in(folder: Path) -> None:
     assert second.server.oauth is None
 
 
+def test_keys_and_assertions_are_beside_the_file(folder: Path) -> None:
+    """Files of keys and assertions are found from the folder of the configuration."""
+    text = """
+        [[sources]]
+        url = "https://a.example/mcp"
+        [sources.oauth]
+        grant = "client_credentials"
+        client_id = "me"
+        private_key_file = "keys/me.pem"
+        algorithm = "ES256"
+        [[sources]]
+        url = "https://b.example/mcp"
+        [sources.oauth]
+        grant = "jwt-bearer"
+        client_id = "me"
+        client_secret = "${TOKEN}"
+        issuer = "https://login.example"
+        assertion_file = "assertion"
+        """
+    first, second = opened(entries(folder, text), TOKEN=TOKEN)
+    assert isinstance(first, ServerSource)
+    assert isinstance(first.server, HttpServer)
+    assert first.server.oauth is not None
+    assert first.server.oauth.private_key_file == str(folder / "keys" / "me.pem")
+    assert (first.server.oauth.method, first.server.oauth.algorithm) == ("private_key_jwt", "ES256")
+    assert isinstance(second, ServerSource)
+    assert isinstance(second.server, HttpServer)
+    assert second.server.oauth is not None
+    assert second.server.oauth.grant == "jwt_bearer"
+    assert second.server.oauth.assertion_file == str(folder / "assertion")
+
+
 def test_a_project_file_has_sources_as_well(folder: Path) -> None:
     """In a pyproject.toml they stand under `tool.mcpg`; `mcpg.toml` goes before it."""
     text = WHOLE.replace("[[sources]]", "[[tool.mcpg.sources]]")
@@ -252,7 +284,14 @@ MISTAKES_OF_ONE = [
         2,
         "oauth",
         "'oauth' has no 'client_id' and 'client_secret'",
-        "add both",
+        "needs both, or 'private_key' in place of the secret",
+    ),
+    (
+        "url = 'http://a'\noauth = {grant = 'jwt_bearer', client_id = 'a', assertion_file = 'b'}",
+        2,
+        "oauth",
+        "'oauth' has no 'client_secret' and 'issuer'",
+        "the grant jwt_bearer needs",
     ),
     (
         "url = 'http://a'\noauth = {auth_method = 3}",
@@ -366,6 +405,8 @@ def test_a_mistake_names_its_line(
         "command = 'a'\nenv = {X = ['s3cr3t']}",
         "url = 'https://host/'\noauth = {client_id = 'a', client_secret = 's3cr3t'}",
         "url = 'https://host/'\noauth = {client_secret = ['s3cr3t']}",
+        "url = 'https://host/'\noauth = {private_key = 's3cr3t'}",
+        "url = 'https://host/'\noauth = {assertion = 's3cr3t'}",
     ],
 )
 def test_no_file_holds_a_secret(folder: Path, text: str) -> None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import anyio
 import httpx
 import pytest
-from authserver import MACHINE, MACHINE_SECRET, Realm, authorising
+from authserver import ACCESS, MACHINE, MACHINE_SECRET, Realm, authorising
 
-from mcpg.gateway.calls import CallError
+from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.gateway.sessions import Sessions
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, LoginOptions, OAuth
+from mcpg.sources.client_config import HttpServer, Live, LoginOptions
 from mcpg.sources.live import log_in, log_out
+from mcpg.sources.oauth_settings import CLIENT_CREDENTIALS, OAuth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,6 +106,25 @@ async def test_a_login_that_is_removed_under_way(realm: Realm, tmp_path: Path) -
         with pytest.raises(CallError, match="stored login was removed: run `mcpg login guarded"):
             await sessions.call(server, "whoami", {}, timeout=10)
     assert not log_out(server, str(tmp_path))
+
+
+async def test_a_permission_that_is_granted_while_it_runs(realm: Realm, tmp_path: Path) -> None:
+    """A missing permission is an authorization fault, until the login that grants it is used."""
+    server = HttpServer("mcp.json: guarded", "guarded", realm.url)
+    await logged_in(server, tmp_path)
+    async with Sessions(Live(timeout=20, tokens=str(tmp_path))) as sessions:
+        await sessions.call(server, "whoami", {}, timeout=10)
+        lacking = {"WWW-Authenticate": 'Bearer error="insufficient_scope", scope="write"'}
+        realm.instead["/mcp"] = (403, lacking, b"")
+        with pytest.raises(CallError, match="lacks a permission") as caught:
+            await sessions.call(server, "whoami", {}, timeout=10)
+        assert caught.value.code is FaultCode.UNAUTHORIZED
+        assert not caught.value.has_died
+        del realm.instead["/mcp"]
+        await logged_in(server, tmp_path)
+        latest = f"Bearer {ACCESS}-{realm.provider.issued}"
+        realm.required = latest
+        await sessions.call(server, "whoami", {}, timeout=10)
 
 
 async def test_two_gateways_take_turns(realm: Realm, tmp_path: Path) -> None:

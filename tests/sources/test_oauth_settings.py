@@ -6,12 +6,8 @@ from typing import Any
 import pytest
 
 from mcpg.errors import Code
-from mcpg.sources.client_config import (
-    CLIENT_CREDENTIALS,
-    HttpServer,
-    OAuth,
-    read_client_configuration,
-)
+from mcpg.sources.client_config import HttpServer, read_client_configuration
+from mcpg.sources.oauth_settings import CLIENT_CREDENTIALS, JWT_BEARER, PRIVATE_KEY_JWT, OAuth
 
 ENVIRON = {"SECRET": "marker-secret-1234"}
 
@@ -92,6 +88,52 @@ SAID = OAuth(client_id="me", client_secret="marker-secret-1234", scope="read wri
                 issuer="https://login.example.com",
             ),
         ),
+        (
+            {
+                "oauth": {
+                    "grant": "client_credentials",
+                    "client_id": "me",
+                    "private_key": "${SECRET}",
+                    "algorithm": "EdDSA",
+                }
+            },
+            OAuth(
+                CLIENT_CREDENTIALS,
+                "me",
+                method=PRIVATE_KEY_JWT,
+                private_key="marker-secret-1234",
+                algorithm="EdDSA",
+            ),
+        ),
+        (
+            {
+                "oauth": {
+                    "grant": "client_credentials",
+                    "clientId": "me",
+                    "authMethod": "private_key_jwt",
+                    "privateKeyFile": "~/key.pem",
+                }
+            },
+            OAuth(CLIENT_CREDENTIALS, "me", method=PRIVATE_KEY_JWT, private_key_file="~/key.pem"),
+        ),
+        (
+            {
+                "oauth": {
+                    "grantType": "urn:ietf:params:oauth:grant-type:jwt-bearer",
+                    "clientId": "me",
+                    "clientSecret": "s",
+                    "issuer": "https://login.example.com",
+                    "assertionFile": "/run/assertion",
+                }
+            },
+            OAuth(
+                JWT_BEARER,
+                "me",
+                "s",
+                issuer="https://login.example.com",
+                assertion_file="/run/assertion",
+            ),
+        ),
     ],
 )
 def test_dialects(members: dict[str, Any], expected: OAuth | None) -> None:
@@ -116,6 +158,42 @@ def test_a_secret_is_kept_to_itself() -> None:
         (
             {"grant": "client_credentials", "clientId": "me"},
             "its `oauth` has no `clientId` and `clientSecret`",
+        ),
+        (
+            {"grant": "client_credentials", "clientId": "me", "privateKey": "plain"},
+            "the `privateKey` of its `oauth` contains a secret (write ${NAME}",
+        ),
+        (
+            {"grant": "jwt-bearer", "assertion": "plain"},
+            "the `assertion` of its `oauth` contains a secret (write ${NAME}",
+        ),
+        (
+            {"grant": "client_credentials", "clientSecret": "s", "privateKeyFile": "k"},
+            "its `oauth` has both `clientSecret` and `privateKeyFile`",
+        ),
+        (
+            {"grant": "client_credentials", "clientId": "me", "authMethod": "private_key_jwt"},
+            "its `oauth` has no `clientId` and `privateKey`",
+        ),
+        (
+            {"privateKeyFile": "k"},
+            "its `oauth` has `privateKeyFile` without its grant (add the grant client_credentials",
+        ),
+        (
+            {"authMethod": "private_key_jwt"},
+            "its `oauth` has the method private_key_jwt without its grant",
+        ),
+        (
+            {"grant": "jwt_bearer", "clientId": "me", "assertionFile": "a"},
+            "its `oauth` has no `clientSecret` and `issuer`",
+        ),
+        (
+            {"assertion": "${SECRET}"},
+            "its `oauth` has `assertion` without its grant (add the grant jwt_bearer",
+        ),
+        (
+            {"algorithm": "none"},
+            "the `algorithm` of its `oauth` is not a known value (write RS256 or",
         ),
         ({"authMethod": "tls"}, "the `authMethod` of its `oauth` is not a known value"),
         ({"clientId": 7}, "the `clientId` of its `oauth` is not a string"),

@@ -61,6 +61,7 @@ class FaultCode(StrEnum):
     NO_SESSION = "no_session"
     SESSION_LIMIT = "session_limit"
     SOURCE_UNAVAILABLE = "source_unavailable"
+    UNAUTHORIZED = "unauthorized"
     TIMED_OUT = "timed_out"
     TOO_LARGE = "too_large"
     TOOL_FAILED = "tool_failed"

@@ -35,6 +35,9 @@ _TYPES = {"string": str, "object": dict, "array": list, "boolean": bool, "number
 _THREADS = 40
 _REMEDIES = {
     FaultCode.SOURCE_UNAVAILABLE: "try again: the connection is opened again",
+    FaultCode.UNAUTHORIZED: (
+        "run the command that the message names, else correct the credentials of the source"
+    ),
     FaultCode.TIMED_OUT: (
         "request less, or raise the timeout: for this call, `timeout` beside the arguments; for "
         "all, `timeout` of the source in its file, `limits.invoke` in mcpg.toml, or "

@@ -415,7 +415,7 @@ class Connection:
         if self.refuses_older:
             raise NotProcessedError
         if self._client is None:
-            raise ServerError(self._reason, self._kind)
+            raise ServerError(self._reason, self._errors.kind)
         if not self.is_usable:
             raise NotProcessedError
         return self._client
@@ -443,13 +443,13 @@ class Connection:
                 await self.ended.wait()  # the reason is known then
             has_died = not self._errors.is_too_large
             message = self._errors.message or self._reason
-            return ServerError(message, self._kind, has_died=has_died)
+            return ServerError(message, self._errors.kind, has_died=has_died)
         self._unanswered_pings = 0
         if errors.is_too_large:
             return ServerError(errors.message or "", FailureKind.TOO_LARGE)
         if quotes_server and isinstance(fault, MCPError) and errors.message is None:
             return self._refusal(fault)
-        kind = FailureKind.UNAVAILABLE if errors.message else FailureKind.FAILED
+        kind = errors.kind if errors.message else FailureKind.FAILED
         return ServerError(failure(fault, errors, 0), kind, has_died=errors.is_interrupted)
 
     def _refusal(self, fault: MCPError) -> ServerError:
@@ -463,11 +463,6 @@ class Connection:
     @property
     def _secrets(self) -> tuple[str, ...]:
         return (*self.server.secrets, *self._errors.secrets)
-
-    @property
-    def _kind(self) -> FailureKind:
-        is_large = self._errors.is_too_large
-        return FailureKind.TOO_LARGE if is_large else FailureKind.UNAVAILABLE
 
 
 async def _send(client: Client, request: _Request, underway: Underway) -> JsonObject:

@@ -31,6 +31,7 @@ class FailureKind(StrEnum):
     """Kind of a failure, as the fault of a call names it."""
 
     UNAVAILABLE = "source_unavailable"
+    UNAUTHORIZED = "unauthorized"
     TOO_LARGE = "too_large"
     FAILED = "tool_failed"
     NO_SESSION = "no_session"
@@ -70,6 +71,7 @@ class TransportErrors:
 
     Attributes:
         message: Description of the failure, `None` for none.
+        is_unauthorized: Whether the server or its authorisation server refused the credentials.
         invalid_lines: Lines on standard output since the last message that were no messages.
         is_too_large: Whether a response exceeded `MAX_RESPONSE`.
         is_interrupted: Whether the connection was lost in the middle of a response.
@@ -80,6 +82,7 @@ class TransportErrors:
     """
 
     message: str | None = None
+    is_unauthorized: bool = False
     invalid_lines: int = 0
     is_too_large: bool = False
     is_interrupted: bool = False
@@ -87,6 +90,13 @@ class TransportErrors:
     stderr: bytes = field(default=b"", repr=False)
     secrets: set[str] = field(default_factory=set, repr=False)
     has_session: bool = False
+
+    @property
+    def kind(self) -> FailureKind:
+        """The kind of the failure."""
+        if self.is_too_large:
+            return FailureKind.TOO_LARGE
+        return FailureKind.UNAUTHORIZED if self.is_unauthorized else FailureKind.UNAVAILABLE
 
     def interrupt(self, message: str) -> None:
         """Record that the connection of a request was lost."""

@@ -16,14 +16,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from pydantic import AnyUrl, BaseModel
 
 from mcpg.errors import SourceError, UsageError, os_reason
-from mcpg.sources.client_config import (
-    CLIENT_CREDENTIALS,
-    HttpServer,
-    Live,
-    LoginOptions,
-    LoginResult,
-    OAuth,
-)
+from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult
 from mcpg.sources.live.client import query_once
 from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth import (
@@ -35,6 +28,7 @@ from mcpg.sources.live.oauth import (
 )
 from mcpg.sources.live.oauth_store import Login, LoginFile
 from mcpg.sources.live.transports import ProcessGroups, sdk_muted
+from mcpg.sources.oauth_settings import AUTHORIZATION_CODE, OAuth
 
 if TYPE_CHECKING:
     import httpx2
@@ -81,8 +75,8 @@ def _oauth_of(server: HttpServer) -> OAuth:
     if server.oauth is None:
         message = "its configuration disables OAuth"
         raise UsageError(message, place=place, remedy="leave out `oauth` to log in")
-    if server.oauth.grant == CLIENT_CREDENTIALS:
-        message = "it uses client credentials, so no login is needed"
+    if server.oauth.grant != AUTHORIZATION_CODE:
+        message = f"it uses the grant {server.oauth.grant}, so no login is needed"
         raise UsageError(message, place=place, remedy="leave out `grant` to log in")
     if not is_token_safe(server.url):
         message = "a login would be sent over the network unencrypted"

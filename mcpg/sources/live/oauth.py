@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Literal, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -21,7 +21,6 @@ from mcp.client.auth import (
     OAuthRegistrationError,
     OAuthTokenError,
 )
-from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.auth.utils import extract_field_from_www_auth
 from mcp.shared.auth import (
     OAuthClientInformationFull,
@@ -34,9 +33,10 @@ from pydantic import AnyUrl, ValidationError
 
 from mcpg.errors import McpgError
 from mcpg.net.addresses import is_loopback
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, OAuth
+from mcpg.sources.client_config import HttpServer
 from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth_store import Login, LoginFile
+from mcpg.sources.oauth_settings import OAuth
 
 OAUTH_REQUEST = "mcpg.oauth"
 """The extension of a request that is part of an OAuth flow."""
@@ -45,35 +45,10 @@ OTHER_ISSUER = "server names another authorisation server than that of its clien
 
 _NO_ISSUER = "OAuth required, but no usable authorisation server is named"
 _OK, _ERROR = 200, 300
-_UNAUTHORISED, _FORBIDDEN = 401, 403
+_UNAUTHORISED, _FORBIDDEN, _TOO_MANY, _SERVER_ERROR = 401, 403, 429, 500
 _SCOPE = re.compile(r"(?<![^ ])[A-Za-z][\w:./-]{0,39}(?![^ ])", re.ASCII)
 _MOST_SCOPES = 8
 _REFUSALS = (400, 401)
-
-
-def authentication(
-    server: HttpServer, tokens: str | None, errors: TransportErrors, seconds: float
-) -> GuardedProvider | None:
-    """Return the authentication for a server, `None` without configuration or stored login.
-
-    A token never goes over a network unencrypted: over `http` there is no OAuth but to this
-    machine. A server with a key in its headers gets no other.
-
-    Args:
-        server: The address.
-        tokens: The folder of stored logins.
-        errors: Receives what goes wrong.
-        seconds: Time for one request of a flow.
-    """
-    oauth = server.oauth
-    if oauth is None or server.has_key or not is_token_safe(server.url):
-        return None
-    if oauth.grant == CLIENT_CREDENTIALS:
-        return ClientCredentials(server, oauth, errors, seconds)
-    file = LoginFile(tokens, server.url) if tokens else None
-    if file is None or file.read() is None:
-        return None
-    return StoredLogin(server, oauth, file, errors, seconds)
 
 
 def is_token_safe(url: str) -> bool:
@@ -131,42 +106,52 @@ class MemoryStorage:
         self._client = client_info
 
 
-class GuardedProvider(OAuthClientProvider):
-    """The guards around a flow of the SDK, by the hooks that its own providers override."""
+class GuardedFlow(httpx2.Auth):
+    """The guards around a flow of the SDK, whose class follows in the order of bases."""
 
     is_local = False
     seconds = 30.0
-    scope = ""
     errors: TransportErrors
+    request_lock: RequestLock
 
-    def guard(
-        self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
-    ) -> None:
+    def bound(self, server: HttpServer, errors: TransportErrors, seconds: float) -> None:
         """Set up the guards, before the flow begins."""
         parts = urlsplit(server.url)
         self.is_local = parts.scheme.lower() == "http" and is_loopback(parts.hostname or "")
         self.seconds = seconds
-        self.scope = oauth.scope
-        client = configured_client(oauth, server.url)
-        self._client_issuer = (client.issuer or "") if client else ""
         self.errors = errors
-        self._request_lock = RequestLock()
-        self.context.lock = cast("anyio.Lock", self._request_lock)
+        self.request_lock = RequestLock()
+
+    @property
+    def tokens(self) -> OAuthToken | None:
+        """The tokens in use."""
+        raise NotImplementedError
+
+    def _conceal(self) -> None:
+        """Keep the tokens in use out of what the server sends."""
+        if self.tokens is not None:
+            self.errors.secrets |= {self.tokens.access_token, self.tokens.refresh_token or ""}
+
+    def authorise(self, request: httpx2.Request) -> None:
+        """Put the access token in use into *request*."""
+        if self.tokens is not None:
+            request.headers["Authorization"] = f"Bearer {self.tokens.access_token}"
 
     async def _auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        flow = super()._auth_flow(request)
+        flow = super()._auth_flow(request)  # type: ignore[misc]  # the next class has it
         status = 0
         try:
             outgoing = await anext(flow)
             while True:
                 if outgoing is request:
-                    self._request_lock.release()
+                    self._conceal()
+                    self.request_lock.release()
                     response = yield request
-                    await self._request_lock.acquire()
-                    if response.status_code == _UNAUTHORISED and self._is_outdated(request):
-                        self._add_auth_header(request)
+                    await self.request_lock.acquire()
+                    if self._is_outdated(request, response):
+                        self.authorise(request)
                         continue
                     if self.is_final(response):
                         return
@@ -182,16 +167,24 @@ class GuardedProvider(OAuthClientProvider):
             return
         except (ServerError, McpgError, OAuthFlowError, ValidationError) as fault:
             self.errors.message = self.describe(fault, status)
+            is_transient = status == _TOO_MANY or status >= _SERVER_ERROR
+            self.errors.is_unauthorized = not (is_transient or isinstance(fault, McpgError))
             raise ServerError(self.errors.message) from None
         finally:
             await flow.aclose()
             await self.settle()
 
-    def _is_outdated(self, request: httpx2.Request) -> bool:
-        """Return whether another request has fetched a newer token than that of *request*."""
-        tokens = self.context.current_tokens
+    def _is_outdated(self, request: httpx2.Request, response: httpx2.Response) -> bool:
+        """Return whether *request* was refused, and there is a newer token than its own."""
+        if response.status_code == _FORBIDDEN:
+            return self.adopt_newer()
         sent = request.headers.get("Authorization")
-        return tokens is not None and sent != f"Bearer {tokens.access_token}"
+        is_other = self.tokens is not None and sent != f"Bearer {self.tokens.access_token}"
+        return response.status_code == _UNAUTHORISED and is_other
+
+    def adopt_newer(self) -> bool:
+        """Adopt tokens that a person has obtained meanwhile; return whether there are any."""
+        return False
 
     def is_final(self, response: httpx2.Response) -> bool:  # noqa: ARG002 - of the hook
         """Return whether *response* is returned whatever a flow could do about it."""
@@ -245,6 +238,31 @@ class GuardedProvider(OAuthClientProvider):
             return "invalid OAuth response of the authorisation server"
         return _NO_ISSUER
 
+
+class GuardedProvider(GuardedFlow, OAuthClientProvider):
+    """The guards around the flows of the SDK that discover the authorisation server."""
+
+    scope = ""
+
+    def guard(
+        self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
+    ) -> None:
+        """Set up the guards, before the flow begins."""
+        self.bound(server, errors, seconds)
+        self.scope = oauth.scope
+        client = configured_client(oauth, server.url)
+        self._client_issuer = (client.issuer or "") if client else ""
+        self.context.lock = cast("anyio.Lock", self.request_lock)
+
+    @property
+    def tokens(self) -> OAuthToken | None:
+        """The tokens in use."""
+        return self.context.current_tokens
+
+    def authorise(self, request: httpx2.Request) -> None:
+        """Put the access token in use into *request*."""
+        self._add_auth_header(request)
+
     def check_issuer(self) -> None:
         """Check that a configured client is sent only to its own issuer.
 
@@ -264,12 +282,6 @@ class GuardedProvider(OAuthClientProvider):
             self.context.client_metadata.scope = self.scope
         return await super()._perform_authorization()
 
-    def _add_auth_header(self, request: httpx2.Request) -> None:
-        tokens = self.context.current_tokens
-        if tokens is not None:
-            self.errors.secrets |= {tokens.access_token, tokens.refresh_token or ""}
-        super()._add_auth_header(request)
-
 
 def origin(url: str) -> str:
     """Return scheme, host and port of *url*."""
@@ -281,42 +293,13 @@ def configured_client(oauth: OAuth, url: str) -> OAuthClientInformationFull | No
     """Return the client that a configuration names, bound to whom its secret may be sent."""
     if not oauth.client_id:
         return None
+    has_secret = bool(oauth.client_secret or oauth.has_key)
     return OAuthClientInformationFull(
         client_id=oauth.client_id,
         client_secret=oauth.client_secret or None,
-        token_endpoint_auth_method=oauth.method if oauth.client_secret else "none",
-        issuer=oauth.issuer or (origin(url) if oauth.client_secret else None),
+        token_endpoint_auth_method=oauth.method if has_secret else "none",
+        issuer=oauth.issuer or (origin(url) if has_secret else None),
     )
-
-
-class ClientCredentials(GuardedProvider, ClientCredentialsOAuthProvider):
-    """Fetches a token by the grant `client_credentials`; it lasts as long as the connection.
-
-    The secret is sent only to the configured issuer, or else to the origin of the server: otherwise
-    the server would decide who gets it.
-    """
-
-    def __init__(
-        self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
-    ) -> None:
-        issuer = oauth.issuer or origin(server.url)
-        super().__init__(
-            server.url,
-            MemoryStorage(),
-            oauth.client_id,
-            oauth.client_secret,
-            cast("Literal['client_secret_basic', 'client_secret_post']", oauth.method),
-            oauth.scope or None,
-            issuer,
-        )
-        self._belongs_to = issuer
-        self.guard(server, oauth, errors, seconds)
-
-    def _select_authorization_server(self, advertised: list[str]) -> str:
-        found = super()._select_authorization_server(advertised)
-        if found.rstrip("/") != self._belongs_to.rstrip("/"):
-            raise ServerError(f"{OTHER_ISSUER} (name that as `issuer` in its `oauth`)")
-        return found
 
 
 class StoredLogin(GuardedProvider):
@@ -371,6 +354,14 @@ class StoredLogin(GuardedProvider):
             self._endpoint = httpx2.URL(login.endpoint)
         except (ValidationError, httpx2.InvalidURL):
             raise ServerError(f"stored login cannot be read: {self._remedy}") from None
+
+    def adopt_newer(self) -> bool:
+        """Adopt a login that was stored since; return whether there is one."""
+        present, newest = self.tokens, self._file.read()
+        if newest is None or present is None or newest.access == present.access_token:
+            return False
+        self._use(newest)
+        return True
 
     def is_final(self, response: httpx2.Response) -> bool:
         """Return whether the login lacks a permission, which only a person can grant."""

@@ -32,6 +32,7 @@ from mcp_types.methods import SERVER_RESULTS, validate_server_result
 from pydantic import ValidationError
 
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
+from mcpg.sources.live.credentials import authentication
 from mcpg.sources.live.errors import (
     MAX_RESPONSE,
     MAX_STDERR,
@@ -39,7 +40,7 @@ from mcpg.sources.live.errors import (
     SizeLimit,
     TransportErrors,
 )
-from mcpg.sources.live.oauth import OAUTH_REQUEST, authentication
+from mcpg.sources.live.oauth import OAUTH_REQUEST
 from mcpg.sources.live.orphans import ended_with_us
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ ALL_TOOLS = "mcpg/tools"
 
 _BETWEEN_EVENTS = re.compile(rb"\n[\r\n]|\r\r")
 _NO_COMPRESSION = {"Accept-Encoding": "identity"}
-_REDIRECTION, _CLIENT_ERROR, _UNAUTHORISED, _UNAVAILABLE = 300, 400, 401, 503
+_REDIRECTION, _CLIENT_ERROR, _UNAUTHORISED, _FORBIDDEN, _UNAVAILABLE = 300, 400, 401, 403, 503
 _SESSION_HEADER = "mcp-session-id"
 
 _MAX_INVALID_LINES = 1000
@@ -180,6 +181,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         self._errors.has_session |= _SESSION_HEADER in response.headers
         if _is_message(request) or (not is_of_oauth and status == _UNAUTHORISED):
             errors.message = self._failed_status(status)
+            errors.is_unauthorized = status in {_UNAUTHORISED, _FORBIDDEN}
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few compressed bytes could expand to gigabytes.
             self._errors.message = "response is compressed, which was not requested"

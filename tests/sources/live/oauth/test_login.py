@@ -15,9 +15,10 @@ import pytest
 from authserver import ACCESS, REFRESH, Realm, authorising
 
 from mcpg.errors import OutputError, SourceError, UsageError
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, LoginOptions, OAuth
+from mcpg.sources.client_config import HttpServer, Live, LoginOptions
 from mcpg.sources.live import log_in, log_out, query_servers
 from mcpg.sources.live.oauth_store import LoginFile
+from mcpg.sources.oauth_settings import CLIENT_CREDENTIALS, OAuth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -452,7 +453,7 @@ def test_a_server_that_wants_no_login(tmp_path: Path) -> None:
             HttpServer(
                 "x", "x", "https://example.com/mcp", oauth=OAuth(CLIENT_CREDENTIALS, "a", "b")
             ),
-            "it uses client credentials, so no login is needed",
+            "it uses the grant client_credentials, so no login is needed",
         ),
         (
             HttpServer("x", "x", "http://example.com/mcp"),

@@ -2,21 +2,37 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from authserver import ACCESS, MACHINE, MACHINE_SECRET, Realm, authorising
+from authserver import (
+    ACCESS,
+    ASSERTION,
+    MACHINE,
+    MACHINE_PEM,
+    MACHINE_SECRET,
+    Realm,
+    authorising,
+)
 
 from mcpg.errors import Code
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.sources.client_config import HttpServer, Live
 from mcpg.sources.live import query_servers
+from mcpg.sources.live.credentials import authentication
 from mcpg.sources.live.errors import TransportErrors
-from mcpg.sources.live.oauth import authentication
+from mcpg.sources.oauth_settings import (
+    CLIENT_CREDENTIALS,
+    JWT_BEARER,
+    PRIVATE_KEY_JWT,
+    OAuth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=10)
 
@@ -160,6 +176,127 @@ def test_an_answer_that_is_no_token(realm: Realm) -> None:
     realm.instead["/token"] = (200, {}, b'{"access_token": 7}')
     said = failure_of(server_of(realm))
     assert said == "authorisation server granted no token"
+
+
+def key_of(realm: Realm, **oauth: Any) -> HttpServer:
+    """The MCP server of *realm*, whose client signs with a private key."""
+    known = {"client_id": MACHINE, "private_key": MACHINE_PEM, "algorithm": "ES256"}
+    said = OAuth(CLIENT_CREDENTIALS, method=PRIVATE_KEY_JWT, **{**known, **oauth})
+    return HttpServer("mcp.json: guarded", "guarded", realm.url, secrets=said.secrets, oauth=said)
+
+
+def assertion_of(realm: Realm, **oauth: Any) -> HttpServer:
+    """The MCP server of *realm*, whose client presents the assertion of an identity provider."""
+    known = {"client_id": MACHINE, "client_secret": MACHINE_SECRET, "assertion": ASSERTION}
+    said = OAuth(JWT_BEARER, **{**known, "issuer": f"{realm.origin}/", **oauth})
+    return HttpServer("mcp.json: guarded", "guarded", realm.url, secrets=said.secrets, oauth=said)
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_a_private_key_lets_in(realm: Realm, tmp_path: Path, *, is_file: bool) -> None:
+    """A signed assertion stands in for a secret; the key may be in a file, and is sent nowhere."""
+    file = tmp_path / "key.pem"
+    file.write_text(MACHINE_PEM, "utf-8")
+    own = {"private_key": "", "private_key_file": str(file)} if is_file else {}
+    batch = query_servers([key_of(realm, scope="read", **own)], LIVE)
+    assert [tool.name for tool in batch.tools] == ["whoami"]
+    form = next(form for _, path, form in realm.asked if path == "/token")
+    assert form is not None
+    assert (form["grant_type"], form["scope"]) == ("client_credentials", "read")
+    assert "client_secret" not in form
+    assert "PRIVATE KEY" not in str(form)
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+@pytest.mark.parametrize("is_file", [False, True])
+def test_an_assertion_lets_in(realm: Realm, tmp_path: Path, method: str, *, is_file: bool) -> None:
+    """The assertion of an identity provider is exchanged for a token; it may be in a file."""
+    file = tmp_path / "assertion"
+    file.write_text(f"{ASSERTION}\n", "utf-8")
+    own = {"assertion": "", "assertion_file": str(file)} if is_file else {}
+    batch = query_servers([assertion_of(realm, method=method, scope="read", **own)], LIVE)
+    assert [tool.name for tool in batch.tools] == ["whoami"]
+    assert batch.tools[0].description == "Tell what was let in, such as ***."
+    assert realm.grants() == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
+    form = next(form for _, path, form in realm.asked if path == "/token")
+    assert form is not None
+    assert (form["scope"], form["resource"]) == ("read", realm.url)
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (
+            {"private_key": "marker-no-key"},
+            "private key of the client is no key in PEM for the algorithm ES256",
+        ),
+        (
+            {"algorithm": "RS256"},
+            "private key of the client is no key in PEM for the algorithm RS256",
+        ),
+        ({"client_id": "other"}, "authorisation server granted no token (HTTP status 401)"),
+        (
+            {"private_key": "", "private_key_file": "/nonexistent"},
+            "private key of the client cannot be read: no such file or directory",
+        ),
+        (
+            {"private_key": "", "private_key_file": os.devnull},
+            "file of the private key of the client is empty",
+        ),
+        (
+            {"private_key": "", "private_key_file": sys.executable},
+            "private key of the client cannot be read: it is not text",
+        ),
+    ],
+)
+def test_a_private_key_that_is_of_no_use(realm: Realm, own: dict[str, str], said: str) -> None:
+    """What is wrong with a key is reported without a word of it."""
+    assert failure_of(key_of(realm, **own)) == said
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"assertion": "marker-old"}, "authorisation server granted no token (HTTP status 400)"),
+        ({"client_secret": "x"}, "authorisation server granted no token (HTTP status 401)"),
+        (
+            {"issuer": "http://example.com"},
+            "address of the authorisation server is not https",
+        ),
+        (
+            {"assertion": "", "assertion_file": "/nonexistent"},
+            "assertion of the client cannot be read: no such file or directory",
+        ),
+    ],
+)
+def test_an_assertion_that_is_of_no_use(realm: Realm, own: dict[str, str], said: str) -> None:
+    """What is wrong with an assertion is reported without a word of it."""
+    assert failure_of(assertion_of(realm, **own)) == said
+
+
+def test_an_assertion_goes_to_its_issuer_alone(realm: Realm) -> None:
+    """An MCP server does not decide which authorisation server gets an assertion."""
+    with authorising() as thief:
+        told = {"resource": realm.url, "authorization_servers": [f"{thief.origin}/"]}
+        realm.instead[PROTECTED] = (200, {}, json.dumps(told).encode())
+        assert len(query_servers([assertion_of(realm)], LIVE).tools) == 1
+        assert thief.asked == []
+        realm.instead[METADATA] = (404, {}, b"")
+        assert failure_of(assertion_of(realm)) == (
+            "configured issuer publishes no usable metadata of an authorisation server"
+        )
+
+
+def test_keys_and_assertions_are_not_shown(
+    realm: Realm, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither key nor assertion is in a repr, a log, the output or a diagnostic."""
+    servers = [key_of(realm), key_of(realm, private_key="marker-no-key"), assertion_of(realm)]
+    batches = [query_servers([one], LIVE) for one in servers]
+    shown = capfd.readouterr()
+    told = f"{batches!r} {servers!r} {shown.out} {shown.err} {caplog.text}"
+    assert "PRIVATE KEY" not in told
+    assert "marker" not in told
 
 
 def test_a_server_elsewhere_is_asked_over_https_alone() -> None:
