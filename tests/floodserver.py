@@ -22,7 +22,7 @@ TEMPLATES = (
 """Templates of RFC 6570, levels 1 to 4, and one that is none."""
 
 PROGRESS: list[Any] = [-1, 0, 0, 0.5, 0.5, 0.25, 1e308, 3]
-COUNT = 500
+COUNT = 200
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOLS: list[dict[str, Any]] = [
     {"name": "flood"},
@@ -66,7 +66,7 @@ def notify(method: str, **params: Any) -> None:
 
 
 def flood(token: Any) -> None:
-    """Send thousands of notifications."""
+    """Send more than a thousand notifications."""
     for number in range(COUNT):
         for kind in ("tools", "prompts", "resources"):
             notify(f"{kind}/list_changed")
