@@ -77,6 +77,14 @@ def is_same_definition(before: Tool, after: Tool) -> bool:
     return before is after or not definition_changes(before, after)
 
 
+def definition_text(tool: Tool) -> str | None:
+    """Return a text that tools share if they are defined in the same way.
+
+    It is `None` for a definition that differs from any other.
+    """
+    return None if is_deeper(_parts(tool), MAX_DEPTH) else _written([*_normal_parts(tool)])
+
+
 def _parts(tool: Tool) -> list[JsonValue]:
     """Return the parts of a definition as they are, in the order of `Part`."""
     texts: list[JsonValue] = [tool.title, tool.description]

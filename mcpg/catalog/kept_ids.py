@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from mcpg.catalog.definitions import is_same_definition
+from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import Tool
 
 
@@ -30,12 +30,22 @@ class KeptIds:
         """
         self.taken: set[str] = set()
         self._by_key: defaultdict[tuple[str, str], list[Tool]] = defaultdict(list)
+        texts: dict[tuple[str, str], set[str | None]] = {}
         for tool in earlier:
-            known = self._by_key[tool.source_id, tool.name]
-            is_free = tool.id not in self.taken and tool.id not in reserved
-            if is_free and not any(is_same_definition(one, tool) for one in known):
-                self.taken.add(tool.id)
-                known.append(tool)
+            key = tool.source_id, tool.name
+            known = self._by_key[key]
+            if tool.id in self.taken or tool.id in reserved:
+                continue
+            if known:
+                # A server may list thousands of tools under one name: none is compared with all.
+                if key not in texts:
+                    texts[key] = {definition_text(one) for one in known}
+                text = definition_text(tool)
+                if text is not None and text in texts[key]:
+                    continue
+                texts[key].add(text)
+            self.taken.add(tool.id)
+            known.append(tool)
 
     def of(self, tools: Sequence[Tool]) -> list[str]:
         """Return the id that each of *tools* keeps, "" for none.
@@ -48,16 +58,16 @@ class KeptIds:
             groups[tool.source_id, tool.name].append(number)
         kept = [""] * len(tools)
         for key, numbers in groups.items():
-            known = list(self._by_key.get(key, ()))
+            known = {one.id: one for one in self._by_key.get(key, ())}
             if len(known) > 1 or len(numbers) > 1:
+                same = {definition_text(one): one.id for one in known.values()}
                 for number in numbers:
-                    same = next(
-                        (one for one in known if is_same_definition(one, tools[number])), None
-                    )
-                    if same is not None:
-                        known.remove(same)
-                        kept[number] = same.id
+                    text = definition_text(tools[number])
+                    tool_id = same.pop(text, "") if text is not None else ""
+                    if tool_id:
+                        del known[tool_id]
+                        kept[number] = tool_id
             rest = (number for number in numbers if not kept[number])
-            for number, one in zip(rest, known, strict=False):
-                kept[number] = one.id
+            for number, tool_id in zip(rest, known, strict=False):
+                kept[number] = tool_id
         return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from builders import make_tool
@@ -85,3 +85,29 @@ def test_an_id_that_became_reserved_is_not_kept(taken: str) -> None:
     before = make_tool("gateway_search", source_id="docs", id=taken)
     found, _ = assign_ids([make_tool("gateway_search", source_id="docs")], RESERVED, [before])
     assert found[0].id == "docs_gateway_search"
+
+
+def test_tools_of_one_name_are_not_compared_with_each_other() -> None:
+    """The look-ups of a definition grow with the tools of one name, not with their pairs."""
+    looked: list[str] = []
+
+    class Annotations(dict[str, str]):
+        def items(self) -> Any:
+            looked.append("")
+            return super().items()
+
+    def tools(count: int) -> list[Tool]:
+        return [
+            make_tool("x", id=f"x_{number}", description=f"{number}", annotations=Annotations())
+            for number in range(count)
+        ]
+
+    counts = []
+    for count in (10, 40):
+        looked.clear()
+        found, _ = assign_ids(tools(count), (), tools(count))
+        assert {tool.id: tool.description for tool in found} == {
+            f"x_{number}": f"{number}" for number in range(count)
+        }
+        counts.append(len(looked))
+    assert counts[1] <= 4 * counts[0]

@@ -17,7 +17,7 @@ from mcp import Client
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import FaultCode, FileGraph, FileSource, FunctionSource, Gateway, SyncGateway
-from mcpg.gateway.serve import EVERYDAY, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import EVERYDAY, INDEX_BUILD, META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Live
@@ -292,6 +292,23 @@ async def test_hidden_tools_are_not_exposed(shop: Shop) -> None:
             called = await client.call_tool("gateway_tool_invoke", {"toolId": "refund_order"})
             assert called.is_error
             assert "is hidden" in called.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("on_change", ["warn", "hide"])
+async def test_a_build_by_a_model_repeats_nothing_unreviewed(shop: Shop, on_change: str) -> None:
+    """The tool that builds the index reports changes without their text and hidden names."""
+    wire = {"name": "wire_money", "description": "Wire", "inputSchema": {"type": "object"}}
+    shop.now({**REFUND, "description": POISON}, TRACK, *([wire] if on_change == "hide" else []))
+    async with shop.gateway(on_change) as gateway:
+        server = GatewayServer(gateway, Serving(graph_tools=True))
+        async with server.running(), Client(server.sdk) as client:
+            built = (await client.call_tool(INDEX_BUILD, {})).structured_content
+            assert built is not None
+            codes = {one["code"]: one["message"] for one in built["diagnostics"]}
+            assert codes[Code.TOOL_CHANGED] == "a tool has changed since it was reviewed"
+            assert (Code.TOOL_UNREVIEWED in codes) == (on_change == "hide")
+            assert "First read" not in json.dumps(built)
+            assert "wire_money" not in json.dumps(built)
 
 
 async def test_a_text_of_a_person_is_no_change_of_the_server(shop: Shop, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.definitions import Definitions, Key
-from mcpg.catalog.definitions import Part, PartChange, definition_changes
+from mcpg.catalog.definitions import Part, PartChange, definition_changes, definition_text
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, info, warning
@@ -92,15 +92,8 @@ def review_of(
         on_change: What becomes of those that differ.
         place: Where the graph is, for messages.
     """
-    changed: dict[Key, _Changed] = {}
-    unknown: dict[Key, Tool] = {}
-    for tool in live:
-        known = reviewed.definitions.get(_key(tool), ())
-        changes = [definition_changes(one, tool) for one in known]
-        if not known:
-            unknown[_key(tool)] = tool
-        elif all(changes):
-            changed.setdefault(_key(tool), _Changed(known[0], tool, changes[0]))
+    unknown = {_key(tool): tool for tool in live if not reviewed.definitions.get(_key(tool))}
+    changed = _changed(reviewed.definitions, live)
     report = [_report(one, on_change, place) for one in changed.values()]
     if on_change == OnChange.HIDE:
         hidden = {**unknown, **{key: one.live for key, one in changed.items()}}
@@ -122,6 +115,24 @@ def review_of(
         },
         diagnostics=tuple(report),
     )
+
+
+def _changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _Changed]:
+    """Return the *live* tools that have none of their reviewed *definitions*, by identity."""
+    changed: dict[Key, _Changed] = {}
+    texts: dict[Key, frozenset[str | None]] = {}
+    for tool in live:
+        key = _key(tool)
+        known = definitions.get(key)
+        changes = definition_changes(known[0], tool) if known and key not in changed else ()
+        if not (known and changes):
+            continue
+        if len(known) > 1 and key not in texts:
+            texts[key] = frozenset(map(definition_text, known))
+        text = definition_text(tool) if len(known) > 1 else None
+        if text is None or text not in texts[key]:
+            changed[key] = _Changed(known[0], tool, changes)
+    return changed
 
 
 def nothing_reviewed(live: Iterable[Tool], place: str) -> Review:

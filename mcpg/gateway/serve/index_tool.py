@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcpg.errors import Diagnostic, Severity
+from mcpg.errors import Code, Diagnostic, Severity
 from mcpg.gateway.serve.answers import line
 from mcpg.json_types import JsonObject, JsonValue
 
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 _NAME, _NOTE = 64, 240
 _SHARES = (1.0, 0.5, 0.1, 0.0)
+_REVIEW = {
+    Code.TOOL_CHANGED: "a tool has changed since it was reviewed",
+    Code.TOOL_UNREVIEWED: "tools of a source are hidden until reviewed",
+}
+"""Messages that repeat nothing that was not reviewed, because models read them."""
+
 _REST = "the operator has all sources and diagnostics: `mcpg doctor`"
 
 
@@ -36,7 +42,7 @@ def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list
         {"sourceId": line(name, _NAME), "tools": count} for name, count in sorted(tools.items())
     ]
     found: list[JsonValue] = [
-        {"code": one.code, "severity": one.severity, "message": line(one.message, _NOTE)}
+        {"code": one.code, "severity": one.severity, "message": _message(one)}
         for one in sorted(diagnostics, key=lambda one: one.severity == Severity.INFO)
     ]
     answers: list[JsonObject] = []
@@ -47,3 +53,7 @@ def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list
         answer: JsonObject = {**counts, "sources": kept[0], "diagnostics": kept[1]}
         answers.append(answer | ({"truncated": how} if omitted else {}))
     return answers
+
+
+def _message(diagnostic: Diagnostic) -> str:
+    return _REVIEW.get(diagnostic.code) or line(diagnostic.message, _NOTE)
