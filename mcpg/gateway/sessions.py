@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Hashable
-from contextlib import ExitStack, suppress
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -179,18 +179,18 @@ class Sessions:
         """
         seconds = self._live.timeout if timeout is None else timeout
         answer: Listing | str = ""
-        current_session.set("")  # what is listed is for all
-        for _ in range(_ATTEMPTS):
-            try:
-                connection = await self._connection(server, seconds)
-                answer = await self._learning(connection, connection.list_tools(seconds))
-                self._state(server).update(answer)
-                break
-            except NotProcessedError:
-                answer = _LOST
-            except ServerError as fault:
-                answer = str(fault)
-                break
+        with _for_all():
+            for _ in range(_ATTEMPTS):
+                try:
+                    connection = await self._connection(server, seconds)
+                    answer = await self._learning(connection, connection.list_tools(seconds))
+                    self._state(server).update(answer)
+                    break
+                except NotProcessedError:
+                    answer = _LOST
+                except ServerError as fault:
+                    answer = str(fault)
+                    break
         return read_listing(server, answer)
 
     async def call(
@@ -267,7 +267,8 @@ class Sessions:
         async def work(connection: Connection, _: Underway) -> JsonObject:
             return await connection.capabilities()
 
-        return await self._exchange(server, work, self._live.timeout, None)
+        with _for_all():
+            return await self._exchange(server, work, self._live.timeout, None)
 
     async def roots_changed(self, client: Hashable) -> None:
         """Notify the servers that have asked for roots that those of *client* have changed."""
@@ -438,7 +439,7 @@ class Sessions:
             is_counted = name == "sessions" or isinstance(server, StdioServer)
             if is_counted and count >= most:
                 message = (
-                    f"{count} sessions have connections of their own, which is the limit: "
+                    f"all {most:,} connections that sessions may have of their own are in use: "
                     f"wait until one ends, or raise limits.{name} in mcpg.toml"
                 )
                 raise ServerError(message, FailureKind.SESSION_LIMIT)
@@ -527,3 +528,14 @@ class Sessions:
         if found is None:
             self._states.append(found := ServerState(server, self._pauses))
         return found
+
+
+@contextmanager
+def _for_all() -> Iterator[None]:
+    """Make requests in the context on behalf of nobody, over the connection that all share."""
+    caller, session = current_caller.set(None), current_session.set("")
+    try:
+        yield
+    finally:
+        current_caller.reset(caller)
+        current_session.reset(session)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcpg.sources.client_config import Server, StdioServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 
 class SessionScope(StrEnum):
@@ -65,36 +65,60 @@ A package belongs here if two clients of one process see or change
 what the other does, and nothing in its arguments keeps them apart.
 """
 
-_SUFFIXES = {".cmd", ".exe", ".js", ".mjs"}
+_SUFFIXES = {".bat", ".cmd", ".exe", ".js", ".mjs", ".ps1"}
 _VERSION = re.compile(r"(?<=[^@/])(?:@|:)[^@/:]*\Z")
+_DIGEST = re.compile(r"@sha256:[0-9a-f]+\Z")
+_REGISTRY = re.compile(r"\A(?:npm:|docker\.io/)")
+_INSTALLED = "node_modules/"
+_PROGRAMS = {"bin", ".bin"}
+"""Folders of programs."""
 
 
 def scope_of(server: Server) -> ScopeOf:
     """Return who shares the connection to *server*: by its setting, or else by its package."""
     if server.sessions is not None:
         return ScopeOf(SessionScope(server.sessions))
-    words = (server.command, *server.args) if isinstance(server, StdioServer) else ()
-    package = _package_in(words)
+    package = _package_of(server) if isinstance(server, StdioServer) else ""
     return ScopeOf(SessionScope.CLIENT if package else SessionScope.TRANSPORT, package)
 
 
-def _package_in(words: Iterable[str]) -> str:
+def _package_of(server: StdioServer) -> str:
     """Return the package of `STATEFUL_PACKAGES` that a command line names, "" for none."""
-    for word in words:
+    words = [_program(server.command), *map(_names, server.args)]
+    for names in words:
         for package, others in STATEFUL_PACKAGES.items():
-            if _names(word).intersection((package, *others)):
+            if not names.isdisjoint((package, *others)):
                 return package
     return ""
 
 
+def _program(command: str) -> set[str]:
+    """Return what the first word of a command line may name, wherever the program is."""
+    return {*_names(command), _stem(PurePath(_plain(command)))}
+
+
 def _names(word: str) -> set[str]:
-    """Return what a word of a command line may name: a package, an image, a program."""
-    plain = word.replace("\\", "/")
-    installed = plain.rpartition("node_modules/")[2].split("/")
+    """Return what a word of a command line may name: a package, an image, a program.
+
+    The path of any other file or folder names nothing: a server may be given the folder of a
+    package whose source code it reads.
+    """
+    plain = _plain(word)
     path = PurePath(plain)
-    program = path.stem if path.suffix.lower() in _SUFFIXES else path.name
-    return {
-        _VERSION.sub("", plain),
-        program,
-        *("/".join(installed[:count]) for count in (1, 2) if "node_modules/" in plain),
-    }
+    names = {_VERSION.sub("", _DIGEST.sub("", _REGISTRY.sub("", plain)))}
+    if path.suffix.lower() in _SUFFIXES or path.parent.name in _PROGRAMS:
+        names.add(_stem(path))
+    _, is_installed, below = plain.rpartition(_INSTALLED)
+    if is_installed:
+        folders = below.split("/")
+        names |= {"/".join(folders[:count]) for count in (1, 2)}
+    return names
+
+
+def _plain(word: str) -> str:
+    return word.replace("\\", "/")
+
+
+def _stem(path: PurePath) -> str:
+    """Return the name of a program without what only its system needs."""
+    return path.stem.lower() if path.suffix.lower() in _SUFFIXES else path.name

@@ -8,6 +8,7 @@ import sys
 import threading
 import urllib.request
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from mcp import Client
 from processes import children
 
 from mcpg.gateway import Gateway, Limits, ServerSource
-from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, Serving
 from mcpg.gateway.serve.http import Http, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
@@ -301,6 +302,22 @@ async def test_what_is_listed_during_a_call_is_listed_for_all() -> None:
         await gateway.invoke("count", {"announces": True}, session="a")
         with anyio.fail_after(20):
             await changed.wait()
+        assert len(children() - before) == 2
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_what_a_request_makes_mcpg_list_is_listed_for_all(mode: str) -> None:
+    """A source added at run time is read on behalf of nobody: no session, no process of its own."""
+    before = children()
+    another = counter("client", "another")
+    added = replace(another, id="d", server=replace(another.server, name="d"))
+    async with reached(counter()) as (address, gateway), Client(address, mode=mode) as client:
+        await client.list_tools()
+        gateway.add(added)
+        found = await client.call_tool(SEARCH, {"query": "count"})
+        assert "d_count" in found.content[0].text  # type: ignore[union-attr]
+        with pytest.raises(Exception, match="resource"):
+            await client.read_resource("nowhere://at/all")
         assert len(children() - before) == 2
 
 
