@@ -156,4 +156,5 @@ def session_of(context: ServerRequestContext[Any, Any], own: str) -> str:
         trace = _TRACE_PARENT.fullmatch(stated) if isinstance(stated, str) else None
         known = trace[1] if trace else uuid4().hex
     # The id of a session is a secret: anyone who has it can use the session.
-    return blake2b(known.encode(), key=own.encode(), digest_size=16).hexdigest()
+    named = known.encode("utf-8", "surrogatepass")  # any text of JSON
+    return blake2b(named, key=own.encode(), digest_size=16).hexdigest()

@@ -190,6 +190,33 @@ async def test_a_session_that_can_be_guessed_is_refused(key: Any) -> None:
             await client.call_tool("count", {}, meta={"mcpg/session": key})
 
 
+async def test_any_text_of_json_names_a_session() -> None:
+    """Half a pair of surrogates is no UTF-8, and no internal error."""
+    envelope = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": WHO,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "mcpg/session": "\ud800" * 16,
+    }
+    params = {"name": "count", "arguments": {}, "_meta": envelope}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "count",
+    }
+
+    def call(address: str) -> str:
+        request = urllib.request.Request(address, json.dumps(message).encode(), headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return str(answer.read().decode())
+
+    async with reached(counter()) as (address, _):
+        assert '"1 ' in await anyio.to_thread.run_sync(call, address)
+
+
 async def test_clients_without_sessions_share_what_is_not_known_to_keep_state() -> None:
     """Most servers that assign sessions keep nothing; one that does can be named."""
     with remote(assigns=True) as source:
