@@ -271,16 +271,20 @@ class GatewayServer:
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         patience = _PATIENCE[self._serving.expose]
+        ends = anyio.current_time() + patience
         known = await self._catalogue.within(patience)
         if known.snapshot is not None and not self._read.is_set():
             # Many clients list once and heed no notification: they would never see the tools for
             # prompts and resources.
-            with anyio.move_on_after(_PRIMITIVES_PATIENCE):
+            left = ends - anyio.current_time()
+            with anyio.move_on_after(min(_PRIMITIVES_PATIENCE, left)):
                 await self._read.wait()
             known = await self._catalogue.within(patience)
         view = self._clients.view(context)
         listing = await self._catalogue.listing(known, view)
         view.sent.add(listing.print)
+        if known is not self._catalogue.known:
+            self._wake()  # clients that had no list when it changed were not notified
         try:
             tools, cursor = listing.page(params.cursor if params is not None else None)
         except LookupError:
