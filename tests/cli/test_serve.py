@@ -340,4 +340,4 @@ def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     assert (served.answer_bytes, served.result_bytes) == (4096, None)
     (tmp_path / "mcpg.toml").write_text("", "utf-8")
     assert address_by(Settings(tmp_path)) is None
-    assert served_by(Settings(tmp_path), ()) == Served(None, None, (), None, None)
+    assert served_by(Settings(tmp_path), ()) == Served(None, None, (), None, None, None)

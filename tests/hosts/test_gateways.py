@@ -37,6 +37,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "plan": lambda gateway: gateway.plan("x"),
     "route": lambda gateway: gateway.route("x"),
     "invoke": lambda gateway: gateway.invoke("x", {}),
+    "end_session": lambda gateway: gateway.end_session("x"),
 }
 # Parts of an asynchronous gateway that are asynchronous themselves.
 PARTS = {"sessions", "primitives"}
