@@ -454,23 +454,30 @@ def opening_section(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
     """Return the section for what was noticed when the bundle at *path* was read."""
     import json  # noqa: PLC0415 - a search of a bundle with a fresh index does without
 
-    noticed = [to_json(one) for one in diagnostics]
-    return Section(OPENING, "B", json.dumps([path, noticed]).encode())
+    # Places below the bundle are kept without its path, which others may write differently.
+    noticed = [
+        to_json(one) | {"place": [one.place.removeprefix(path)]}
+        if one.place and one.place.startswith(path)
+        else to_json(one)
+        for one in diagnostics
+    ]
+    return Section(OPENING, "B", json.dumps(noticed).encode())
 
 
 def noticed_at_opening(index: Index, path: str) -> tuple[Diagnostic, ...] | None:
-    """Return what was noticed when the bundle of *index* was read; `None` where nobody knows.
+    """Return what was noticed when the bundle of *index*, at *path*, was read.
 
-    Diagnostics name the path that was read, and are known for no other.
+    `None` where that is not known.
     """
     if not index.has_section(OPENING):
         return None
     import json  # noqa: PLC0415 - as above
 
-    name, noticed = json.loads(bytes(index.section(OPENING)))
-    if noticed and name != path:
-        return None
-    return tuple(Diagnostic(**one) for one in noticed)
+    rows = json.loads(bytes(index.section(OPENING)))
+    below = [row for row in rows if isinstance(row["place"], list)]
+    for row in below:
+        row["place"] = path + row["place"][0]
+    return tuple(Diagnostic(**row) for row in rows)
 
 
 def _indexed(

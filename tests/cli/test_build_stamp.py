@@ -242,5 +242,7 @@ def test_a_list_reads_the_index_alone(
 
     assert run("list", "--format", "json").json["diagnostics"]
     assert run("list").err == told
+    absolute = str(sources.parent / "graph.mdld")
+    assert f"({absolute}: documents[" in run("list", "-b", absolute).err
     (sources.parent / "graph.mdld.idx").unlink()
     assert "the sources were parsed" in run("list").err

@@ -116,6 +116,25 @@ class Sdk2(Sdk):
             yield cls(await stack.enter_async_context(client))
 
 
+def transport_of(server: Any) -> Any:
+    """Return FastMCP's transport to a server."""
+    from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+
+    if "url" in server:
+        return StreamableHttpTransport(server["url"], headers=server.get("headers"))
+    return StdioTransport(**server)
+
+
+async def elicit(_: Any, response_type: Any, *__: Any) -> Any:
+    """Answer an elicitation as FastMCP asks for one."""
+    return response_type(**ANSWER)
+
+
+async def sample(*_: Any) -> Any:
+    """Answer a request for sampling as FastMCP asks for one."""
+    return SAMPLE["content"]["text"]
+
+
 class FastMcp(Sdk):
     """FastMCP's client."""
 
@@ -123,19 +142,8 @@ class FastMcp(Sdk):
     @asynccontextmanager
     async def connected(cls, server: Any) -> Any:
         from fastmcp import Client
-        from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
-        async def elicit(_: Any, response_type: Any, *__: Any) -> Any:
-            return response_type(**ANSWER)
-
-        async def sample(*_: Any) -> Any:
-            return SAMPLE["content"]["text"]
-
-        transport = (
-            StreamableHttpTransport(server["url"], headers=server.get("headers"))
-            if "url" in server
-            else StdioTransport(**server)
-        )
+        transport = transport_of(server)
         client = Client(transport, elicitation_handler=elicit, sampling_handler=sample)
         async with client:
             yield cls(client)
@@ -322,20 +330,9 @@ class PydanticAi(FastMcp):
     @classmethod
     @asynccontextmanager
     async def connected(cls, server: Any) -> Any:
-        from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
         from pydantic_ai.mcp import MCPToolset
 
-        async def elicit(_: Any, response_type: Any, *__: Any) -> Any:
-            return response_type(**ANSWER)
-
-        async def sample(*_: Any) -> Any:
-            return SAMPLE["content"]["text"]
-
-        transport = (
-            StreamableHttpTransport(server["url"], headers=server.get("headers"))
-            if "url" in server
-            else StdioTransport(**server)
-        )
+        transport = transport_of(server)
         async with MCPToolset(
             transport,
             elicitation_handler=elicit,

@@ -132,7 +132,7 @@ async def test_nothing_leads_a_model_to_call(bundle: FileSource, mode: str) -> N
 async def test_the_tool_that_calls_comes_and_goes_with_sources(
     bundle: FileSource, mode: str
 ) -> None:
-    """When a source that can be called is added or removed, clients are told to list anew."""
+    """When a source that can be called is added or removed, clients are notified to list again."""
     heard = anyio.Event()
 
     async def hear(_: Any) -> None:
