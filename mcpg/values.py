@@ -225,10 +225,13 @@ class _Value:
         if self._factories:
             made = {name: make() for name, make in self._factories.items() if name not in named}
             defaults = {**defaults, **made}
-        is_known = len(given) <= len(names) and named.keys() <= {*left}
-        if not is_known or [name for name in left if name not in named and name not in defaults]:
+        try:
+            others = [named.pop(name) if name in named else defaults[name] for name in left]
+        except KeyError:
+            others = []
+        if named or len(given) + len(others) != len(names):
             raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, each once")
-        return (*given, *[named[name] if name in named else defaults[name] for name in left])
+        return (*given, *others)
 
     def _parts(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in self.__match_args__)

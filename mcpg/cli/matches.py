@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-
 from mcpg.cli.terminal import cut, one_line, pad, width
 from mcpg.index.layout import SUMMARY_LENGTH
 from mcpg.values import score_text
@@ -11,6 +9,7 @@ from mcpg.values import score_text
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol
 
     from mcpg.catalog.model import Tool

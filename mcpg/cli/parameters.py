@@ -6,12 +6,11 @@ declarations, and `mcpg.cli.options` makes Typer parameters of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from mcpg.cli.output import Output

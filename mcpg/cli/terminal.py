@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
 
 from mcpg.values import counted
 
@@ -13,6 +12,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Mapping, Sequence
     from io import BufferedReader
     from typing import Any, TextIO
 

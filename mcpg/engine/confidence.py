@@ -6,7 +6,6 @@ a coefficient of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import exp, fsum, log1p
 from operator import mul
 
@@ -17,6 +16,8 @@ from mcpg.values import DECIMALS, SHOWN_DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis

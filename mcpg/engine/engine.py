@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Iterable, Sequence
 
 from mcpg.engine.results import (
     ASK_LIMIT,
@@ -24,6 +23,7 @@ from mcpg.values import counted, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Concatenate, ParamSpec, TypeVar
 
     from mcpg.catalog.catalog import Catalog

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from math import fsum
-from operator import mul
+from operator import itemgetter, mul
 
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.scores import clause_impacts
@@ -15,6 +14,7 @@ from mcpg.text import operations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import NamedTuple
 
     from mcpg.engine.context import Nearness
@@ -101,14 +101,27 @@ if TYPE_CHECKING:
         context: Nearness
         exact: float
 
-else:  # `typing` takes longer to import than the search of a small catalogue
-    from collections import namedtuple
+else:  # `typing` and `collections` take longer to import than the search of a small catalogue
+    try:
+        from _collections import _tuplegetter  # what `collections.namedtuple` uses
+    except ImportError:
 
-    Candidate = namedtuple(  # noqa: PYI024 - as above
-        "Candidate",
+        def _tuplegetter(place: int, _: str) -> property:
+            return property(itemgetter(place))
+
+    _NAMES = (
         "document lexical impacts name_coverage opening related_name grams "
-        "cosine source coverage sentence intents related gains operation question context exact",
+        "cosine source coverage sentence intents related gains operation question context exact"
     )
+
+    class Candidate(tuple):
+        """A document of the pool and its features, as declared above."""
+
+        __slots__ = ()
+        _make = classmethod(tuple.__new__)
+
+    for _place, _name in enumerate(_NAMES.split()):
+        setattr(Candidate, _name, _tuplegetter(_place, _name))
 
 
 def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Candidate]:

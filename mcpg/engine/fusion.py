@@ -19,7 +19,6 @@ again).
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator, Sequence
 from math import fsum, inf
 from operator import mul
 
@@ -28,6 +27,7 @@ from mcpg.values import DECIMALS, value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from mcpg.engine.features import Candidate

@@ -6,7 +6,6 @@ An index holds the model that it was compiled with; the one that ships with mcpg
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from mcpg.engine.features import FEATURES
 from mcpg.index import Index
@@ -15,6 +14,8 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcpg.index.layout import Section
 
 INPUTS = (

@@ -14,7 +14,6 @@ with products of weights in (0, 1] for sums of lengths.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 
 from mcpg.text import operations, split_words
@@ -24,6 +23,8 @@ from mcpg.values import DECIMALS, replace, value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
     from mcpg.index import Index
     from mcpg.text.literals import Literal
 

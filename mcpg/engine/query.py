@@ -6,7 +6,6 @@ short. Each segment may be an intent of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from itertools import chain, groupby, islice
 from math import fsum
 
@@ -30,7 +29,7 @@ from mcpg.values import replace, value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
     from mcpg.engine.context import ContextGraph

@@ -7,7 +7,6 @@ only add: a tool whose texts hold them gains, and one that lacks them loses noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
 from mcpg.text import fold, iter_words, joined, language_of, stop_words_of
@@ -17,6 +16,8 @@ from mcpg.values import replace
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from mcpg.engine.query_terms import QueryTerm, TermReader
     from mcpg.index import Index
 

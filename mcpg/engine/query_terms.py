@@ -8,7 +8,6 @@ related words, which bring tools into the pool and have features of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import fsum, log
 
@@ -22,6 +21,7 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
     _Pairs: TypeAlias = tuple[tuple[int, float], ...]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from types import NoneType
-
 from mcpg.values import counted, replace, rounded, score_text, to_json, value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Final, Literal, TypeAlias
 
     from mcpg.caches import SearchCache
@@ -377,7 +375,7 @@ def check_kind(name: str, given: object, kinds: tuple[type, ...]) -> None:
         UsageError: It is not.
     """
     if not isinstance(given, kinds):
-        names = ("None" if kind is NoneType else kind.__name__ for kind in kinds)
+        names = ("None" if kind is type(None) else kind.__name__ for kind in kinds)
         raise wrong_type(name, given, " or ".join(names))
 
 

@@ -10,7 +10,6 @@ to pay once for what saves a little each time).
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from math import fsum
 
@@ -22,6 +21,7 @@ from mcpg.values import DECIMALS, replace, value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from types import ModuleType
     from typing import TypeAlias
 

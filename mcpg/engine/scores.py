@@ -17,7 +17,6 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from math import fsum
 
@@ -26,6 +25,7 @@ from mcpg.values import DECIMALS
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
     from typing import TypeAlias
 
     from mcpg.index import Index

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Iterable, Sequence
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import lacked
@@ -33,6 +32,7 @@ from mcpg.values import replace, score_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from mcpg.catalog.model import Tool

@@ -6,7 +6,6 @@ import mmap
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterable
 
 from mcpg.index.layout import (
     KEY_SIZE,
@@ -21,6 +20,8 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from mcpg.index.layout import Buffer, Section, Stamp
 
 SUFFIX = ".idx"

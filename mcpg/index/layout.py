@@ -17,7 +17,6 @@ from __future__ import annotations
 import struct
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from zlib import crc32
 
 from mcpg.values import value
@@ -25,6 +24,7 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     Buffer: TypeAlias = "bytes | memoryview"

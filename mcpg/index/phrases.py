@@ -6,7 +6,6 @@ An alias of one word is none, for a request that opens with it may want anything
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from mcpg.index.layout import Section, keys_sections, numbered, rows_sections
@@ -15,6 +14,8 @@ from mcpg.text import iter_words
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from mcpg.index.reader import Index
 
 FEWEST_WORDS = 2

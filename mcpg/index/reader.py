@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from mcpg import __version__
@@ -47,6 +46,7 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from mcpg.catalog.model import Tool

@@ -9,7 +9,6 @@ HARD tracks", 2004; Robertson & Zaragoza, "The Probabilistic Relevance Framework
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import log1p
 
 from mcpg.values import value
@@ -17,6 +16,8 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.json_types import JsonObject

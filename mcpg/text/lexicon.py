@@ -18,14 +18,16 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise, product, zip_longest
 from math import fsum, inf
 from struct import Struct
 
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import TEXT_LENGTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 ENGLISH = "english"
 LATIN = ("dutch", "french", "german", "italian", "polish", "portuguese", "spanish", "turkish")
@@ -434,11 +436,11 @@ def foreign_language(
             taken for foreign as soon as they are more probable in another language.
     """
     words = words[:_MOST_TELLING]
-    scripts = Counter(filter(None, map(_language_of_script, words)))
-    if scripts["japanese"]:
+    scripts = [*filter(None, map(_language_of_script, words))]
+    if "japanese" in scripts:
         return "japanese"
     if scripts:
-        told = scripts.most_common(1)[0][0]
+        told = max(dict.fromkeys(scripts), key=scripts.count)
         # Few words have a letter that Russian lacks, and some Japanese ones have no kana.
         if told == "russian":
             return _most_probable(words, ("russian", "ukrainian"))

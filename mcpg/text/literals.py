@@ -15,11 +15,14 @@ after RFC 1591, section 2.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from mcpg.text.words import is_unspaced
 from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 QUOTED = "quoted text"
 """The kind of what stands in quotation marks and has no form of its own."""

@@ -10,7 +10,6 @@ The table is made by `benchmarks/lexicon/operations.py`, the words that ask by `
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
 from math import exp, fsum, log
 
 from mcpg.text import lexicon
@@ -18,6 +17,7 @@ from mcpg.text import lexicon
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
     Ratios: TypeAlias = tuple[float, ...]

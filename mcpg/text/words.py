@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 
 from mcpg.text.spelling import edit_distance, signature
@@ -29,6 +28,7 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Literal, TypeAlias
 
     Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
