@@ -3,12 +3,14 @@
     python benchmarks/bench_graph.py [--sizes 1000,10000] [--runs 3] [--rdflib 1000]
 
 The catalogues are made, and bundled first. `mcpg graph export` runs as a whole process that loads
-the bundle and writes a file. The rows below it run in one process: what the graph is made of, a
-search of it once it is loaded, loading the triples into Oxigraph, a path query over all next steps,
-and the same triples read and written by rdflib alone, up to the size that `--rdflib` names, as it
-takes minutes beyond.
+the bundle and writes a file. `mcpg graph sparql` and `schema` run likewise, the first time and
+again, when the loaded graph is kept. The rows below them run in one process: what the graph is made
+of, a search of it once it is loaded, loading the triples into Oxigraph, a path query over all next
+steps, and the same triples read and written by rdflib alone, up to the size that `--rdflib` names,
+as it takes minutes beyond.
 
-Columns: s is the median of the runs, MB the size of the file, triples what it says.
+Columns: s is the median of the runs (of queries, the first run and then the median of the others,
+in processor time), MB the size of the file, triples what it says.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING
 import catalogues
 import measuring
 import rdflib
-from measuring import cold_seconds, middle, program, row, timed
+from measuring import cold_seconds, middle, processor_seconds, program, row, timed
 
 import mcpg
 from mcpg.graph import triples_of
@@ -56,6 +58,25 @@ def exports(bundle: Path, runs: int) -> None:
         command += ["--force", "--format", form, *flags]
         seconds = middle([cold_seconds(command) for _ in range(runs)])
         print(row(f"mcpg graph export {name}", seconds, file.stat().st_size / 1e6, "", first=40))
+
+
+QUERIES = {
+    "an ASK": ["sparql", "ASK { ?tool mcpg:destructive true }"],
+    "1,000 rows": ["sparql", "SELECT ?id ?name { ?tool mcpg:toolId ?id ; schema:name ?name }"],
+    "the first 5 of a sort": ["sparql", "SELECT ?id { ?t mcpg:toolId ?id } ORDER BY ?id LIMIT 5"],
+    "schema": ["schema", "--format", "json"],
+}
+
+
+def queries(bundle: Path, runs: int) -> None:
+    """Time whole processes that query the graph: the first, which loads it, and later ones."""
+    for name, arguments in QUERIES.items():
+        command = [*program(), "graph", *arguments, "-b", str(bundle), "-q"]
+        clear = [*program(), "cache", "clear", "--what", "triples", "--yes", "-q"]
+        measuring.run([*clear, "-b", str(bundle)])
+        first = processor_seconds(command)
+        later = middle([processor_seconds(command) for _ in range(runs)])
+        print(row(f"mcpg graph {arguments[0]}, {name}", first, later, first=40))
 
 
 def stores(documents: list[ToolDocument], runs: int, *, has_rdflib: bool) -> None:
@@ -115,6 +136,7 @@ def main() -> None:
             measuring.run([*program(), "bundle", str(manifest), "-o", str(bundle), "-q"])
             print(row(f"{size:,} tools", "s", "MB", "triples", first=40))
             exports(bundle, given.runs)
+            queries(bundle, given.runs)
             documents = list(mcpg.load(bundle).documents.values())
             searches(documents, given.runs)
             stores(documents, given.runs, has_rdflib=size <= given.rdflib)

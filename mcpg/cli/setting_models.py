@@ -118,6 +118,9 @@ class Limits(Table):
     """the maximum number of sessions with a process of their own of one server"""
     session_idle: Seconds = 1800
     """seconds without a request after which such a connection ends"""
+    query_memory: Annotated[int, Field(ge=1)] = 1_073_741_824
+    """the memory in bytes that a [SPARQL query](../how-to/sparql.md#limits) may take beyond the
+    graph"""
 
 
 class Serve(Table):

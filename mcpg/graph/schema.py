@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
@@ -82,6 +82,26 @@ class GraphSchema:
             "search": to_json(self.profile, {"iri": "predicate"}),
             "diagnostics": [],
         }
+
+    def facts(self) -> dict[str, Any]:
+        """Return what depends on the documents, as `GraphSchema.of_facts` reads it."""
+        return {
+            "triples": self.triples,
+            "classes": [to_json(one) for one in self.classes],
+            "predicates": [to_json(one) for one in self.predicates],
+        }
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any], profile: SearchProfile = DEFAULT_PROFILE) -> Self:
+        """Return the schema whose `facts` these are."""
+        predicates = (
+            PredicateUse(
+                **{**one, "subjects": tuple(one["subjects"]), "objects": tuple(one["objects"])}
+            )
+            for one in facts["predicates"]
+        )
+        classes = tuple(ClassUse(**one) for one in facts["classes"])
+        return cls(facts["triples"], PREFIXES, classes, tuple(predicates), profile)
 
 
 def schema_of(

@@ -14,18 +14,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from mcpg.documents.model import ToolDocument
 from mcpg.errors import InputError, UsageError
-from mcpg.graph.exports import turtle
-from mcpg.graph.federation import FederationProxy
+from mcpg.graph.cache import CachedGraph
 from mcpg.graph.sparql_worker import Answer
 from mcpg.graph.suggestions import unknown_names
 from mcpg.graph.terms import PREFIXES
-from mcpg.graph.triples import triples_of
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 from mcpg.library_errors import sparql_reason
+
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+    from mcpg.graph.federation import FederationProxy
 
 __all__ = ["Answer", "Limits", "SparqlEndpoint"]
 
@@ -209,7 +210,7 @@ class SparqlEndpoint:
 
     def __init__(
         self,
-        documents: Iterable[ToolDocument],
+        documents: Iterable[ToolDocument] | CachedGraph,
         *,
         services: Collection[str] = (),
         limits: Limits | None = None,
@@ -217,7 +218,7 @@ class SparqlEndpoint:
         """Prepare to answer; nothing is started yet.
 
         Args:
-            documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
+            documents: The documents, of those with the same node the first counts; or their graph.
             services: Addresses of endpoints that `SERVICE` may ask, each as queries write it:
                 with https, or http on this machine.
             limits: What each query may take.
@@ -226,10 +227,11 @@ class SparqlEndpoint:
             UsageError: An address of *services* is none, or is neither safe nor local.
         """
         # Kept, for a process that was ended is followed by another.
-        self._documents = tuple(documents)
+        self._graph = documents if isinstance(documents, CachedGraph) else _graph_of(documents)
         self._data: bytes | None = None
         self._limits = limits or Limits()
-        self._proxy = FederationProxy(services, self._limits.seconds, self._limits.size)
+        self._services = tuple(services)
+        self._proxy = self._made_proxy() if self._services else None
         self._worker: Worker | None = None
         self._lock = Lock()
 
@@ -250,7 +252,8 @@ class SparqlEndpoint:
         """End what runs; another query would start it again."""
         with self._lock:
             self._end()
-            self._proxy.close()
+            if self._proxy is not None:
+                self._proxy.close()
 
     def query(self, text: str) -> Answer:
         """Answer the query *text*: `SELECT`, `ASK`, `CONSTRUCT` or `DESCRIBE`.
@@ -264,13 +267,29 @@ class SparqlEndpoint:
         with self._lock:
             self._running()
             until = time.monotonic() + limits.seconds
-            # What went wrong too late for an earlier query is nothing to this one.
-            self._proxy.failures()
-            query = through_proxy(query, self._proxy, partial(self._endpoints, until=until))
-            self._proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
+            if "service" in query.casefold():
+                query = self._federated(query, until)
             bounds = {"rows": limits.rows, "size": limits.size}
             found = self._asked({"query": query, **bounds}, until)
-            return _answer_of(found, self._proxy.failures(), query)
+            if found.get("kind") == "evaluation" and self._graph.is_damaged():
+                self._end()
+                self._graph.drop_store()
+                found = self._asked({"query": query, **bounds}, until)
+            return _answer_of(found, self._proxy.failures() if self._proxy else [], query)
+
+    def _federated(self, query: str, until: float) -> str:
+        """Return *query* such that it reaches other endpoints through the proxy."""
+        proxy = self._proxy = self._proxy or self._made_proxy()
+        # What went wrong too late for an earlier query is nothing to this one.
+        proxy.failures()
+        query = through_proxy(query, proxy, partial(self._endpoints, until=until))
+        proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
+        return query
+
+    def _made_proxy(self) -> FederationProxy:
+        from mcpg.graph.federation import FederationProxy  # noqa: PLC0415 - few queries need it
+
+        return FederationProxy(self._services, self._limits.seconds, self._limits.size)
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
         found = self._asked({"query": query, "is_parsed": True}, until)
@@ -292,30 +311,43 @@ class SparqlEndpoint:
                     f"the query timed out after {self._limits.seconds:g} seconds",
                     remedy="simplify the query, or raise the timeout",
                 ) from None
+            size = f"{self._limits.memory / 2**30:.2g} GiB"
             raise InputError(
-                "the query failed: it nests too deeply or needs too much memory",
-                remedy="simplify it: fewer open patterns, fewer levels",
+                f"the query failed: it needs more than {size} of memory, or nests too deeply",
+                remedy="simplify it: fewer open patterns, fewer levels; or raise --max-memory",
             ) from None
         return found
 
     def _running(self) -> Worker:
         if self._worker is None or not self._worker.is_running:
             self._end()
-            data = self._data or "".join(turtle(triples_of(self._documents))).encode()
-            head = {"memory": self._limits.memory, "parses": bool(self._proxy.allowed)}
-            try:
-                self._worker = Worker(_WORKER, data, **head)
-            except WorkerEndedError:
-                raise InputError(
-                    "the query process did not start",
-                    remedy="check that Python can start subprocesses here, and that memory is free",
-                ) from None
+            self._worker = self._started()
         return self._worker
+
+    def _started(self) -> Worker:
+        head = {"memory": self._limits.memory, "parses": bool(self._services)}
+        if self._data is None and self._graph.store is not None:
+            try:
+                return Worker(_WORKER, b"", store=self._graph.store, **head)
+            except WorkerEndedError:
+                self._graph.drop_store()
+        try:
+            return Worker(_WORKER, self._data or self._graph.turtle(), **head)
+        except WorkerEndedError:
+            raise InputError(
+                "the query process did not start",
+                remedy="check that Python can start subprocesses here, and that memory is free",
+            ) from None
 
     def _end(self) -> None:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
+
+
+def _graph_of(documents: Iterable[ToolDocument]) -> CachedGraph:
+    known = tuple(documents)
+    return CachedGraph(lambda: known)
 
 
 def _answer_of(found: dict[str, Any], failures: list[str], query: str) -> Answer:

@@ -129,13 +129,16 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
     """Load a graph, and return the function that answers requests.
 
     Args:
-        head: How much `memory` may be taken beyond the graph, in bytes, and whether queries are to
-            be parsed, as `parses`.
-        data: The graph, as Turtle.
+        head: How much `memory` may be taken beyond the graph, in bytes, whether queries are to be
+            parsed, as `parses`, and the path of the `store` on disk, if there is one.
+        data: The graph, as Turtle, where there is no store on disk.
     """
     bound_memory(_MOST_FOR_GRAPH)
-    store = pyoxigraph.Store()
-    store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
+    if head.get("store"):
+        store = pyoxigraph.Store.read_only(head["store"])
+    else:
+        store = pyoxigraph.Store()
+        store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     if head.get("parses"):
         # The time of a query does not go by with imports.
         import rdflib.plugins.sparql.algebra  # noqa: F401, PLC0415 - as below

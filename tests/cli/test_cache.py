@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from mcpg.cli.commands import cache as keeping
 from mcpg.cli.commands.cache import shown_size
 from mcpg.embeddings.sqlite_store import SqliteStore
 from mcpg.embeddings.stores import EmbeddingKey
+from mcpg.graph.cache import FEWEST_DOCUMENTS
 from mcpg.index.layout import MAGIC as INDEX_MAGIC
 from mcpg.vectors import matrix
 from mcpg.vectors.file import MAGIC as VECTORS_MAGIC
@@ -167,3 +169,27 @@ def test_a_cache_folder_that_is_none(
     monkeypatch.setenv("MCPG_CACHE", str(folder / named))
     done = run("cache", "--format", "json")
     assert (done.code, done.json["files"]) == (0, [])
+
+
+def test_graphs_of_queries_are_kept_shown_and_cleared(
+    run: Callable[..., Run], folder: Path
+) -> None:
+    """A queried graph is kept in the cache folder; answers are the same with it and without."""
+    tools = [{"name": f"tool_{n}", "inputSchema": {}} for n in range(FEWEST_DOCUMENTS)]
+    (folder / "many.json").write_text(json.dumps({"tools": tools}), encoding="utf-8")
+    run("bundle", "many.json", "-o", "many.mdld")
+    query = "SELECT ?id { ?tool mcpg:toolId ?id } ORDER BY ?id"
+    calls = (
+        ("graph", "sparql", query, "-b", "many.mdld", "--format", "json"),
+        ("graph", "schema", "-b", "many.mdld", "--format", "json"),
+    )
+    first = [run(*call).out for call in calls]
+    shown = run("cache", "-b", "many.mdld", "--what", "triples", "--format", "json").json
+    assert [one["kind"] for one in shown["files"]] == ["triples"]
+    assert shown["bytes"] > 100_000
+    assert [run(*call).out for call in calls] == first
+    assert run("cache", "clear", "-b", "many.mdld", "--what", "triples", "--yes").code == 0
+    assert not run("cache", "-b", "many.mdld", "--what", "triples", "--format", "json").json[
+        "files"
+    ]
+    assert [run(*call).out for call in calls] == first

@@ -23,6 +23,7 @@ from mcpg.errors import UsageError
 from mcpg.gateway import Limits
 from mcpg.gateway.serve import Serving
 from mcpg.gateway.serve.http import Http, Rules
+from mcpg.graph.sparql import Limits as QueryLimits
 from mcpg.llm import normalizer
 
 WHOLE = """\
@@ -67,6 +68,7 @@ result = 1000
 sessions_per_source = 3
 sessions = 30
 session_idle = 600
+query_memory = 536870912
 
 [serve]
 http = "127.0.0.1:8080"
@@ -329,7 +331,9 @@ def test_plain_files_need_no_models(tmp_path: Path) -> None:
 def test_every_option_of_a_setting_exists() -> None:
     """What a setting calls its option is one of a command, under the parameter it names."""
     commands = get_command(app).commands  # type: ignore[attr-defined]
-    params = [one for name in ("search", "serve") for one in commands[name].params]
+    commands = {**commands, **commands["graph"].commands}
+    params = [one for name in ("serve", "sparql") for one in commands[name].params]
+    params += get_command(app).commands["search"].params  # type: ignore[attr-defined]
     options = {option: one.name for one in params for option in one.opts}
     for key in KEYS.values():
         if key.option:
@@ -350,6 +354,7 @@ def test_the_reference_has_the_defaults_of_the_code() -> None:
         ("serve.sessions", f"{Http().sessions}"),
         ("limits.invoke", f"{Limits().invoke_seconds:g}"),
         ("limits.result", f"{Limits().result_bytes:,}"),
+        ("limits.query_memory", f"{QueryLimits().memory:,}"),
         ("cache.sliding", " ".join(f"{SLIDING[kind]:,.0f}" for kind in KINDS)),
     ):
         (row,) = re.findall(rf"^\| `{name}` .*$", text, re.MULTILINE)

@@ -164,3 +164,18 @@ def test_no_value_steers_a_terminal(
     shown = run("graph", "sparql", query, "--format", form, "--color", "never")
     assert shown.out.replace("\n", "").replace("\t", "").isprintable()
     assert "9b" in shown.out
+
+
+def test_the_memory_of_a_query_can_be_set(run: Callable[..., Run], folder: Path) -> None:
+    """The option, the variable and the file all bound it; the error states the bound."""
+    rows = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l"
+    query = f"SELECT * {{ {rows} }} ORDER BY ?l ?a ?d ?g"
+    call = ("graph", "sparql", query, "--timeout", "60")
+    size = str(64 << 20)
+    (folder / "mcpg.toml").write_text(f"[limits]\nquery_memory = {size}\n", encoding="utf-8")
+    for done in (run(*call), run(*call, "--max-memory", size)):
+        assert done.code == 2
+        assert "needs more than 0.062 GiB of memory" in done.err
+        assert "--max-memory" in done.err
+    (folder / "mcpg.toml").write_text("[limits]\nquery_memory = 0\n", encoding="utf-8")
+    assert "'limits.query_memory' is 0" in run(*call).err

@@ -21,6 +21,7 @@ from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
+from mcpg.graph import cache as graphs
 from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Table
 from mcpg.values import counted
@@ -35,6 +36,7 @@ class Kind(StrEnum):
     INDEXES = "indexes"
     VECTORS = "vectors"
     GRAPHS = "graphs"
+    TRIPLES = "triples"
     MEMOS = "memos"
     STORE = "store"
 
@@ -68,7 +70,7 @@ _BESIDE_STORE = ("-wal", "-shm")
 
 @dataclass(frozen=True, slots=True)
 class CacheFile:
-    """One file.
+    """One file, or the folder of a graph.
 
     Attributes:
         kind: What it is for.
@@ -94,6 +96,11 @@ def remove(files: Sequence[CacheFile]) -> None:
         OutputError: One cannot be removed.
     """
     for kept in files:
+        if kept.kind is Kind.TRIPLES:
+            graphs.remove_entry(kept.path)
+            if kept.path.exists():
+                raise OutputError("cannot be removed: it is in use", place=str(kept.path))
+            continue
         for path in _parts(kept.path, kept.kind):
             try:
                 path.unlink(missing_ok=True)
@@ -134,6 +141,8 @@ def _in_folder() -> Iterator[CacheFile]:
     except OSError:
         return
     for path in paths:
+        if graphs.is_entry(path):
+            yield CacheFile(Kind.TRIPLES, path, graphs.size_of(path))
         for kind, mark in MARKS.items():
             if path.name.endswith(mark.suffix):
                 yield from _known(path, kind)

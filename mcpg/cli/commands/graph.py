@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcpg.bundle import Assembly
 from mcpg.cli import options
 from mcpg.cli.commands import graph_query
 from mcpg.cli.exits import ExitCode
@@ -20,21 +19,21 @@ from mcpg.cli.output import Output, OutputFormat, check_replaceable
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.terminal import and_pages, one_line
 from mcpg.cli.text import text as text_of
-from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.files import atomic_write
 from mcpg.gateway.json import diagnostics_json
-from mcpg.graph.network import Statistics
-from mcpg.graph.validation import Finding, Validation
 from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Facts, Section, Table, listed
-from mcpg.sources import SourceBatch
-from mcpg.sources.model import read_text
 from mcpg.values import counted, score_text, to_json
 
 if TYPE_CHECKING:
+    from mcpg.bundle import Assembly
+    from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
+    from mcpg.graph.network import Statistics
+    from mcpg.graph.validation import Finding, Validation
     from mcpg.reports.blocks import Block, Inline
+    from mcpg.sources import SourceBatch
 
 EXAMPLES = """\
 mcpg graph export -o graph.ttl
@@ -472,6 +471,8 @@ def validate(
 
     Shapes for tools, documents and edges are built in. Exits 1 when a shape is violated.
     """
+    from mcpg.sources.model import read_text  # noqa: PLC0415 - help needs none of it
+
     texts = {name: read_text(Path(name), name) for name in shapes or []}
     batch = open_sources(settings_of(bundle=bundle), output)
     found, assembly = _validated(batch, texts, timeout, output)

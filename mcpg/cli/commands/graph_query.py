@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mcpg.cli import options
+from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import open_engine, settings_of
@@ -19,16 +21,6 @@ from mcpg.cli.terminal import cut, either, one_line, standard_input
 from mcpg.cli.text import text as text_of
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
-from mcpg.graph.schema import GraphSchema
-from mcpg.graph.search import (
-    Evidence,
-    GraphMatch,
-    GraphSearcher,
-    GraphSearchRequest,
-    GraphSearchResult,
-    SearchProfile,
-)
-from mcpg.graph.search.model import ScoreKind
 from mcpg.graph.sparql_worker import Answer, shortened, shown
 from mcpg.reports.blocks import (
     Code,
@@ -46,6 +38,16 @@ from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
+    from mcpg.graph.cache import CachedGraph
+    from mcpg.graph.schema import GraphSchema
+    from mcpg.graph.search import (
+        Evidence,
+        GraphMatch,
+        GraphSearcher,
+        GraphSearchRequest,
+        GraphSearchResult,
+        SearchProfile,
+    )
     from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\
@@ -285,6 +287,19 @@ def _rows(answer: Answer) -> Listing:
     return Listing(answer.rows, names, f"{names[0]}.value" if names else "", table)
 
 
+def cached_graph(engine: Engine) -> CachedGraph:
+    """Return the graph of the documents of *engine*, kept in the cache folder if it is a bundle's.
+
+    As with an index, nothing is kept of folders, of manifests, and of several bundles at once.
+    """
+    from mcpg.graph.cache import CachedGraph, GraphCache  # noqa: PLC0415 - help needs none of it
+    from mcpg.index.layout import NO_KEY  # noqa: PLC0415
+
+    folder, key = cache_folder(), engine.index.header.key
+    entry = GraphCache(folder).entry(key) if folder and key != NO_KEY else None
+    return CachedGraph(lambda: (*engine.documents.values(), *engine.pages), entry)
+
+
 # `mcpg graph sparql`.
 
 
@@ -321,6 +336,15 @@ SparqlTimeout = Annotated[
         help="Timeout of the query in seconds.",
     ),
 ]
+MaxMemory = Annotated[
+    int | None,
+    typer.Option(
+        "--max-memory",
+        metavar="BYTES",
+        min=1,
+        help="Maximum memory of the query beyond the graph, in bytes. [default: 1073741824]",
+    ),
+]
 AllowService = Annotated[
     list[str] | None,
     typer.Option(
@@ -339,6 +363,7 @@ def sparql(
     form: Form = None,
     rows: Rows = _ROWS,
     timeout: SparqlTimeout = _SPARQL_SECONDS,
+    max_memory: MaxMemory = None,
     services: AllowService = None,
 ) -> int:
     """Query the graph of the tools in SPARQL 1.1.
@@ -347,16 +372,19 @@ def sparql(
     """
     from mcpg.errors import Code, warning  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in  # noqa: PLC0415
-    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     text = query_of(query)
-    engine = open_engine(settings_of(bundle=bundle), output)
-    documents, repeated = distinct_documents((*engine.documents.values(), *engine.pages))
+    settings = settings_of(bundle=bundle, max_memory=max_memory)
+    engine = open_engine(settings, output)
     output.opened(engine.diagnostics)
-    output.diagnostics(repeated)
+    graph = cached_graph(engine)
+    memory = settings.find("limits.query_memory")
     limits = Limits(seconds=timeout, rows=rows)
-    with SparqlEndpoint(documents, services=services or (), limits=limits) as endpoint:
+    if memory is not None:
+        limits = replace(limits, memory=memory.value)
+    with SparqlEndpoint(graph, services=services or (), limits=limits) as endpoint:
         answer = endpoint.query(text)
+    output.diagnostics(graph.diagnostics)
     write_answer(answer, form, output)
     for name, likely in unknown_names_in(text).items():
         meant = f": did you mean {either(likely)}?" if likely else ""
@@ -384,13 +412,14 @@ def schema(
 ) -> int:
     """List the prefixes, classes and predicates of the graph."""
     from mcpg.gateway.json import result_json  # noqa: PLC0415 - help needs none of it
-    from mcpg.graph.schema import schema_of  # noqa: PLC0415
-    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
+    from mcpg.graph.cache import DESCRIPTION  # noqa: PLC0415
+    from mcpg.graph.schema import GraphSchema, schema_of  # noqa: PLC0415
 
     engine = open_engine(settings_of(bundle=bundle), output)
-    documents, repeated = distinct_documents((*engine.documents.values(), *engine.pages))
-    found = schema_of(documents)
-    diagnostics = (*engine.diagnostics, *repeated)
+    graph = cached_graph(engine)
+    facts = graph.recall(DESCRIPTION, lambda: schema_of(graph.documents).facts())
+    found = GraphSchema.of_facts(facts)
+    diagnostics = (*engine.diagnostics, *graph.diagnostics)
     data: dict[str, Any] = result_json(found, diagnostics)
     if form == "json":
         output.json(data)
@@ -410,10 +439,11 @@ def schema(
 
 _EVIDENCE = 3
 _TEXT = 60
+# By the kind of score, as `mcpg.graph.search.model.ScoreKind` has it.
 _MEANINGS = {
-    ScoreKind.COVERAGE: "coverage of the query by the rarity of its words, no probability",
-    ScoreKind.NEARNESS: "1 / (1 + distance) by runs of characters, no probability",
-    ScoreKind.RANKING: "as in `mcpg search`",
+    "coverage": "coverage of the query by the rarity of its words, no probability",
+    "nearness": "1 / (1 + distance) by runs of characters, no probability",
+    "ranking": "as in `mcpg search`",
 }
 
 

@@ -1,0 +1,308 @@
+"""The graph cache: loaded graphs and their descriptions, kept between runs in a folder.
+
+A graph is known by a digest of everything that it is made of, so no entry can be stale. An entry is
+a folder of sealed parts: the store, which Oxigraph opens in milliseconds, and the description of
+the graph. The seal of a part has the SHA-256 of its files, which are checked before they are
+opened: RocksDB reads a log of changes that was cut short as a store with fewer triples.
+
+Parts are made under another name and renamed, so that any number of processes may do this at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcpg import __version__
+from mcpg.caches import sealed, unsealed
+from mcpg.errors import Diagnostic, McpgError
+from mcpg.files import atomic_write, read_bytes
+from mcpg.values import to_json
+
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+
+SUFFIX = ".triples"
+"""How the name of an entry ends."""
+
+MAGIC = b"mcpgtrip"
+"""How a sealed file begins."""
+
+STORE, SEAL, DESCRIPTION = "store", "seal", "description"
+"""The parts of an entry: the folder of the store, with its seal, and the description."""
+
+FEWEST_DOCUMENTS = 200
+"""Smaller graphs are not kept: they are loaded in the time that it takes to open a store."""
+
+MOST_GRAPHS = 8
+MOST_BYTES = 1024 * 1024 * 1024
+"""What is kept of graphs at most; the one used last is kept whatever its size."""
+
+_DATA = "data"
+_LOG = "LOG"
+_DIGITS = 32
+_UNFINISHED = ".tmp"
+_ABANDONED = 86_400.0
+_LARGEST_PART = 256 * 1024 * 1024
+_CHUNK = 1024 * 1024
+
+
+class GraphCache:
+    """Entries in a folder; what cannot be written is not kept."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder)
+
+    def entry(self, *parts: bytes) -> CacheEntry:
+        """Return the entry of the graph that is made of *parts*, which need not exist."""
+        digest = hashlib.sha256(_program())
+        for part in parts:
+            digest.update(hashlib.sha256(part).digest())
+        return CacheEntry(self, self._folder / f"{digest.hexdigest()[:_DIGITS]}{SUFFIX}")
+
+    def drop_oldest(self) -> None:
+        """Drop the entries used longest ago, and what killed processes left unfinished."""
+        entries = sorted(self._folder.glob(f"*{SUFFIX}"), key=_last_use, reverse=True)
+        room = MOST_BYTES
+        for place, entry in enumerate(entries):
+            room -= size_of(entry)
+            if place and (place >= MOST_GRAPHS or room < 0):
+                remove_entry(entry)
+        for left in self._folder.glob(f"*{SUFFIX}*{_UNFINISHED}"):
+            if time.time() - _last_use(left) > _ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+class CacheEntry:
+    """The kept parts of one graph.
+
+    Attributes:
+        path: Its folder, which need not exist.
+    """
+
+    def __init__(self, cache: GraphCache, path: Path) -> None:
+        self._cache, self.path, self._key = cache, path, path.name
+
+    def store(self) -> tuple[str, Any] | None:
+        """Return the path of the store and what was noted with it; `None` unless it is whole."""
+        folder = self.path / STORE
+        found = self.part(f"{STORE}/{SEAL}")
+        if not isinstance(found, dict) or found["files"] != _digests(folder / _DATA):
+            return None
+        self._mark_use()
+        return str(folder / _DATA), found["note"]
+
+    def keep_store(self, data: bytes, note: Any) -> None:
+        """Make a store of *data*, in Turtle, and keep it with *note*, a JSON value."""
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            work = tempfile.mkdtemp(_UNFINISHED, self.path.name, self.path.parent)
+            try:
+                self._make_store(Path(work), data, note)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+
+    def part(self, name: str) -> Any:
+        """Return the JSON value of the part *name*; `None` unless it is whole."""
+        with suppress(McpgError):
+            found = read_bytes(self.path / name, _LARGEST_PART)
+            payload = unsealed(found.removeprefix(MAGIC), self._key)
+            if found.startswith(MAGIC) and payload is not None:
+                self._mark_use()
+                return json.loads(payload)
+        return None
+
+    def keep_part(self, name: str, value: Any) -> None:
+        """Keep *value*, a JSON value, as the part *name*."""
+        with suppress(McpgError, OSError):
+            atomic_write(self.path / name, self._sealed(value), sync=False, special=False)
+            self._mark_use()
+            self._cache.drop_oldest()
+
+    def drop_store(self) -> None:
+        """Remove the store, which turned out to be of no use."""
+        _remove(self.path / STORE)
+
+    def _make_store(self, work: Path, data: bytes, note: Any) -> None:
+        import pyoxigraph  # noqa: PLC0415 - what only reads descriptions needs none
+
+        store = pyoxigraph.Store(work / _DATA)
+        store.bulk_load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
+        store.flush()
+        # Closed before it is renamed, which Windows asks for.
+        del store
+        (work / _DATA / _LOG).unlink(missing_ok=True)
+        digests = _digests(work / _DATA)
+        (work / SEAL).write_bytes(self._sealed({"files": digests, "note": note}))
+        self.path.mkdir(exist_ok=True)
+        if self.store() is None:
+            self.drop_store()
+        # Where another process was first, this fails and the other store stays.
+        work.rename(self.path / STORE)
+        self._mark_use()
+        self._cache.drop_oldest()
+
+    def _sealed(self, value: Any) -> bytes:
+        return MAGIC + sealed(json.dumps(value).encode(), self._key)
+
+    def _mark_use(self) -> None:
+        with suppress(OSError):
+            os.utime(self.path)
+
+
+class CachedGraph:
+    """The graph of some documents, of which a cache may hold the loaded form.
+
+    The documents are read only when the cache does not hold what is asked for.
+    """
+
+    def __init__(
+        self, read: Callable[[], Iterable[ToolDocument]], entry: CacheEntry | None = None
+    ) -> None:
+        """Take a graph.
+
+        Args:
+            read: Reads the documents.
+            entry: Where the loaded graph is kept; `None` to keep nothing.
+        """
+        self._read, self._entry = read, entry
+        self._noticed: list[dict[str, Any]] | None = None
+
+    @cached_property
+    def documents(self) -> tuple[ToolDocument, ...]:
+        """The documents of the graph, no two with the same node."""
+        from mcpg.graph.triples import distinct_documents  # noqa: PLC0415 - as below
+
+        documents, noticed = distinct_documents(self._read())
+        self._noticed = [to_json(one) for one in noticed]
+        return tuple(documents)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What there is to notice about the documents."""
+        if self._noticed is None:
+            _ = self.documents
+        return tuple(Diagnostic(**one) for one in self._noticed or ())
+
+    def turtle(self) -> bytes:
+        """Return the graph in Turtle."""
+        from mcpg.graph.exports import turtle  # noqa: PLC0415 - a kept graph needs none
+        from mcpg.graph.triples import triples_of  # noqa: PLC0415 - as above
+
+        return "".join(turtle(triples_of(self.documents))).encode()
+
+    @cached_property
+    def store(self) -> str | None:
+        """The path of the store on disk, made where it is missing; `None` where it cannot be."""
+        if self._entry is None:
+            return None
+        found = self._entry.store()
+        if found is None and len(self.documents) >= FEWEST_DOCUMENTS:
+            self._entry.keep_store(self.turtle(), self._noticed)
+            found = self._entry.store()
+        if found is None:
+            return None
+        path, self._noticed = found
+        return path
+
+    def drop_store(self) -> None:
+        """Go on without a store on disk, and remove the one that was opened."""
+        if self._entry is not None:
+            self._entry.drop_store()
+        self.store = None
+
+    def is_damaged(self) -> bool:
+        """Return whether the store that was opened is no longer whole."""
+        if self._entry is None or self.store is None:
+            return False
+        return self._entry.store() is None
+
+    def recall(self, name: str, work: Callable[[], Any]) -> Any:
+        """Return the result of *work*, a JSON value, from the cache where it is kept as *name*."""
+        known = self._entry.part(name) if self._entry else None
+        if known is None:
+            value = work()
+            if self._entry and len(self.documents) >= FEWEST_DOCUMENTS:
+                self._entry.keep_part(name, {"value": value, "noticed": self._noticed})
+            return value
+        self._noticed = known["noticed"]
+        return known["value"]
+
+
+def is_entry(path: Path) -> bool:
+    """Return whether *path* is an entry of a graph cache, and not a folder of somebody else's."""
+    if path.is_symlink() or not path.name.endswith(SUFFIX):
+        return False
+    for name in (f"{STORE}/{SEAL}", DESCRIPTION):
+        with suppress(OSError), (path / name).open("rb") as file:
+            if file.read(len(MAGIC)) == MAGIC:
+                return True
+    return False
+
+
+def size_of(path: Path) -> int:
+    """Return how many bytes the files of the entry at *path* take."""
+    return sum(file.stat().st_size for file in _files(path))
+
+
+def remove_entry(path: Path) -> None:
+    """Remove the entry at *path*; one that is in use may stay."""
+    if is_entry(path):
+        _remove(path)
+
+
+def _remove(folder: Path) -> None:
+    """Remove *folder*; nobody finds it half removed."""
+    away = folder.with_name(f"{folder.name}{time.monotonic_ns()}{_UNFINISHED}")
+    with suppress(OSError):
+        folder.rename(away)
+        shutil.rmtree(away, ignore_errors=True)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _digests(folder: Path) -> Mapping[str, str]:
+    found = {}
+    with suppress(OSError):
+        for path in _files(folder):
+            digest = hashlib.sha256()
+            with path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+            found[path.name] = digest.hexdigest()
+    return found
+
+
+def _last_use(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@cache
+def _program() -> bytes:
+    """Return a digest of what makes a graph of documents, and of what stores it.
+
+    A version alone would not notice edits of this package.
+    """
+    from importlib.metadata import version  # noqa: PLC0415 - slow to import
+
+    digest = hashlib.sha256(f"{__version__} {version('pyoxigraph')}".encode())
+    for file in sorted(files("mcpg.graph").iterdir(), key=lambda one: one.name):
+        if file.is_file() and not file.name.endswith(".pyc"):
+            digest.update(file.read_bytes())
+    return digest.digest()
