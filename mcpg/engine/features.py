@@ -14,7 +14,7 @@ from mcpg.text import operations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import NamedTuple
 
     from mcpg.engine.context import Nearness
@@ -128,7 +128,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     """Return the features of each document of the *pool*, in its order."""
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
-    held_impacts = [clause_impacts(clause.variants, pool, index) for clause in analysis.clauses]
+    held_impacts, near_impacts = _pool_impacts(pool, analysis, index)
     cells = [map(column.get, pool, repeat(0.0)) for column in held_impacts]
     rows = list(zip(*cells, strict=True)) if cells else [()] * len(pool)
     weighed = [list(map(mul, shares, row)) for row in rows]
@@ -137,13 +137,13 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     grams = GramMatcher(analysis, index)
     held = _credits(analysis, shares)
     named = named_exactly(analysis, index)
-    gains = _related_gains(pool, rows, analysis, index)
+    gains = _related_gains(pool, rows, near_impacts, analysis)
     columns = (
         pool,
         lexical,
         rows,
         *zip(*map(names.match, pool), strict=True),
-        map(grams.similarity, pool),
+        grams.similarities(pool),
         _cosines(pool, rows, analysis, index),
         _best_of_source(pool, lexical, index),
         [fsum(compress(held, row)) for row in rows],
@@ -158,6 +158,22 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     return list(map(Candidate._make, zip(*columns, strict=True)))
 
 
+def _pool_impacts(
+    pool: Sequence[int], analysis: Analysis, index: Index
+) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
+    """Return, for each clause, the impacts of its variants, and of related words, in the *pool*."""
+    near = [clause.related_variants for clause in analysis.clauses]
+    return (
+        [clause_impacts(clause.variants, pool, index) for clause in analysis.clauses],
+        [
+            (index.best_impacts(variants) or clause_impacts(variants, pool, index))
+            if variants
+            else {}
+            for variants in near
+        ],
+    )
+
+
 def _operations(
     pool: Sequence[int], analysis: Analysis, index: Index
 ) -> tuple[list[float], list[float]]:
@@ -166,8 +182,11 @@ def _operations(
     if not (analysis.operation or analysis.is_question):
         return unknown, unknown
     done = index.operations(pool)
-    fits = [operations.agreement(analysis.operation, one) for one in done]
-    return fits, list(map(operations.reading, done)) if analysis.is_question else unknown
+    # Many tools do the same.
+    kinds = frozenset(done)
+    fits = {one: operations.agreement(analysis.operation, one) for one in kinds}
+    reads = {one: operations.reading(one) for one in kinds} if analysis.is_question else {}
+    return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
 
 
 def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
@@ -189,20 +208,22 @@ def _damped(gains: Iterable[Iterable[tuple[int, float]]], analysis: Analysis) ->
 
 
 def _related_gains(
-    pool: Sequence[int], rows: Iterable[Sequence[float]], analysis: Analysis, index: Index
+    pool: Sequence[int],
+    rows: Iterable[Sequence[float]],
+    near_impacts: Iterable[Mapping[int, float]],
+    analysis: Analysis,
 ) -> list[tuple[tuple[int, float], ...]]:
     """Return, for each document, the places of the clauses that related words add to, and how much.
 
-    The *rows* are the impacts of the clauses in each document of the *pool*.
+    The *rows* are the impacts of the clauses in each document of the *pool*, the *near_impacts*
+    those of related words, by document, for each clause.
     """
     held = dict(zip(pool, rows, strict=True))
     gains: dict[int, list[tuple[int, float]]] = {document: [] for document in pool}
-    for place, clause in enumerate(analysis.clauses):
-        variants = clause.related_variants
-        if not variants:
+    for place, (clause, near) in enumerate(zip(analysis.clauses, near_impacts, strict=True)):
+        if not near:
             continue
         share = clause.weight / analysis.total_weight
-        near = index.best_impacts(variants) or clause_impacts(variants, pool, index)
         for document in held.keys() & near.keys():
             gain = near[document] ** _RELATED_POWER - held[document][place]
             if gain > 0:
@@ -288,7 +309,8 @@ class NameMatcher:
         asked = [clause for clause in analysis.clauses if clause.origin == "query"]
         for clause in asked:
             for term, credit in clause.variants:
-                self._credits[term] = max(credit, self._credits.get(term, 0.0))
+                if credit > self._credits.get(term, 0.0):
+                    self._credits[term] = credit
         self._near: dict[int, float] = {}
         for clause in asked:
             for term, similarity in clause.related_variants:
@@ -345,28 +367,27 @@ class GramMatcher:
 
     def __init__(self, analysis: Analysis, index: Index) -> None:
         self._all = index.grams
-        importances: dict[int, float] = {}
-        idfs: dict[int, float] = {}
+        rarities: dict[int, float] = {}
+        weights: dict[int, float] = {}
         # Of the words that share a 3-gram the one that weighs most comes last, and counts.
         spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
         for clause in sorted(spoken, key=lambda one: one.weight):
             word = clause.repairs[0].word if clause.repairs else clause.text
-            rarities = self._all.of_word(word)
-            importances.update(dict.fromkeys(rarities, clause.weight))
-            idfs.update(rarities)
-        weights = {gram: importances[gram] * idf for gram, idf in idfs.items()}
-        self._norm = fsum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
+            own, weight = self._all.of_word(word), clause.weight
+            rarities.update(own)
+            weights.update({gram: weight * idf for gram, idf in own.items()})
+        self._norm = fsum(map(mul, weights.values(), weights.values())) ** 0.5 * _GRAM_SCALE
         # Whole numbers add up to the same sum in whatever order they come.
         self._products = {
-            gram: int(weight * idfs[gram] * _GRAM_SCALE) for gram, weight in weights.items()
+            gram: int(weight * rarities[gram] * _GRAM_SCALE) for gram, weight in weights.items()
         }
-        self._grams = frozenset(weights)
 
-    def similarity(self, document: int) -> float:
-        """Return the cosine of the query's and a document's 3-grams, in [0, 1]."""
-        shared = self._grams.intersection(self._all.of_tool(document))
-        product = sum(map(self._products.__getitem__, shared))
-        if not product:
-            return 0.0
-        cosine: float = product / (self._norm * self._all.norm(document))
-        return cosine
+    def similarities(self, pool: Sequence[int]) -> list[float]:
+        """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
+        product_of, grams = self._products.__getitem__, frozenset(self._products)
+        shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
+        products = [sum(map(product_of, row)) for row in shared]
+        return [
+            product / (self._norm * self._all.norm(document)) if product else 0.0
+            for document, product in zip(pool, products, strict=True)
+        ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from itertools import chain, zip_longest
 from math import fsum
+from operator import itemgetter
 
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
@@ -212,17 +213,22 @@ ARRAYS = _Arrays()
 """Shared by all engines of a process, as imports are."""
 
 
+_bound = itemgetter(0)
+
+
 def _weighed(analysis: Analysis, index: Index) -> list[Weighed]:
     """Return the clauses that add anything, those that can add most first."""
     words = []
+    max_impact, total = index.max_impact, analysis.total_weight
     for clause in analysis.clauses:
-        share = clause.weight / analysis.total_weight
-        impacts = [index.max_impact(term) * credit for term, credit in clause.variants]
-        bound = share * SCALE * max(impacts, default=0)
+        if not clause.variants:
+            continue
+        share = clause.weight / total
+        bound = share * SCALE * max([max_impact(term) * credit for term, credit in clause.variants])
         if bound:
             variants = [(term, share * credit) for term, credit in clause.variants]
             words.append((bound, variants, _postings(clause, index)))
-    return sorted(words, key=lambda one: -one[0])
+    return sorted(words, key=_bound, reverse=True)
 
 
 def _postings(clause: QueryTerm, index: Index) -> int:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 # Tools of which what is shown is kept once it has been read.
 _MOST_CARDS = 4_096
+_FIELD_BITS = [(1 << number, name) for number, name in enumerate(FIELDS)]
 # Filters of which what they leave is kept.
 _MOST_FILTERS = 8
 
@@ -89,6 +90,14 @@ class Searcher:
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
         self._needs = NeedMemo()
+
+    def read_ahead(self) -> None:
+        """Read what searches look up, as far as it is kept."""
+        from mcpg.engine.warm_up import read_ahead  # noqa: PLC0415 - few searches are prepared for
+
+        read_ahead(self.index, self._memo, self._needs)
+        for number in range(min(len(self.index), _MOST_CARDS)):
+            self._card(number)
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -403,6 +412,7 @@ class Searcher:
     def _evidences(self, ranking: RankedList) -> list[Evidence]:
         analysis, clauses = ranking.analysis, ranking.analysis.clauses
         asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
+        texts = [clause.text for clause in clauses]
         candidates = [one.candidate for one in ranking.ranked]
         masks = {candidate.document: 0 for candidate in candidates}
         for place in asked:
@@ -411,18 +421,16 @@ class Searcher:
                 add_fields(self.index, term, holders, masks)
         return [
             Evidence(
-                tuple([clauses[place].text for place in asked if candidate.impacts[place]]),
-                tuple([clauses[place].text for place in lacked(candidate, analysis)]),
-                tuple(
-                    [
-                        name
-                        for number, name in enumerate(FIELDS)
-                        if masks[candidate.document] >> number & 1
-                    ]
-                ),
+                tuple([texts[place] for place in asked if candidate.impacts[place]]),
+                tuple([texts[place] for place in lacked(candidate, analysis)]),
+                _fields_of(masks[candidate.document]),
             )
             for candidate in candidates
         ]
+
+
+def _fields_of(mask: int) -> tuple[str, ...]:
+    return tuple([name for bit, name in _FIELD_BITS if mask & bit])
 
 
 def _run_with_vectors(

@@ -368,6 +368,8 @@ ABSENT = -1
 
 # Texts that are made to share a hash would otherwise take time with the square of their number.
 _MOST_PROBES = 64
+# Texts of a table that are all decoded, at some hundred bytes each.
+_MOST_DECODED = 32_768
 
 
 def span(starts: memoryview, number: int) -> tuple[int, int]:
@@ -457,14 +459,26 @@ class Keys(Texts):
     whose first 64 slots are all taken is in none, and found by its place in the order.
     """
 
-    __slots__ = ("_slots",)
+    __slots__ = ("_numbers", "_slots")
 
     def __init__(self, data: memoryview, starts: memoryview, slots: memoryview) -> None:
         super().__init__(data, starts)
         self._slots = slots
+        self._numbers: dict[str, int] = {}
+
+    def read_ahead(self) -> None:
+        """Decode all texts, unless they are too many to keep: then none is looked up in the file.
+
+        Raises:
+            StaleIndexError: One of them is broken.
+        """
+        if len(self) <= _MOST_DECODED:
+            self._numbers = {text: number for number, text in enumerate(self)}
 
     def find(self, text: str) -> int:
         """Return the number of *text*, `ABSENT` when it is not there."""
+        if self._numbers:
+            return self._numbers.get(text, ABSENT)
         key = text.encode("utf-8", "surrogatepass")
         slots, rows = self._slots, self._rows
         last = len(slots) - 1

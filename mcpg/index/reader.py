@@ -180,17 +180,15 @@ class Postings:
         known = self._best.get(credited)
         if known is not None or not self._is_usual(credited):
             return known
-        if sum([self.count(term) for term, _ in credited]) <= _MOST_MERGED:
-            known = self._merged(credited)
-            if len(known) <= self._best_left:
-                self._best[credited] = known
-                self._best_left -= len(known) + len(credited)
+        if sum([self.count(term) for term, _ in credited]) <= min(_MOST_MERGED, self._best_left):
+            known = self._best[credited] = self._merged(credited)
+            self._best_left -= len(known) + len(credited)
         return known
 
     def _is_usual(self, credited: tuple[tuple[int, float], ...]) -> bool:
-        """Return whether *credited* have been asked for often enough to be merged."""
+        """Return whether *credited* are now asked for often enough to be merged."""
         times = self._asked.get(credited, 0)
-        if times < _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
+        if times <= _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
             self._asked[credited] = times + 1
         return times == _TIMES_UNMERGED
 
@@ -604,12 +602,12 @@ class Index:
             raise StaleIndexError("a tool of it has no length")
         return norms
 
-    def operations(self, tools: Iterable[int]) -> list[memoryview]:
+    def operations(self, tools: Iterable[int]) -> list[bytes]:
         """Return how likely each tool does each kind of operation; all 0 where unknown."""
         shares, count = self.section("tools.operation"), len(operations.KINDS)
         if len(shares) != count * len(self):
             raise StaleIndexError("its operations are of unequal length")
-        return [shares[count * tool : count * (tool + 1)] for tool in tools]
+        return [bytes(shares[count * tool : count * (tool + 1)]) for tool in tools]
 
     def record(self, tool: int) -> ToolDocument:
         return self._record(tool)[0]

@@ -15,7 +15,7 @@ after RFC 1591, section 2.
 from __future__ import annotations
 
 import unicodedata
-from itertools import islice
+from itertools import chain, islice
 
 from mcpg.text.words import is_unspaced
 from mcpg.values import value
@@ -149,6 +149,8 @@ def _covers(outer: Literal, inner: Literal) -> bool:
 
 def _quoted(text: str) -> Iterator[Literal]:
     """Yield what stands in quotation marks; an apostrophe in or behind a word is none."""
+    if not any(mark in text for mark in _MARKS):
+        return
     end = 0
     unclosed: set[str] = set()
     for start, mark in [(place, sign) for place, sign in enumerate(text) if sign in _MARKS]:
@@ -201,75 +203,80 @@ class _Tokens:
     """The tokens of a text: runs without white space, without the punctuation around them."""
 
     def __init__(self, text: str) -> None:
-        self.texts: list[str] = []
-        self.starts: list[int] = []
-        for start, run in _runs(text):
-            token = run.rstrip(_AFTER)
-            kept = token.lstrip(_BEFORE)
-            if kept:
-                self.texts.append(kept)
-                self.starts.append(start + len(token) - len(kept))
+        self._text = text
+        self._starts: list[int] = []
+        self.texts = [token for token in map(_bare, _runs(text)) if token]
+
+    def start(self, place: int) -> int:
+        """Return the offset of a token; most texts have no literal, and then none is asked for."""
+        if not self._starts:
+            end = 0
+            for token in self.texts:
+                self._starts.append(self._text.find(token, end))
+                end = self._starts[-1] + len(token)
+        return self._starts[place]
 
     def literal(self, kind: str, first: int, last: int) -> Literal:
         """Return the tokens from *first* to *last* as one literal."""
         texts = " ".join(self.texts[first : last + 1])
-        end = self.starts[last] + len(self.texts[last])
-        return Literal(kind, texts, self.starts[first], end)
+        end = self.start(last) + len(self.texts[last])
+        return Literal(kind, texts, self.start(first), end)
 
 
-def _runs(text: str) -> Iterator[tuple[int, str]]:
-    end = 0
-    for run in text.split():
-        start = text.find(run, end)
-        end = start + len(run)
-        if run.isascii():
-            yield start, run
-        else:
-            yield from _spaced_runs(run, start)
+def _bare(run: str) -> str:
+    return run.rstrip(_AFTER).lstrip(_BEFORE)
 
 
-def _spaced_runs(run: str, start: int) -> Iterator[tuple[int, str]]:
+def _runs(text: str) -> Iterable[str]:
+    return text.split() if text.isascii() else chain.from_iterable(map(_spaced_runs, text.split()))
+
+
+def _spaced_runs(run: str) -> Iterator[str]:
     """Yield the parts of *run* between the letters of scripts without spaces."""
+    if run.isascii():
+        yield run
+        return
     begin = 0
     for place, character in enumerate(run):
         if is_unspaced(character) or "\u2fff" < character < "\u3040" or character > "\uff00":
             if begin < place:
-                yield start + begin, run[begin:place]
+                yield run[begin:place]
             begin = place + 1
     if begin < len(run):
-        yield start + begin, run[begin:]
+        yield run[begin:]
 
 
 def _found(tokens: _Tokens) -> Iterator[Literal]:
-    place = 0
-    while place < len(tokens.texts):
-        last = place
-        if not _is_plain(tokens.texts[place]):
-            last = max(place, _end_of_date(tokens.texts, place))
-            if last > place:
-                yield tokens.literal("date", place, last)
-            elif _is_time(tokens.texts[place : place + 2]):
-                last = place + 1
-                yield tokens.literal("time", place, last)
-            else:
-                yield from _of_token(tokens, place)
-        place = last + 1
+    last = -1
+    for place, token in enumerate(tokens.texts):
+        if place <= last or _is_plain(token):
+            continue
+        last = _end_of_date(tokens.texts, place)
+        if last > place:
+            yield tokens.literal("date", place, last)
+        elif _is_time(tokens.texts[place : place + 2]):
+            last = place + 1
+            yield tokens.literal("time", place, last)
+        else:
+            yield from _of_token(tokens, place)
 
 
 def _is_plain(token: str) -> bool:
     """Return whether no literal begins with *token*, because it is a word and names no month."""
-    return token.replace("'", "").isalpha() and token.lower() not in _MONTH_NAMES
+    is_word = token.isalpha() or token.replace("'", "").isalpha()
+    return is_word and token.lower() not in _MONTH_NAMES
 
 
 def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
     """Yield the literal that a token is, or those that its parts between hyphens are."""
-    token, start = tokens.texts[place], tokens.starts[place]
+    token = tokens.texts[place]
     if len(token) > _LONGEST_TOKEN:
         return
     kind = _kind(token)
     if kind:
         yield tokens.literal(kind, place, place)
     elif "-" in token and not token.isalpha():
+        start = tokens.start(place)
         for part in token.split("-"):
             if _is_number(part):
                 yield Literal("number", part, start, start + len(part))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from builders import ids, make_engine, make_tool
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcpg.engine.scores import clause_impacts
 from mcpg.gateway.routing.route import route
-from mcpg.index import Index
+from mcpg.index import Index, reader
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
@@ -273,6 +274,13 @@ def test_best_impacts_are_those_of_the_terms(credited: list[tuple[int, float]]) 
         best = index.best_impacts(variants)
 
     assert best == clause_impacts(variants, range(len(TOOLS)), index)
+
+
+def test_what_cannot_be_kept_is_not_merged() -> None:
+    """Where there is no room for the best impacts, their lists are left as they are."""
+    index, variants = Index(ENGINE.index.data), ((0, 1.0), (1, 0.5))
+    with patch.object(reader, "_MOST_BEST", 0):
+        assert [index.best_impacts(variants) for _ in range(6)] == [None] * 6
 
 
 def test_a_word_is_not_cut_at_a_stop_word() -> None:
