@@ -163,6 +163,27 @@ def turtle_reason(fault: SyntaxError) -> tuple[str, str]:
     return _first(_TURTLE, message, ("a statement is invalid", "correct it there"))
 
 
+_RDF = (
+    _TURTLE[0],
+    _TURTLE[1],
+    (r"[Nn]o scheme|[Ii]nvalid IRI", "an IRI is relative or invalid", ""),
+)
+_RDF_SHOWN = 120
+
+
+def rdf_reason(fault: SyntaxError) -> tuple[str, int | None]:
+    """Return what is wrong with a text in a format of RDF, and its line where that is known."""
+    text = str(fault.args[0] if fault.args else fault)
+    message = text.partition(": ")[2] if text.startswith("Parser error at") else text
+    undeclared = _UNDECLARED.search(message)
+    if undeclared is not None:
+        reason = f"the prefix {undeclared[1]!r} is not declared"
+    else:
+        said = " ".join(message.split())[:_RDF_SHOWN]
+        reason = _first(_RDF, message, (f"its syntax is broken: {said}", ""))[0]
+    return reason, fault.lineno
+
+
 _QUERY_PLACE = re.compile(r"(?:error at |line:)(\d+)(?::|, col:)(\d+)")
 _QUERY_FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _PROLOGUE = re.compile(r"(?i)\s*(?:#[^\n]*\n\s*|(?:PREFIX\s+\S+|BASE)\s*<[^>]*>\s*)*")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, unique
 from mcpg.documents.model import Link, ToolDocument, tool_uri
 from mcpg.documents.page import tidy
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
@@ -151,3 +152,14 @@ def documents(draw: st.DrawFn) -> ToolDocument:
         states_relations=bool(groups or links) or draw(st.booleans()),
         further=draw(further),
     )
+
+
+def canonical(document: ToolDocument) -> ToolDocument:
+    """Give *document* with hints as catalogues have them, without repeats."""
+    hints = document.tool.hints
+    lists = {
+        name: unique(getattr(hints, name))
+        for name, slot in Hints.__dataclass_fields__.items()
+        if slot.default == () and name != "examples"
+    }
+    return replace(document, tool=replace(document.tool, hints=replace(hints, **lists)))

@@ -21,7 +21,7 @@ from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import standard_input
 from mcpg.code.page import is_code_page
-from mcpg.engine.loading import ignored, ranking_json, ranking_of
+from mcpg.engine.loading import ignored, ranking_json, ranking_of, with_graphs_read
 from mcpg.errors import (
     Code,
     Diagnostic,
@@ -91,7 +91,7 @@ def assembled(
 
     intake.tell(output)
     with output.counting("reading sources") as tell:
-        batch = intake.read(tell, exclude, memory.open_for(intake.paths))
+        batch = with_graphs_read(intake.read(tell, exclude, memory.open_for(intake.paths)))
     with output.progress("putting the graph together"):
         put_together = partial(assemble, source_id=intake.source_id, memo=memory.open(batch))
         assembly = put_together(batch)

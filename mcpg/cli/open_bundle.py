@@ -160,10 +160,11 @@ def open_sources(settings: Settings, output: Output) -> SourceBatch:
 
 
 def _read(paths: list[str]) -> SourceBatch:
+    from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
     from mcpg.sources import read_sources  # noqa: PLC0415 - as above
 
     present, missing = present_paths(paths)
-    batch = read_sources(present)
+    batch = with_graphs_read(read_sources(present))
     return replace(batch, diagnostics=(*missing, *batch.diagnostics))
 
 

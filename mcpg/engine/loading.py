@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from mcpg.engine.candidate_source import CandidateSource
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.llm.normalizer import Normalizer
+    from mcpg.sources import SourceBatch
     from mcpg.telemetry.observer import Observer
 
 
@@ -336,13 +337,26 @@ def _made(
     from mcpg.bundle import assemble  # noqa: PLC0415 - a bundle with a fresh index needs none
     from mcpg.sources import read_sources  # noqa: PLC0415 - as above
 
-    batch = read_sources(present, source_id=source_id)
+    batch = with_graphs_read(read_sources(present, source_id=source_id))
     assembly = assemble(batch, source_id=source_id, texts=False)
     diagnostics = (*missing, *assembly.diagnostics)
     if only and batch.bundles and not (batch.tools or batch.documents or batch.rules):
         return _indexed(only, assembly, key, diagnostics, cache_dir, services)
     index = Index(compile_assembly(assembly))
     return Engine(index, (*diagnostics, *_overruled(index)), services=services)
+
+
+def with_graphs_read(batch: SourceBatch) -> SourceBatch:
+    """Return *batch* with the documents of its RDF graphs instead of these.
+
+    Raises:
+        SourceError: A graph is broken or too large, or has neither tools nor pages.
+    """
+    if not batch.graphs:
+        return batch
+    from mcpg.graph.reading import with_graphs_read as read  # noqa: PLC0415 - few sources are graphs
+
+    return read(batch)
 
 
 def open_engine(

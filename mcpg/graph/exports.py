@@ -1,4 +1,4 @@
-"""Triples as text (Turtle, N-Quads, JSON-LD, DOT, GraphML, Mermaid) and as graphs of libraries.
+"""Triples as text (Turtle, N-Quads, RDF/XML, JSON-LD, drawings) and as graphs of libraries.
 
 Turtle is written here and not by a library: its bytes must be the same under every version of one,
 and making an object of each triple takes longer than all the rest.
@@ -13,7 +13,7 @@ from itertools import groupby
 from json.encoder import encode_basestring
 from operator import itemgetter
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, Node
@@ -31,7 +31,7 @@ from mcpg.graph.terms import (
     context_text,
 )
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
-from mcpg.text.safeyaml import UNSAFE, json_form, lines_kept, turtle_form
+from mcpg.text.safeyaml import UNSAFE, json_form, lines_kept, turtle_form, visible_form
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -198,6 +198,68 @@ def _string(text: str) -> str:
     # The escapes of JSON are escapes of both, too.
     string = encode_basestring(text)
     return string if string.isprintable() else UNSAFE.sub(turtle_form, string)
+
+
+# A predicate is an element of XML: its namespace, and a name.
+_LOCAL = re.compile(r"[^\W\d][\w.-]*\Z")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def rdf_xml(triples: Iterable[Triple]) -> Iterator[str]:
+    """Write *triples* as the pieces of an RDF/XML document, after its XML declaration.
+
+    XML has no room for control characters, which become visible escapes, nor for predicates that
+    end in no name, which are left out: see `beyond_xml`.
+    """
+    spaces = "".join(f'\n    xmlns:{name}="{escape(iri)}"' for name, iri in PREFIXES.items())
+    yield f"<rdf:RDF{spaces}>\n"
+    for subject, group in groupby(triples, _SUBJECT):
+        facts = "".join(_element(predicate, value) for _, predicate, value in group)
+        yield f"  <rdf:Description rdf:about={quoteattr(subject)}>\n{facts}  </rdf:Description>\n"
+    yield "</rdf:RDF>\n"
+
+
+def beyond_xml(triples: Iterable[Triple]) -> int:
+    """Return how many of *triples* RDF/XML cannot hold as they are."""
+    return sum(
+        _LOCAL.search(predicate) is None
+        or (isinstance(value, Literal) and _NOT_XML.search(value.text) is not None)
+        for _, predicate, value in triples
+    )
+
+
+def _element(predicate: str, value: str | Literal) -> str:
+    local = _LOCAL.search(predicate)
+    if local is None:
+        return ""
+    name = _prefixed(predicate)
+    space = ""
+    if name.startswith("<"):
+        name, space = f"ns:{local[0]}", f" xmlns:ns={quoteattr(predicate[: local.start()])}"
+    if not isinstance(value, Literal):
+        return f"    <{name}{space} rdf:resource={quoteattr(value)}/>\n"
+    kind = ""
+    if value.language:
+        kind = f" xml:lang={quoteattr(value.language)}"
+    elif value.datatype != XSD_STRING:
+        kind = f" rdf:datatype={quoteattr(value.datatype)}"
+    return f"    <{name}{space}{kind}>{_xml_text(value.text)}</{name}>\n"
+
+
+def _xml_text(text: str) -> str:
+    """Write *text* as content of an element, in which nothing can steer a terminal."""
+    safe = escape(text)
+    if safe.isprintable():
+        return safe
+    return UNSAFE.sub(_xml_form, safe).translate(_NO_XML)
+
+
+def _xml_form(found: re.Match[str]) -> str:
+    character = found.group()
+    if character in "\n\t":
+        return character
+    # By its number even a carriage return stays one.
+    return visible_form(found) if _NOT_XML.match(character) else f"&#{ord(character)};"
 
 
 _SUBJECT, _PREDICATE = itemgetter(0), itemgetter(1)

@@ -18,6 +18,7 @@ from mcpg.errors import (
     SourceError,
     UsageError,
     error,
+    info,
     os_reason,
     warning,
 )
@@ -183,6 +184,10 @@ class _Reader:
             kind = kind_in_folder(file.location.name, text, file.place)
             if kind is None:
                 return SourceBatch()
+            if kind is FileKind.GRAPH:
+                # As a rule it is an export of the tools that stand beside it.
+                message = "this RDF graph is not read: name the file itself to read it"
+                return SourceBatch(diagnostics=(info(Code.SOURCE_SKIPPED, message, file.place),))
             given = self._source_id, True, self._trust_hints
             return SourceText(text, file.place, file.path, *given).read_as(kind)
         except McpgError as fault:

@@ -36,6 +36,19 @@ class RawBundle:
 
 
 @dataclass(frozen=True, slots=True)
+class RawGraph:
+    """The text of an RDF graph, not yet parsed.
+
+    Attributes:
+        text: The whole file.
+        place: Its path, for messages; its extension tells the format.
+    """
+
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class FailedSource:
     """A source that could not be read.
 
@@ -77,6 +90,7 @@ class SourceBatch:
         diagnostics: Problems that were survived.
         failed: Sources that could not be read; a diagnostic has the reason of each.
         observed: Files of observed calls, not yet parsed.
+        graphs: RDF graphs, not yet parsed: `mcpg.graph.reading` makes documents of them.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -86,6 +100,7 @@ class SourceBatch:
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: tuple[FailedSource, ...] = ()
     observed: tuple[ObservedFile, ...] = ()
+    graphs: tuple[RawGraph, ...] = ()
 
     @classmethod
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
@@ -99,6 +114,7 @@ class SourceBatch:
             diagnostics=tuple(item for batch in batches for item in batch.diagnostics),
             failed=tuple(item for batch in batches for item in batch.failed),
             observed=tuple(item for batch in batches for item in batch.observed),
+            graphs=tuple(item for batch in batches for item in batch.graphs),
         )
 
 
@@ -112,6 +128,7 @@ _MARKDOWN = (".md", ".markdown")
 _JSON = (".json", ".jsonl", ".ndjson")
 _YAML = (".yaml", ".yml")
 _OPEN = (*_MARKDOWN, *_JSON, *_YAML, ".mdld")
+_GRAPHS = (".ttl", ".turtle", ".nt", ".nq", ".trig", ".n3", ".rdf", ".owl", ".jsonld")
 _HINTS = tuple(f"hints{end}" for end in (*_YAML, ".json"))
 
 _FRONT_MATTER = re.compile(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
@@ -125,12 +142,21 @@ _BUNDLE = re.compile(
 _OBSERVED = re.compile(r'\s*\{\s*"schema"\s*:\s*"mcpg/observed/')
 _OPENAPI = re.compile(r'\s*\{\s*"(?:openapi|swagger)"\s*:')
 _OPENAPI_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
+_JSON_LD = re.compile(r'\s*\[?\s*\{\s*"@(?:context|graph|id|type)"\s*:')
+_RDF = re.compile(
+    r"(?:\s|#[^\n]*\n)*(?:@(?:prefix|base)\s|(?i:prefix|base)\s+[\w.-]*:?\s*<"
+    r"|<[A-Za-z][^<>\s]*>\s+(?:<[^<>\s]*>|a)\s|<\?xml[^>]*>(?:\s|<![^>]*>)*<rdf:RDF|<rdf:RDF)"
+)
 _MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCursor|name|type)")')
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
-_REMEDY = "use a tools/list response, an OpenAPI document, a tool document or a *.hints.yaml file"
+_REMEDY = (
+    "use a tools/list response, an OpenAPI document, a tool document, an RDF graph or a"
+    " *.hints.yaml file"
+)
 _OPENAPI_KEYS = frozenset({"openapi", "swagger"})
 _TOML = ".toml"
 _BUNDLE_KEYS = frozenset({"version", "documents", "mcpg"})
+_JSON_LD_KEYS = frozenset({"@context", "@graph", "@id"})
 
 
 class FileKind(Enum):
@@ -143,12 +169,14 @@ class FileKind(Enum):
     OPENAPI = auto()
     CLIENT = auto()
     OBSERVED = auto()
+    GRAPH = auto()
 
 
 _BEGINNINGS = (
     (_OBSERVED, FileKind.OBSERVED),
     (_BUNDLE, FileKind.BUNDLE),
     (_OPENAPI, FileKind.OPENAPI),
+    (_JSON_LD, FileKind.GRAPH),
 )
 
 
@@ -189,23 +217,35 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
     if "\0" in text or not (text.strip() or _is_hints_name(lower)):
         message = "contains null characters, so it is not text" if "\0" in text else "is empty"
         raise SourceError(message, place=place, remedy=_REMEDY)
-    kind = None if _is_hints_name(lower) else _kind_of_settings(lower, text)
-    if kind is not None:
-        return kind
-    if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
-        return FileKind.DOCUMENT if lower.endswith(_MARKDOWN) else FileKind.HINTS
+    if _is_hints_name(lower):
+        return FileKind.HINTS
+    kind = _kind_of_settings(lower, text) or _kind_by_name(lower) or _kind_by_text(lower, text)
+    if kind is None:
+        message = "is neither JSON nor a Markdown-LD document nor an RDF graph nor a hints file"
+        raise SourceError(message, place=place, remedy=_REMEDY)
+    return kind
+
+
+def _kind_by_name(lower: str) -> FileKind | None:
+    """Return what a file is by the extension of its name, `None` where that is open."""
+    kinds = {_GRAPHS: FileKind.GRAPH, _MARKDOWN: FileKind.DOCUMENT, _YAML: FileKind.HINTS}
+    return next((kind for ends, kind in kinds.items() if lower.endswith(ends)), None)
+
+
+def _kind_by_text(lower: str, text: str) -> FileKind | None:
+    """Return what a file is by its content."""
     if lower.endswith(_JSON) or _JSON_START.match(text):
         is_other = _MANIFEST.match(text) or _OBSERVED.match(text)
         is_client = not is_other and is_client_configuration(text)
         return FileKind.CLIENT if is_client else _json_kind(text)
     if lower.endswith(".mdld") or _is_document(text):
         return FileKind.DOCUMENT
-    if _HINTS_YAML.match(text):
-        return FileKind.HINTS
-    if _OPENAPI_YAML.search(text):
-        return FileKind.OPENAPI
-    message = "is neither JSON nor a Markdown-LD document nor a hints file"
-    raise SourceError(message, place=place, remedy=_REMEDY)
+    marks = {
+        _HINTS_YAML.match: FileKind.HINTS,
+        _OPENAPI_YAML.search: FileKind.OPENAPI,
+        _RDF.match: FileKind.GRAPH,
+    }
+    return next((kind for mark, kind in marks.items() if mark(text)), None)
 
 
 def _kind_of_settings(lower: str, text: str) -> FileKind | None:
@@ -245,6 +285,8 @@ def _json_kind(text: str) -> FileKind:
     except SourceError:
         return FileKind.MANIFEST
     keys = {key.casefold() for key in value} if isinstance(value, dict) else set()
+    if keys & _JSON_LD_KEYS:
+        return FileKind.GRAPH
     if "documents" in keys or ("version" in keys and keys <= _BUNDLE_KEYS):
         return FileKind.BUNDLE
     return FileKind.OPENAPI if keys & _OPENAPI_KEYS else FileKind.MANIFEST
@@ -320,12 +362,21 @@ class SourceText:
         if kind is FileKind.HINTS:
             rules, noticed = read_hint_rules(self.text, self.place)
             return SourceBatch(rules=rules, diagnostics=noticed)
-        if kind is FileKind.BUNDLE:
-            return SourceBatch(bundles=(RawBundle(self.text, self.place),))
-        if kind is FileKind.OBSERVED:
-            return SourceBatch(observed=(ObservedFile(self.text, self.place),))
+        raw = self._unparsed(kind)
+        if raw is not None:
+            return raw
         content = self.text.replace("\r\n", "\n").replace("\r", "\n")
         return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
+
+    def _unparsed(self, kind: FileKind) -> SourceBatch | None:
+        """Return the text as it is where another package parses it, `None` for a document."""
+        if kind is FileKind.BUNDLE:
+            return SourceBatch(bundles=(RawBundle(self.text, self.place),))
+        if kind is FileKind.GRAPH:
+            return SourceBatch(graphs=(RawGraph(self.text, self.place),))
+        if kind is FileKind.OBSERVED:
+            return SourceBatch(observed=(ObservedFile(self.text, self.place),))
+        return None
 
     def _tools(self, read: ToolReader) -> SourceBatch:
         stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""

@@ -157,3 +157,61 @@ def test_the_group_shows_its_commands(run: Callable[..., Run]) -> None:
     """By itself the group says what it can do."""
     assert run("graph") == run("graph", "--help")
     assert "  export " in run("graph").out
+
+
+@pytest.mark.parametrize("extension", ["ttl", "trig", "n3", "nq", "nt", "rdf", "owl", "jsonld"])
+def test_a_graph_is_a_source(run: Callable[..., Run], folder: Path, extension: str) -> None:
+    """What is exported is bundled again, with the same tools, edges and documents."""
+    name = f"graph.{extension}"
+    assert run("graph", "export", "-o", name).code == 0
+
+    done = run("bundle", name, "-o", "again.mdld", "--strict")
+    exports = [run("graph", "export", "-b", one).out for one in ("graph.mdld", "again.mdld")]
+
+    assert done.code == 0
+    assert exports[0] == exports[1]
+    assert (folder / "again.mdld").is_file()
+    assert run("bundle", name, "-o", "again.mdld", "--check").code == 0
+
+
+def test_a_graph_is_read_where_a_bundle_is(run: Callable[..., Run]) -> None:
+    """`-b graph.ttl` searches the tools of the graph."""
+    run("graph", "export", "-o", "graph.ttl")
+    found = [
+        run("search", "where is my parcel", "-b", one, "--format", "ids").out
+        for one in ("graph.mdld", "graph.ttl")
+    ]
+    assert found[0] == found[1] != ""
+
+
+def test_a_broken_graph_is_an_error_with_its_line(run: Callable[..., Run], folder: Path) -> None:
+    """The message names file, line and remedy, and nothing is written."""
+    (folder / "broken.ttl").write_text("@prefix x: <urn:x:> .\nx:a y:b 1 .\n")
+    done = run("bundle", "broken.ttl", "-o", "none.mdld")
+
+    assert done.code == 2
+    assert "broken.ttl:2" in done.err
+    assert "the prefix 'y' is not declared" in done.err
+    assert not (folder / "none.mdld").exists()
+
+
+def test_graphs_in_a_folder_are_not_read(run: Callable[..., Run], folder: Path) -> None:
+    """An export beside the tools that it was made of does not repeat them."""
+    run("graph", "export", "-o", "tools/graph.ttl")
+    run("graph", "export", "-o", "graph.jsonld")
+    (folder / "tools/graph.json").write_text((folder / "graph.jsonld").read_text("utf-8"))
+    done = run("bundle", "tools", "-o", "all.mdld", "-v")
+
+    assert done.code == 0
+    assert "source_skipped" in done.err
+    assert (folder / "all.mdld").read_bytes() == (folder / "graph.mdld").read_bytes()
+
+
+def test_rdf_xml_tells_what_it_cannot_hold(run: Callable[..., Run], folder: Path) -> None:
+    """A control character becomes visible, and a warning counts it."""
+    tools = '[{"name": "bell", "description": "Ring \\u0007"}]'
+    (folder / "bell.json").write_text(tools)
+    done = run("graph", "export", "-b", "bell.json", "-o", "bell.rdf")
+
+    assert done.code == 0
+    assert "XML cannot hold 1 statement" in done.err

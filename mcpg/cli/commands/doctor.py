@@ -221,6 +221,7 @@ class _Round:
                 yield failure(name, failed) if failed else self._server(source, name)
 
     def _file(self, source: FileSource, name: str) -> Check:
+        from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
         from mcpg.sources import read_sources  # noqa: PLC0415 - as above
 
         def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
@@ -230,6 +231,7 @@ class _Round:
                 imports=True,
                 trust_hints=source.trust_hints,
             )
+            batch = with_graphs_read(batch)
             return batch, *_contents(batch)
 
         (batch, count, found), took = timed(read)

@@ -16,7 +16,7 @@ from mcpg.bundle.definitions import Key, definitions_in, definitions_of
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
-from mcpg.engine.loading import compile_assembly, load
+from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
@@ -196,7 +196,7 @@ def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
         if not path or not exists(graph.path):
             message = "there is no such graph" if path else "the graph has no path"
             raise UnusableGraphError(Code.GRAPH_PATH_MISSING, message, path or None)
-        return read_sources([graph.path])
+        return with_graphs_read(read_sources([graph.path]))
     if graph.documents is None:
         message = "no function for the documents of the graph is set"
         raise UnusableGraphError(Code.GRAPH_FACTORY_MISSING, message)

@@ -16,6 +16,7 @@ from mcpg.build_cache import KeptMemo
 from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
+from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index.build import BuiltIndex, Plan, build, open_existing
@@ -183,12 +184,13 @@ async def read_into(registry: Registry, list_tools: ListTools) -> None:
 def _read(source: FileSource | FunctionSource) -> SourceBatch:
     try:
         if isinstance(source, FileSource):
-            return read_sources(
+            batch = read_sources(
                 [source.path],
                 source_id=source.source_id,
                 imports=True,
                 trust_hints=source.trust_hints,
             )
+            return with_graphs_read(batch)
         from mcpg.sources.python import read_functions  # noqa: PLC0415 - most gateways have none
 
         found = read_functions(source.functions, source.id)

@@ -1,0 +1,311 @@
+"""`mcpg graph export`: the graph, or a part of it, in a standard format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mcpg.cli import options
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.options import complete_tool
+from mcpg.cli.output import Output, check_replaceable
+from mcpg.cli.query import uses_lexicon
+from mcpg.cli.terminal import and_pages
+from mcpg.errors import Code, Diagnostic, UsageError, warning
+from mcpg.files import atomic_write
+from mcpg.values import counted
+
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+    from mcpg.engine import Engine
+
+
+STDOUT = "-"
+
+
+class GraphFormat(StrEnum):
+    """The formats of an export, by rdflib's names where it has one."""
+
+    TURTLE = "turtle"
+    JSON_LD = "json-ld"
+    NQUADS = "nquads"
+    TRIG = "trig"
+    N3 = "n3"
+    RDF_XML = "rdf-xml"
+    GRAPHML = "graphml"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    HTML = "html"
+
+
+EXTENSIONS = {
+    ".ttl": GraphFormat.TURTLE,
+    ".turtle": GraphFormat.TURTLE,
+    ".jsonld": GraphFormat.JSON_LD,
+    ".nq": GraphFormat.NQUADS,
+    ".nt": GraphFormat.NQUADS,
+    ".trig": GraphFormat.TRIG,
+    ".n3": GraphFormat.N3,
+    ".rdf": GraphFormat.RDF_XML,
+    ".owl": GraphFormat.RDF_XML,
+    ".graphml": GraphFormat.GRAPHML,
+    ".mmd": GraphFormat.MERMAID,
+    ".mermaid": GraphFormat.MERMAID,
+    ".dot": GraphFormat.DOT,
+    ".gv": GraphFormat.DOT,
+    ".html": GraphFormat.HTML,
+    ".htm": GraphFormat.HTML,
+}
+"""The format of each file name extension."""
+
+_MARK = "A graph of tools, made by mcpg"
+_OPENINGS = {
+    GraphFormat.TURTLE: f"# {_MARK}\n",
+    GraphFormat.JSON_LD: '{\n  "@context": {\n    "@version": 1.1,\n    "kb": "urn:managedcode:',
+    GraphFormat.NQUADS: f"# {_MARK}\n",
+    GraphFormat.TRIG: f"# {_MARK}\n",
+    GraphFormat.N3: f"# {_MARK}\n",
+    GraphFormat.RDF_XML: f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {_MARK} -->\n',
+    GraphFormat.GRAPHML: f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {_MARK} -->\n',
+    GraphFormat.MERMAID: f"%% {_MARK}\n",
+    GraphFormat.DOT: f"// {_MARK}\n",
+    GraphFormat.HTML: '<!doctype html>\n<html lang="en" data-mcpg-report=',
+}
+"""The start of files of each format that mcpg wrote."""
+
+
+def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
+    """Return the format that is *stated*, or the one that the name of the file *target* ends in.
+
+    Raises:
+        UsageError: Neither says which.
+    """
+    if stated is not None:
+        return stated
+    if target == STDOUT:
+        return GraphFormat.TURTLE
+    found = EXTENSIONS.get(PurePath(target).suffix.lower())
+    if found is None:
+        raise UsageError(
+            "the name of the file does not say in which format to write",
+            place=f"--output {target}",
+            remedy=f"add --format, or end the name in one of {', '.join(EXTENSIONS)}",
+        )
+    return found
+
+
+def written_graph(
+    documents: Sequence[ToolDocument], form: GraphFormat, *, is_framed: bool = False
+) -> str:
+    """Return *documents* in the format *form*; JSON-LD *is_framed* where asked for."""
+    if form is GraphFormat.HTML:
+        from mcpg.reports.map import graph_page  # noqa: PLC0415 - help needs no graph
+
+        return graph_page(documents)
+    from mcpg.graph import exports  # noqa: PLC0415 - as above
+    from mcpg.graph.network import network_of  # noqa: PLC0415
+    from mcpg.graph.triples import triples_of  # noqa: PLC0415
+
+    triples = triples_of(documents)
+    if form is GraphFormat.JSON_LD:  # JSON has no comments
+        return "".join((exports.framed_json_ld if is_framed else exports.json_ld)(triples))
+    written = {
+        # TriG and N3 have all that Turtle has.
+        GraphFormat.TURTLE: exports.turtle,
+        GraphFormat.TRIG: exports.turtle,
+        GraphFormat.N3: exports.turtle,
+        GraphFormat.NQUADS: exports.nquads,
+        GraphFormat.RDF_XML: exports.rdf_xml,
+    }
+    if form in written:
+        return "".join((_OPENINGS[form], *written[form](triples)))
+    drawings = {
+        GraphFormat.GRAPHML: exports.graphml,
+        GraphFormat.MERMAID: exports.mermaid,
+        GraphFormat.DOT: exports.dot,
+    }
+    return "".join((_OPENINGS[form], *drawings[form](network_of(triples))))
+
+
+def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
+    """Write *text* to the file *target*, or to standard output, and give its size in bytes.
+
+    Raises:
+        OutputError: The file holds something else than an export of mcpg, or cannot be written.
+    """
+    data = text.encode()
+    if target == STDOUT:
+        output.document(text)
+        return len(data)
+    if not force:
+        check_replaceable(
+            target,
+            (_OPENINGS[form].encode(),),
+            "graph that mcpg wrote in this format",
+            "name another file, or add --force",
+        )
+    atomic_write(target, data)
+    return len(data)
+
+
+EXPORT_EXAMPLES = """\
+mcpg graph export -o graph.ttl
+mcpg graph export --around shipment_status --depth 2
+mcpg graph export --query "where is my parcel" -o parcel.nq"""
+
+_DEFAULT_DEPTH = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "export", examples=EXPORT_EXAMPLES, more="docs/how-to/graph.md")(export)
+
+
+Target = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
+]
+Form = Annotated[
+    GraphFormat | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help=f"What to write: {', '.join(GraphFormat)}. [default: by the file's extension, or "
+        "turtle]",
+    ),
+]
+Around = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--around",
+        metavar="TOOL",
+        autocompletion=complete_tool,
+        help="Only this tool and those near it. Repeatable.",
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="TEXT",
+        help="Only what a search for this finds, related tools included.",
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth",
+        metavar="N",
+        min=0,
+        help=f"How many edges to follow from there. [default: {_DEFAULT_DEPTH}; with --query 0]",
+    ),
+]
+
+
+Framed = Annotated[
+    bool,
+    typer.Option(
+        "--framed",
+        help="In JSON-LD, nest the parts of each tool in it.",
+    ),
+]
+
+
+def export(
+    output: Output,
+    *,
+    bundle: options.BundlePaths = None,
+    target: Target = STDOUT,
+    form: Form = None,
+    around: Around = None,
+    query: Query = None,
+    depth: Depth = None,
+    framed: Framed = False,
+    lexicon: options.Lexicon = None,
+    include_disabled: options.IncludeDisabled = False,
+    force: options.Force = False,
+) -> int:
+    """Write the graph of the tools, or a part of it, in a standard format."""
+    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415 - as above
+
+    chosen = format_for(target, form)
+    if depth is not None and not around and query is None:
+        raise UsageError(
+            "there is no tool to begin with", place="--depth", remedy="add --around or --query"
+        )
+    if framed and chosen is not GraphFormat.JSON_LD:
+        raise UsageError(
+            f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
+        )
+    settings = settings_of(bundle=bundle, lexicon=lexicon)
+    engine = open_engine(settings, output)
+    output.opened(engine.diagnostics)
+    asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
+    documents = _documents(engine, around or [], query, depth, asked)
+    kept, repeated = distinct_documents(documents)
+    output.diagnostics(repeated)
+    text = written_graph(kept, chosen, is_framed=framed)
+    output.diagnostics(_beyond(kept, chosen))
+    size = write_graph(target, text, chosen, output, force=force)
+    if target != STDOUT:
+        output.note(f"wrote {target}: {_counts(documents)}, {size:,} bytes")
+    return ExitCode.DONE
+
+
+def _beyond(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Diagnostic]:
+    """Return what the format *form* has no room for."""
+    if form is not GraphFormat.RDF_XML:
+        return ()
+    from mcpg.graph.exports import beyond_xml  # noqa: PLC0415 - as above
+    from mcpg.graph.triples import triples_of  # noqa: PLC0415
+
+    count = beyond_xml(triples_of(documents))
+    message = (
+        f"XML cannot hold {counted(count, 'statement')} as they are, for control characters or"
+        " predicates that end in no name; use another format"
+    )
+    return [warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)] if count else ()
+
+
+def _documents(
+    engine: Engine,
+    around: list[str],
+    query: str | None,
+    depth: int | None,
+    asked: dict[str, Any],
+) -> list[ToolDocument]:
+    """Return the documents of the whole graph, or of the part around tools and a query's matches.
+
+    *asked* are the options of the search for *query*.
+    """
+    from mcpg.graph.network import induced, neighbourhood  # noqa: PLC0415 - help needs no graph
+
+    tools = engine.documents
+    documents = [*tools.values(), *engine.pages]
+    if not around and query is None:
+        return documents
+    found: set[str] = set()
+    if around:
+        catalog = engine.catalog
+        roots = {tools[catalog.named(name).id].uri for name in around}
+        found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
+    if query is not None:
+        result = engine.search(query, **asked)
+        expanded = (result.prerequisites, result.related_matches, result.next_step_matches)
+        lists = (result.matches, *expanded)
+        matches = {tools[match.tool_id].uri for matches in lists for match in matches}
+        found |= neighbourhood(documents, matches, depth or 0)
+    return induced(documents, found)
+
+
+def _counts(documents: list[ToolDocument]) -> str:
+    pages = sum(document.is_page for document in documents)
+    edges = sum(len(document.links) for document in documents)
+    tools = counted(len(documents) - pages, "tool")
+    return f"{tools}{and_pages(pages)}, {counted(edges, 'edge')}"

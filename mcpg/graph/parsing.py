@@ -1,0 +1,318 @@
+"""Parse RDF of any format into triples, within bounds, since it may come from strangers.
+
+Oxigraph parses; nothing is fetched. Contexts of JSON-LD that a document refers to are put in place
+beforehand, where they are known. What Oxigraph's JSON-LD parser, which reads in one pass, refuses
+for the order of its keys is read by PyLD.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from mcpg.catalog.json_text import parse_json_documents
+from mcpg.errors import SourceError
+from mcpg.graph.terms import CONTEXT_IRI, RDF_LANG_STRING, XSD_STRING, Literal, Triple, context
+from mcpg.library_errors import rdf_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyoxigraph
+
+    from mcpg.json_types import JsonObject, JsonValue
+
+MAX_TRIPLES = 3_000_000
+"""The most triples of a graph that is read: those of some 40,000 tools."""
+
+MAX_LITERAL = 16 * 1024 * 1024
+"""Longest value that is read, in characters."""
+
+MAX_ENTITIES = 16 * 1024 * 1024
+"""The most characters to which the entities of an RDF/XML document may expand."""
+
+ANONYMOUS = "_:"
+"""What the name of a blank node begins with."""
+
+
+class RdfFormat(StrEnum):
+    """The formats of RDF that are read."""
+
+    TURTLE = "turtle"
+    NTRIPLES = "ntriples"
+    NQUADS = "nquads"
+    TRIG = "trig"
+    N3 = "n3"
+    RDF_XML = "rdf-xml"
+    JSON_LD = "json-ld"
+
+
+EXTENSIONS: Mapping[str, RdfFormat] = {
+    ".ttl": RdfFormat.TURTLE,
+    ".turtle": RdfFormat.TURTLE,
+    ".nt": RdfFormat.NTRIPLES,
+    ".nq": RdfFormat.NQUADS,
+    ".trig": RdfFormat.TRIG,
+    ".n3": RdfFormat.N3,
+    ".rdf": RdfFormat.RDF_XML,
+    ".owl": RdfFormat.RDF_XML,
+    ".jsonld": RdfFormat.JSON_LD,
+}
+"""The format of each file name extension."""
+
+_JSON = re.compile(r"\s*[\[{]")
+_XML = re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|rdf:RDF)")
+# With a term for the graph after the object.
+_QUAD = re.compile(
+    r"(?:\s|#[^\n]*\n)*(?:<[^<>]*>|_:\S+)\s+<[^<>]*>\s+\S.*\s(?:<[^<>]*>|_:\S+)\s*\."
+)
+
+
+def format_of(place: str, text: str) -> RdfFormat:
+    """Return the format of *text*: that of the extension of *place*, else what it looks like."""
+    ends = (form for end, form in EXTENSIONS.items() if place.casefold().endswith(end))
+    stated = next(ends, None)
+    # OWL is written in any format.
+    if stated is not None and not place.casefold().endswith(".owl"):
+        return stated
+    if _JSON.match(text):
+        return RdfFormat.JSON_LD
+    if _XML.match(text):
+        return RdfFormat.RDF_XML
+    return RdfFormat.NQUADS if _QUAD.match(text) else RdfFormat.TURTLE
+
+
+def triples_in(
+    text: str, form: RdfFormat, place: str, contexts: Mapping[str, Any] | None = None
+) -> Iterator[Triple]:
+    """Return the triples of *text* in its order, those of named graphs among them.
+
+    Blank nodes are numbered in the order in which they come.
+
+    Args:
+        text: The whole text.
+        form: Its format.
+        place: What to call it in messages.
+        contexts: The documents of contexts that JSON-LD may refer to, by IRI, beside our own.
+
+    Raises:
+        SourceError: It is broken, or beyond a bound.
+    """
+    if form is RdfFormat.JSON_LD:
+        found = _of_json_ld(_parsed_json(text, place), text, place, contexts or {})
+    else:
+        if form is RdfFormat.RDF_XML:
+            _check_entities(text, place)
+        found = _parsed(text, form, place)
+    return _bounded(found, place)
+
+
+def triples_of_json_ld(
+    data: JsonValue, place: str, contexts: Mapping[str, Any] | None = None
+) -> Iterator[Triple]:
+    """Return the triples of the parsed JSON-LD *data*; see `triples_in`."""
+    return _bounded(_of_json_ld(data, "", place, contexts or {}), place)
+
+
+def _bounded(triples: Iterable[Triple], place: str) -> Iterator[Triple]:
+    for count, triple in enumerate(triples):
+        value = triple[2]
+        if count >= MAX_TRIPLES:
+            raise _refused(f"has more than {MAX_TRIPLES:,} triples", place, "split the graph")
+        if isinstance(value, Literal) and len(value.text) > MAX_LITERAL:
+            message = f"has a value of more than {MAX_LITERAL:,} characters"
+            raise _refused(message, place, "shorten it")
+        yield triple
+
+
+def _parsed(text: str, form: RdfFormat, place: str) -> Iterator[Triple]:
+    try:
+        yield from _triples(text, form)
+    except SyntaxError as fault:
+        reason, line = rdf_reason(fault)
+        remedy = "check it with any RDF tool, or export the graph again"
+        raise _refused(reason, f"{place}:{line}" if line else place, remedy) from fault
+
+
+def _triples(text: str, form: RdfFormat) -> Iterator[Triple]:
+    """Parse *text* by Oxigraph."""
+    import pyoxigraph  # noqa: PLC0415 - few sources are graphs
+
+    known: dict[str, str] = {}
+    data = text.encode("utf-8", "surrogatepass")
+    for quad in pyoxigraph.parse(input=data, format=_of_oxigraph(form)):
+        subject, value = _node(quad.subject, known), quad.object
+        if isinstance(value, pyoxigraph.Literal):
+            datatype = RDF_LANG_STRING if value.language else value.datatype.value
+            datatype = known.setdefault(datatype, datatype)
+            found: str | Literal = Literal(value.value, datatype, (value.language or "").lower())
+        else:
+            found = _node(value, known)
+        yield subject, _node(quad.predicate, known), found
+
+
+def _of_oxigraph(form: RdfFormat) -> pyoxigraph.RdfFormat:
+    import pyoxigraph  # noqa: PLC0415 - as above
+
+    formats = {
+        RdfFormat.NTRIPLES: pyoxigraph.RdfFormat.N_TRIPLES,
+        RdfFormat.NQUADS: pyoxigraph.RdfFormat.N_QUADS,
+        RdfFormat.TRIG: pyoxigraph.RdfFormat.TRIG,
+        RdfFormat.N3: pyoxigraph.RdfFormat.N3,
+        RdfFormat.RDF_XML: pyoxigraph.RdfFormat.RDF_XML,
+        RdfFormat.JSON_LD: pyoxigraph.RdfFormat.JSON_LD,
+    }
+    return formats.get(form, pyoxigraph.RdfFormat.TURTLE)
+
+
+def _node(term: Any, known: dict[str, str]) -> str:
+    """Return a node by its name, the same object for the same name."""
+    import pyoxigraph  # noqa: PLC0415 - as above
+
+    if isinstance(term, pyoxigraph.NamedNode):
+        return known.setdefault(term.value, term.value)
+    if isinstance(term, pyoxigraph.BlankNode):
+        name = f"{ANONYMOUS}{term.value}"
+        return known.setdefault(name, f"{ANONYMOUS}b{len(known)}")
+    raise SyntaxError("a triple within a triple, or a variable, is nothing that documents state")
+
+
+_ENTITY = re.compile(r"<!ENTITY\s+([\w.:-]+)\s+(?:\"([^\"]*)\"|'([^']*)')\s*>")
+_ANY_ENTITY = re.compile(r"<!ENTITY")
+# A character by its number, and what every XML document may name.
+_HARMLESS = re.compile(r"&(?:#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);")
+
+
+def _check_entities(text: str, place: str) -> None:
+    """Refuse entities that are fetched, nest, or make the document many times as long."""
+    remedy = "write the values out"
+    entities = {found[1]: found[2] or found[3] or "" for found in _ENTITY.finditer(text)}
+    if len(_ANY_ENTITY.findall(text)) != len(entities):
+        message = "declares an entity that is external, repeated or none of a text"
+        raise _refused(message, place, remedy)
+    if any("&" in _HARMLESS.sub("", value) for value in entities.values()):
+        raise _refused("declares an entity that refers to another", place, remedy)
+    expanded = sum(text.count(f"&{name};") * len(value) for name, value in entities.items())
+    if expanded > MAX_ENTITIES:
+        message = f"has entities that expand to more than {MAX_ENTITIES:,} characters"
+        raise _refused(message, place, remedy)
+
+
+def _parsed_json(text: str, place: str) -> JsonValue:
+    value, *more = parse_json_documents(text, place)
+    if more:
+        raise _refused("holds several JSON values", place, "put them into one array")
+    return value
+
+
+def _of_json_ld(
+    data: JsonValue, text: str, place: str, contexts: Mapping[str, Any]
+) -> Iterator[Triple]:
+    """Return the triples of *data*, which is the JSON-LD document *text* where that is given."""
+    known = {CONTEXT_IRI: {"@context": context()}, **contexts}
+    try:
+        whole = _with_contexts(data, known)
+        written = text if text and whole is data else json.dumps(whole, ensure_ascii=False)
+    except (RecursionError, ValueError) as fault:
+        raise _no_json_ld("it is nested too deeply", place) from fault
+    except _UnknownContextError as fault:
+        raise _no_json_ld(str(fault), place) from None
+    try:
+        yield from _triples(written, RdfFormat.JSON_LD)
+    except SyntaxError as fault:
+        if len(written) > MAX_LITERAL:
+            raise _no_json_ld(rdf_reason(fault)[0], place) from fault
+        # Triples that came before the fault come again, which does no harm.
+        yield from _by_pyld(whole, place)
+
+
+class _UnknownContextError(Exception):
+    """A context that is not at hand."""
+
+
+def _with_contexts(data: JsonValue, known: Mapping[str, Any]) -> JsonValue:
+    """Return *data* with the contexts to which it refers in their places.
+
+    Raises:
+        _UnknownContextError: One is not *known*.
+    """
+    if isinstance(data, list):
+        return _unless_same(data, [_with_contexts(one, known) for one in data])
+    if not isinstance(data, dict):
+        return data
+    changed: JsonObject = {}
+    for key, value in data.items():
+        new = _context(value, known) if key == "@context" else _with_contexts(value, known)
+        if new is not value:
+            changed[key] = new
+    return {**data, **changed} if changed else data
+
+
+def _context(value: JsonValue, known: Mapping[str, Any]) -> JsonValue:
+    if isinstance(value, list):
+        return _unless_same(value, [_context(one, known) for one in value])
+    if isinstance(value, str):
+        if value not in known:
+            raise _UnknownContextError(f"the context {value!r} is not available")
+        document = known[value]
+        return dict(document.get("@context", {}))
+    if isinstance(value, dict) and "@import" in value:
+        raise _UnknownContextError(f"the context {value['@import']!r} is not available")
+    return _with_contexts(value, known)
+
+
+def _unless_same(old: list[JsonValue], new: list[JsonValue]) -> list[JsonValue]:
+    """Return *old* where all its items stand in *new* as well."""
+    return old if all(map(operator.is_, old, new)) else new
+
+
+def _by_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
+    from pyld import jsonld  # noqa: PLC0415 - hardly ever needed
+
+    faults = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+    try:
+        dataset = jsonld.to_rdf(data, {"documentLoader": _refuse})
+        found = [_of_pyld(triple) for triples in dataset.values() for triple in triples]
+    except faults as fault:
+        raise _no_json_ld(_cause(fault), place) from fault
+    yield from found
+
+
+def _of_pyld(triple: Mapping[str, Any]) -> Triple:
+    value = triple["object"]
+    found: str | Literal = value["value"]
+    if value["type"] == "literal":
+        language = value.get("language", "")
+        datatype = RDF_LANG_STRING if language else value.get("datatype", XSD_STRING)
+        found = Literal(value["value"], datatype, language.lower())
+    return triple["subject"]["value"], triple["predicate"]["value"], found
+
+
+def _refuse(iri: str, _: Any) -> Any:
+    raise ValueError(f"the context {iri!r} is not available")
+
+
+def _cause(fault: Exception) -> str:
+    while isinstance(fault.__cause__, Exception):
+        fault = fault.__cause__
+    if isinstance(fault, RecursionError):
+        return "it is nested too deeply"
+    text = fault.args[0] if fault.args else type(fault).__name__
+    return str(text).removesuffix(".")
+
+
+def _no_json_ld(reason: str, place: str) -> SourceError:
+    return _refused(
+        f"cannot be read as JSON-LD: {reason}",
+        place,
+        "check it with any JSON-LD processor; contexts are never fetched, so a document holds its"
+        f" own or refers to {CONTEXT_IRI!r}",
+    )
+
+
+def _refused(message: str, place: str, remedy: str) -> SourceError:
+    return SourceError(message, place=place, remedy=remedy)
