@@ -8,24 +8,32 @@ Times play no part.
 from __future__ import annotations
 
 import sys
-from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
-from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from mcpg.errors import McpgError
-from mcpg.files import atomic_write, read_bytes
+from mcpg.files import atomic_write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+    from mcpg.build_store import Spool
+    from mcpg.build_workers import Workers
 
 T = TypeVar("T")
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Maximum size of a cache, in memory and as a file; later results are not kept."""
+"""Maximum size of a cache in memory; later results are not kept."""
+
+MOST_SAVED = 1024 * 1024 * 1024
+"""Maximum size of a cache in a file; later results are not kept."""
 
 _MAGIC = b"mcpgmemo"
 _DIGEST = 32
-_NUMBER = 8
+_OVERHEAD = _DIGEST + 8  # the key of a result and its length
 # Packages whose versions decide what a text means.
 _PACKAGES = ("PyYAML", "PyStemmer")
 
@@ -38,11 +46,14 @@ class Kind(NamedTuple, Generic[T]):
         encode: Writes a result as bytes; `None` when it is not worth keeping.
         decode: Reads what `encode` wrote; may raise `ValueError`, `TypeError`, `KeyError`,
             `IndexError` or `AttributeError` for anything else.
+        make: Computes from what a result depends on what `encode` writes of it, in another
+            process: a function of a module. `None` where that cannot be done.
     """
 
     name: str
     encode: Callable[[T], bytes | None]
     decode: Callable[[bytes], T]
+    make: Callable[[bytes], bytes | None] | None = None
 
 
 class Memo:
@@ -59,43 +70,94 @@ class Memo:
         _ = self, kind, given
         return work()
 
+    def ahead(self, kinds: Sequence[Kind[Any]], given: Iterable[bytes]) -> None:
+        """Take note of what will be asked for, so that other processes can begin with it.
+
+        Args:
+            kinds: Which functions' results these are; each kind has a `make`.
+            given: What each result depends on.
+        """
+
+    def __enter__(self) -> Self:
+        """Return the cache."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """End what works ahead, and close all files."""
+
 
 NO_MEMO = Memo()
 """The null cache."""
 
 
 class KeptMemo(Memo):
-    """A cache that can be saved to a file and loaded again."""
+    """A cache that can be saved to a file and loaded again; one that was loaded is to be closed.
 
-    def __init__(self, known: Mapping[bytes, bytes] | None = None) -> None:
+    Args:
+        known: Results from an earlier run.
+        used: Takes those that this run uses.
+    """
+
+    def __init__(
+        self,
+        known: Mapping[bytes, bytes] | None = None,
+        used: Spool | None = None,
+    ) -> None:
         self._known = known or {}
-        self._used: dict[bytes, bytes] = {}
-        self._room = MOST_BYTES
+        self._used: dict[bytes, bytes] | Spool = {} if used is None else used
+        self._room = MOST_BYTES if used is None else MOST_SAVED
+        self._workers: Workers | None = None
+
+    def employ(self, workers: Workers) -> None:
+        """Let *workers* compute results ahead of their use."""
+        self._workers = workers
+
+    def ahead(self, kinds: Sequence[Kind[Any]], given: Iterable[bytes]) -> None:
+        """Start to compute, in other processes, what is not known."""
+        if self._workers is None:
+            return
+        keyed = (([key_of(kind, one) for kind in kinds], one) for one in given)
+        unknown = (pair for pair in keyed if not all(map(self._known.__contains__, pair[0])))
+        self._workers.start([kind.make for kind in kinds if kind.make], unknown, self._keep)
 
     def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the cached result, or compute it with *work*."""
         if self._room < 0:
             return work()
-        key = _sha256(b"%s\0%s" % (kind.name.encode(), given()))
-        known = self._known.get(key)
+        key = key_of(kind, given())
+        known = self._recalled(key)
         if known is not None:
             try:
-                result = kind.decode(known)
+                return kind.decode(known)
             except (ValueError, TypeError, KeyError, IndexError, AttributeError):
                 return work()
-            self._keep(key, known)
-            return result
         result = work()
         data = kind.encode(result)
         if data is not None:
             self._keep(key, data)
         return result
 
+    def _recalled(self, key: bytes) -> bytes | None:
+        if self._workers is not None:
+            self._workers.wait_for(key, self._keep)
+        known = self._known.get(key)
+        if known is not None:
+            self._keep(key, known)
+        return self._used.get(key) if known is None else known
+
     def _keep(self, key: bytes, data: bytes) -> None:
-        if key not in self._used:
-            self._room -= _DIGEST + _NUMBER + len(data)
+        if key in self._used:
+            return
+        self._room -= _OVERHEAD + len(data)
+        try:
             if self._room >= 0:
                 self._used[key] = data
+        except OSError:  # there is no room for the temporary file
+            self._room = -1
 
     @property
     def has_changed(self) -> bool:
@@ -106,24 +168,48 @@ class KeptMemo(Memo):
         """Return a cache for the next run, with the results used in this one."""
         return KeptMemo(self._used)
 
-    def pack(self) -> bytes:
-        """Return the content of a cache file with the results used so far."""
-        lengths = array("Q", [len(self._used), *map(len, self._used.values())])
-        body = (lengths.tobytes(), *self._used, *self._used.values())
-        return b"".join((_MAGIC, _seal(body), *body))
+    def release(self) -> None:
+        """Close the file that results of an earlier run are in, so that it can be replaced."""
+        _close(self._known)
+
+    def close(self) -> None:
+        """End the processes, and close all files."""
+        for held in (self._workers, self._known, self._used):
+            _close(held)
+
+    def pack(self) -> Iterator[bytes]:
+        """Return the content of a cache file with the results used so far, in parts."""
+        from mcpg.build_store import packed  # noqa: PLC0415 - hosts keep results in memory
+
+        yield _MAGIC + _seal(packed(self._used))
+        yield from packed(self._used)
+
+
+def _close(held: object) -> None:
+    if hasattr(held, "close"):  # a dictionary has no file
+        held.close()
+
+
+def key_of(kind: Kind[T], given: bytes) -> bytes:
+    """Return the key of the result of *kind* that depends on *given*."""
+    return _sha256(b"%s\0%s" % (kind.name.encode(), given))
 
 
 def load_memo(path: Path | str) -> KeptMemo:
     """Load a cache file; one that is missing, damaged or foreign is an empty cache."""
+    from mcpg.build_store import Packed, Spool  # noqa: PLC0415 - as above
+
+    with suppress(OSError):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    used = Spool(Path(path).parent)
     try:
-        data = read_bytes(path, 2 * MOST_BYTES)
-    except McpgError:
-        return KeptMemo()
-    head = len(_MAGIC) + _DIGEST
-    body = memoryview(data)[head:]
-    if data[:head] != _MAGIC + _seal([body]):
-        return KeptMemo()
-    return KeptMemo(_unpacked(body))
+        known = Packed(path, len(_MAGIC) + _DIGEST)
+    except (OSError, ValueError, OverflowError, MemoryError):
+        return KeptMemo(None, used)
+    if known.head != _MAGIC + _seal(known.body()):
+        known.close()
+        return KeptMemo(None, used)
+    return KeptMemo(known, used)
 
 
 def save_memo(path: Path | str, memo: KeptMemo) -> None:
@@ -133,20 +219,11 @@ def save_memo(path: Path | str, memo: KeptMemo) -> None:
         OutputError: The file cannot be written.
     """
     if memo.has_changed:
+        memo.release()
         atomic_write(path, memo.pack(), sync=False, special=False)
 
 
-def _unpacked(body: memoryview) -> dict[bytes, bytes]:
-    (count,) = array("Q", bytes(body[:_NUMBER]))
-    first = _NUMBER * (count + 1)
-    lengths = array("Q", bytes(body[_NUMBER:first]))
-    after_keys = first + _DIGEST * count
-    keys = (bytes(body[at : at + _DIGEST]) for at in range(first, after_keys, _DIGEST))
-    places = pairwise(accumulate(lengths, initial=after_keys))
-    return {key: bytes(body[start:end]) for key, (start, end) in zip(keys, places, strict=True)}
-
-
-def _seal(body: Iterable[bytes | memoryview]) -> bytes:
+def _seal(body: Iterable[bytes]) -> bytes:
     """Return the SHA-256 of *body*, in parts, and the program that wrote it."""
     import hashlib  # noqa: PLC0415 - who only opens an index needs none
 

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ _REMEDIES = {
 
 def atomic_write(
     path: Path | str,
-    data: bytes,
+    data: bytes | Iterable[bytes],
     *,
     sync: bool = True,
     private: bool = False,
@@ -52,7 +52,7 @@ def atomic_write(
 
     Args:
         path: The file to write.
-        data: Its whole new content.
+        data: Its whole new content, or the parts of it.
         sync: Wait until the disk has it. Without, a power cut may leave an empty file, but
             thousands of files that can be made again are written many times faster.
         private: Let nobody but its owner read the file, whatever stood there before.
@@ -239,7 +239,9 @@ def _told_as_output_error(path: Path | str) -> Iterator[None]:
         raise _output_error(path, fault) from fault
 
 
-def _write(target: Path, data: bytes, *, sync: bool, private: bool, special: bool) -> None:
+def _write(
+    target: Path, data: bytes | Iterable[bytes], *, sync: bool, private: bool, special: bool
+) -> None:
     mode = _mode_of(target)
     if mode is None or stat.S_ISREG(mode):
         _replace(target, data, mode, sync=sync, private=private)
@@ -247,12 +249,14 @@ def _write(target: Path, data: bytes, *, sync: bool, private: bool, special: boo
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
     elif special:
         with target.open("wb") as stream:
-            stream.write(data)
+            stream.writelines(_parts(data))
     else:
         raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file")
 
 
-def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool, private: bool) -> None:
+def _replace(
+    target: Path, data: bytes | Iterable[bytes], mode: int | None, *, sync: bool, private: bool
+) -> None:
     if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
         # Renaming over it would work, but its owner has said that it is not to be changed.
         raise PermissionError(errno.EACCES, "the file is read-only")
@@ -297,14 +301,20 @@ def _new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
         os.close(handle)  # another process took it for a leftover before it was locked
 
 
-def _fill(temporary: Path, handle: int, data: bytes, mode: int | None, *, sync: bool) -> None:
+def _fill(
+    temporary: Path, handle: int, data: bytes | Iterable[bytes], mode: int | None, *, sync: bool
+) -> None:
     with os.fdopen(handle, "wb") as stream:
-        stream.write(data)
+        stream.writelines(_parts(data))
         stream.flush()
         if sync:
             os.fsync(stream.fileno())
     if mode is not None:
         temporary.chmod(stat.S_IMODE(mode))
+
+
+def _parts(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
+    return (data,) if isinstance(data, bytes) else data
 
 
 def _remove_unused(path: str) -> None:

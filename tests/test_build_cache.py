@@ -40,6 +40,12 @@ def recalled(known: Memo, *texts: bytes, kind: Kind[Any] = NUMBER) -> list[bytes
     return worked
 
 
+def recalled_from(file: Path, *texts: bytes, kind: Kind[Any] = NUMBER) -> list[bytes]:
+    """Ask the memory in a file for the length of *texts*, and give those that were worked out."""
+    with load_memo(file) as known:
+        return recalled(known, *texts, kind=kind)
+
+
 def kept(path: Path, *texts: bytes) -> Path:
     """Put a memory of the length of *texts* into a file."""
     known = KeptMemo()
@@ -56,12 +62,12 @@ def file(tmp_path: Path) -> Path:
 
 def test_what_was_worked_out_is_read_back(file: Path) -> None:
     """A later run works out what is new and nothing else."""
-    assert recalled(load_memo(file), b"a", b"ccc", b"bb") == [b"ccc"]
+    assert recalled_from(file, b"a", b"ccc", b"bb") == [b"ccc"]
 
 
 def test_results_of_two_functions_are_told_apart(file: Path) -> None:
     """What one function gave for an input is no result of another."""
-    assert recalled(load_memo(file), b"a", kind=OTHER) == [b"a"]
+    assert recalled_from(file, b"a", kind=OTHER) == [b"a"]
 
 
 def test_a_memory_that_forgets_works_everything_out() -> None:
@@ -71,24 +77,24 @@ def test_a_memory_that_forgets_works_everything_out() -> None:
 
 def test_what_is_not_worth_keeping_is_worked_out_again(tmp_path: Path) -> None:
     """A result that is not written down is asked for anew."""
-    assert recalled(load_memo(kept(tmp_path / "a.memo", b"")), b"") == [b""]
+    assert recalled_from(kept(tmp_path / "a.memo", b""), b"") == [b""]
 
 
 def test_what_nobody_asks_for_any_more_is_dropped(file: Path) -> None:
     """A memory holds what the last run needed, and so does not grow from run to run."""
-    known = load_memo(file)
-    recalled(known, b"bb")
-    save_memo(file, known)
+    with load_memo(file) as known:
+        recalled(known, b"bb")
+        save_memo(file, known)
 
-    assert recalled(load_memo(file), b"a", b"bb") == [b"a"]
+    assert recalled_from(file, b"a", b"bb") == [b"a"]
 
 
 def test_an_equal_file_is_not_written(file: Path) -> None:
     """Where nothing is new, the file stays as it is."""
     before = file.stat().st_mtime_ns, file.stat().st_ino
-    known = load_memo(file)
-    recalled(known, b"bb", b"a")
-    save_memo(file, known)
+    with load_memo(file) as known:
+        recalled(known, b"bb", b"a")
+        save_memo(file, known)
 
     assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
 
@@ -103,7 +109,7 @@ def test_a_damaged_file_holds_nothing(
     data[place % len(data)] ^= 1 << bit
     file.write_bytes(data)
 
-    assert recalled(load_memo(file), b"a", b"bb") == [b"a", b"bb"]
+    assert recalled_from(file, b"a", b"bb") == [b"a", b"bb"]
 
 
 @pytest.mark.parametrize("content", [b"", b"mcpgmemo", b"{}", bytes(100)])
@@ -112,7 +118,7 @@ def test_a_foreign_file_holds_nothing(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "a.memo"
     file.write_bytes(content)
 
-    assert recalled(load_memo(file), b"a") == [b"a"]
+    assert recalled_from(file, b"a") == [b"a"]
 
 
 COPY = """\
@@ -124,6 +130,7 @@ known = build_cache.load_memo(sys.argv[1])
 worked = []
 known.recall(kind, lambda: b"a", lambda: worked.append(1) or 3)
 build_cache.save_memo(sys.argv[1], known)
+known.close()
 assert Path(build_cache.__file__).is_relative_to(sys.argv[2])
 print(len(worked))
 """
@@ -180,7 +187,7 @@ def test_a_result_that_cannot_be_read_is_worked_out(file: Path) -> None:
     """Should a result make no sense in spite of its seal, nothing breaks."""
     odd: Kind[Any] = Kind("number", encode, lambda data: json.loads(data)["member"])
 
-    assert recalled(load_memo(file), b"a", kind=odd) == [b"a"]
+    assert recalled_from(file, b"a", kind=odd) == [b"a"]
 
 
 def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +195,7 @@ def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(build_cache, "MOST_BYTES", 100)
     file = kept(tmp_path / "a.memo", b"a", b"bb", b"ccc")
 
-    assert recalled(load_memo(file), b"a", b"bb", b"ccc") == [b"ccc"]
+    assert recalled_from(file, b"a", b"bb", b"ccc") == [b"ccc"]
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.bundle.carried import carried_ranking, still_stale
@@ -39,13 +39,13 @@ from mcpg.documents.markdown import Targets, targets_of, with_pages
 from mcpg.documents.model import (
     ToolDocument,
     document_for,
-    encode_record,
+    encode_content,
     normal_path,
     path_key,
     uris_for,
 )
 from mcpg.documents.reader import parse_document
-from mcpg.documents.writer import can_be_written, write_document
+from mcpg.documents.writer import DRAFTED, can_be_written, draft_document, write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.infer import Inferred, authored_edges, infer
 from mcpg.relations.model import Edge, EdgeKind, Relations, ToolRelations
@@ -80,13 +80,6 @@ class BundleContext:
     memo: Memo
     texts: bool
     observed: Mapping[str, Sequence[Edge]] | None = None
-
-
-_WRITTEN: Kind[str] = Kind(
-    "written",
-    lambda text: text.encode("utf-8", "surrogatepass"),
-    lambda data: data.decode("utf-8", "surrogatepass"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +138,10 @@ def _written(document: ToolDocument, context: BundleContext) -> str:
     """Write *document*, unless nobody needs its text and it is sure to have one."""
     if not context.texts and can_be_written(document):
         return ""
-    return context.memo.recall(
-        _WRITTEN, partial(encode_record, document), partial(write_document, document)
+    draft = context.memo.recall(
+        DRAFTED, partial(encode_content, document), partial(draft_document, document)
     )
+    return write_document(document, draft)
 
 
 def _completed(tool: Tool, said: ToolDocument, context: BundleContext) -> ToolDocument:
@@ -228,6 +222,7 @@ def assemble(
     earlier: Iterable[Tool] = (),
     memo: Memo = NO_MEMO,
     texts: bool = True,
+    ahead: Sequence[Kind[Any]] = (),
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
@@ -243,6 +238,7 @@ def assemble(
         earlier: Tools with the ids that they had before, and keep.
         memo: What is known from an earlier run; what comes out is the same without it.
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
+        ahead: What the caller will ask the memo for of each document, by its content.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
@@ -264,6 +260,7 @@ def assemble(
     observed, doubtful = (
         observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
     )
+    _look_ahead(catalog, by_tool, addresses, memo, [DRAFTED, *ahead] if texts else ahead)
     context = _context(catalog, by_tool, pages, places, memo, texts=texts)
     context = replace(context, observed=observed)
     results = [finalise(tool, by_tool.get(tool.id), context) for tool in catalog.tools]
@@ -299,6 +296,31 @@ def assemble(
         if context.inferred and len(finished) == len(catalog.tools)
         else None,
     )
+
+
+def _look_ahead(
+    catalog: Catalog,
+    read: Mapping[str, ReadDocument],
+    addresses: Mapping[str, tuple[str, str]],
+    memo: Memo,
+    kinds: Sequence[Kind[Any]],
+) -> None:
+    """Let *memo* know what will be asked for, which does not depend on what tools have in common.
+
+    The text of a document that was read is hardly ever written.
+    """
+    made = (
+        encode_content(ToolDocument(tool, *addresses[tool.id]))
+        for tool in catalog.tools
+        if tool.id not in read
+    )
+    kept = (
+        encode_content(replace(read[tool.id].document, tool=tool))
+        for tool in catalog.tools
+        if tool.id in read
+    )
+    memo.ahead(kinds, made)
+    memo.ahead([kind for kind in kinds if kind is not DRAFTED], kept)
 
 
 def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from mcpg import __version__
@@ -452,7 +453,17 @@ def _encode(parsed: Parsed) -> bytes | None:
     return None if diagnostics else encode_record(document)
 
 
-_PARSED: Kind[Parsed] = Kind("parsed", _encode, lambda data: (decode_record(data)[0], ()))
+def _parse_given(given: bytes) -> bytes | None:
+    path, content, uri, source_id = json.loads(given)
+    try:
+        return _encode(parse_document(SourceDocument(path, content, uri), source_id=source_id))
+    except DocumentError:
+        return None  # who reads the document is to see why
+
+
+_PARSED: Kind[Parsed] = Kind(
+    "parsed", _encode, lambda data: (decode_record(data)[0], ()), _parse_given
+)
 
 
 def read_documents(
@@ -475,7 +486,9 @@ def read_documents(
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
     of_bundles = set(bundled)
-    for source in _each_once([*sources, *bundled]):
+    distinct = _each_once([*sources, *bundled])
+    memo.ahead([_PARSED], (_given(source, source_id) for source in distinct))
+    for source in distinct:
         try:
             document, found = _parsed(source, source_id, memo)
         except DocumentError as fault:
@@ -491,15 +504,18 @@ def read_documents(
 
 
 def _parsed(source: SourceDocument, source_id: str | None, memo: Memo) -> Parsed:
-    def given() -> bytes:
-        members = source.path, source.content, source.canonical_uri, source_id
-        return json.dumps(members).encode()
-
     document, found = memo.recall(
-        _PARSED, given, lambda: parse_document(source, source_id=source_id)
+        _PARSED,
+        partial(_given, source, source_id),
+        partial(parse_document, source, source_id=source_id),
     )
     tool = replace(document.tool, place=source.place or source.path)
     return replace(document, tool=tool), found
+
+
+def _given(source: SourceDocument, source_id: str | None) -> bytes:
+    members = source.path, source.content, source.canonical_uri, source_id
+    return json.dumps(members).encode()
 
 
 def _each_once(sources: Iterable[SourceDocument]) -> list[SourceDocument]:

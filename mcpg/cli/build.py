@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mcpg.build_cache import NO_MEMO, KeptMemo, Memo, load_memo, save_memo
+from mcpg.build_workers import Workers, processors
 from mcpg.bundle import RANKING, Assembly, decode_bundle
 from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.exits import ExitCode
@@ -88,12 +89,18 @@ def assembled(
         McpgError: A source cannot be used; or one failed, and the last build cannot be read.
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
+    from mcpg.index.inverted import ANALYSED  # noqa: PLC0415 - as above
 
     intake.tell(output)
     with output.counting("reading sources") as tell:
         batch = with_graphs_read(intake.read(tell, exclude, memory.open_for(intake.paths)))
     with output.progress("putting the graph together"):
-        put_together = partial(assemble, source_id=intake.source_id, memo=memory.open(batch))
+        put_together = partial(
+            assemble,
+            source_id=intake.source_id,
+            memo=memory.open(batch),
+            ahead=[ANALYSED] if memory.makes_index else (),
+        )
         assembly = put_together(batch)
         if (batch.failed or assembly.unread) and assembly.catalog.tools:
             assembly = last.completed(assembly, batch, put_together, output)
@@ -214,6 +221,9 @@ MOST_FILES = 16
 # Fewer tools are put together in the time that it takes to remember them.
 _FEWEST_TOOLS = 200
 
+# It takes a process as long to start as to look at so many.
+_FEWEST_FOR_PROCESSES = 3000
+
 
 class Memory:
     """What is remembered of the way to one output, a bundle or a folder of documents.
@@ -221,19 +231,42 @@ class Memory:
     Attributes:
         memo: What is known; nothing until `open` has found that it pays, and where there is no
             cache folder.
+        makes_index: Whether the output has an index.
     """
 
-    def __init__(self, target: str | None) -> None:
-        """Remember for the output at *target*, `None` for one that has no name."""
+    def __init__(
+        self, target: str | None, jobs: int | None = None, *, makes_index: bool = False
+    ) -> None:
+        """Remember for the output at *target*, `None` for one that has no name.
+
+        Args:
+            target: The output.
+            jobs: How many processes may work at once; `None` for as many as there are processors,
+                where the sources hold enough for that to pay.
+            makes_index: Whether the output has an index.
+        """
         folder = cache_folder() if target else None
         self._path = Path(cached_path(target, folder, SUFFIX)) if target and folder else None
+        self._jobs = jobs
         self.memo = Memo()
+        self.makes_index = makes_index
+
+    def __enter__(self) -> Self:
+        """Return this memory, which is to be closed."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End processes that are still at work."""
+        self.memo.close()
 
     def open(self, batch: SourceBatch) -> Memo:
         """Look up what is known, if what the sources hold is much."""
-        many = len(batch.tools) + len(batch.documents) >= _FEWEST_TOOLS
-        if self._path and not isinstance(self.memo, KeptMemo) and (many or batch.bundles):
+        size = len(batch.tools) + len(batch.documents)
+        is_much = size >= _FEWEST_TOOLS or batch.bundles
+        if self._path and is_much and not isinstance(self.memo, KeptMemo):
             self.memo = load_memo(self._path)
+        if isinstance(self.memo, KeptMemo) and (jobs := self._jobs_for(size)) > 1:
+            self.memo.employ(Workers(jobs))
         return self.memo
 
     def open_for(self, sources: Sequence[str]) -> Memo:
@@ -248,6 +281,11 @@ class Memory:
             with suppress(OutputError, OSError):
                 save_memo(self._path, self.memo)
                 _drop_oldest(self._path.parent)
+
+    def _jobs_for(self, size: int) -> int:
+        if self._jobs is not None:
+            return self._jobs
+        return processors() if size >= _FEWEST_FOR_PROCESSES else 1
 
 
 def _drop_oldest(folder: Path) -> None:

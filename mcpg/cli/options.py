@@ -156,6 +156,17 @@ ServerTimeout = Annotated[
         help="Per-server timeout in seconds. [default: 30]",
     ),
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        min=1,
+        help="Processes at work, this one included. [default: one per processor for 3,000 tools"
+        " or more, else 1]",
+    ),
+]
 SourceId = Annotated[
     str | None,
     typer.Option(

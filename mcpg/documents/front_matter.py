@@ -246,6 +246,8 @@ def indented(value: JsonValue, margin: str = "\n") -> str:
 
 
 def _compact(value: JsonValue) -> str:
+    if isinstance(value, str) and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'  # as most texts are
     text = _encode(value)
     return text if text.isprintable() else _CONTROLS_OF_JSON.sub(_escape, text)
 

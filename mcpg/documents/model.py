@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -385,6 +386,28 @@ _MEMBERS = {
     for kind in (FieldMapping, Hints, Link, Tool, ToolDocument, ToolExample)
 }
 
+_PARTS = {kind: attrgetter(*names) for kind, names in _MEMBERS.items()}
+
+
+def encode_content(document: ToolDocument) -> bytes:
+    """Write what *document* says of its tool alone: a record without what relates it to others.
+
+    Of its groups those stay that are named in words, which have no colon.
+    """
+    words = tuple(group for group in document.groups if ":" not in group)
+    alone = ToolDocument(
+        document.tool,
+        document.path,
+        document.uri,
+        words,
+        (),
+        document.body,
+        True,
+        document.further,
+        document.is_page,
+    )
+    return encode_record(alone)
+
 
 def encode_record(document: ToolDocument, text: str | None = None) -> bytes:
     """Write *document*, and the Markdown *text* that says the same, as one line of JSON.
@@ -412,18 +435,22 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
 
 def _plain(value: Any) -> dict[str, Any]:
     """Return the members of *value* that are said; what is not said is `None` or no list at all."""
-    said = ((name, getattr(value, name)) for name in _MEMBERS[type(value)])
+    kind = type(value)
+    said = zip(_MEMBERS[kind], _PARTS[kind](value), strict=True)
     return {
         name: _part(part)
         for name, part in said
-        if part is not None and part != () and (name not in _SAID_IF_TRUE or part)
+        if part or not (part is None or name in _SAID_IF_TRUE or isinstance(part, tuple))
     }
 
 
 def _part(part: Any) -> Any:
-    if isinstance(part, tuple):
+    kind = type(part)
+    if kind is str or kind is dict:
+        return part
+    if kind is tuple:
         return [_part(one) for one in part]
-    return _plain(part) if type(part) in _MEMBERS else part
+    return _plain(part) if kind in _MEMBERS else part
 
 
 def _made(kind: type[Any], members: Mapping[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -29,6 +29,7 @@ from mcpg.documents.page import (
     NAME_LABEL,
     TITLE_LABEL,
     Page,
+    descriptor_text,
     read_description,
     read_examples,
     read_hints,
@@ -237,6 +238,9 @@ def _invalid(message: str, place: str) -> Diagnostic:
     return warning(Code.RELATION_INVALID, message, place)
 
 
+UNNAMED = "document.md"
+"""A path that tells the reader nothing, since a document may be moved."""
+
 EXCERPT_LENGTH = 1000
 """How much of a description stands in the front matter when all of it would be too long."""
 
@@ -353,23 +357,43 @@ def tool_without_extras(source: SourceDocument) -> Tool:
     return _tool(_cut(source, place), source.path, None, place)
 
 
-def tool_of_parts(
-    front: JsonObject, heading: str, identity: list[str], contract: list[str], path: str
-) -> Tool:
-    """Return the tool that `tool_without_extras` reads from a text with these parts.
+def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
+    """Return what `tool_without_extras` reads from the generated text of *tool*, schemas aside.
 
-    Its description must be in *front* or *contract*.
+    The text need not be there: each label of the generated sections stands on one line, and no
+    value can be mistaken for another label.
 
     Args:
-        front: What the front matter says of the tool.
-        heading: The first heading, a line.
-        identity: The lines of the section *Tool Identity*.
-        contract: The lines of the section *Execution Contract*.
-        path: Path of the document.
+        tool: The tool.
+        title: Its title in the front matter.
+        description: Its description there; must not be blank.
     """
-    page = read_page(heading, 1, path)
-    page.identity, page.contract = identity, contract
-    return _tool(_joined(front, LineNumbers("", path, 1), page), path, None, path)
+    name = one_line(tool.name) or _stem(UNNAMED)
+    display = one_line(tool.display_name)
+    is_labelled = display and (tool.title or tool.display_name != tool.name)
+    is_titled = title.strip() and (is_labelled or one_line(title) != name)
+    return Tool(
+        id=one_line(tool.id),
+        source_id=one_line(tool.source_id) or tool.source_id.strip() or DEFAULT_SOURCE,
+        name=name,
+        title=title if is_titled else None,
+        description=description,
+        hints=_hints_shown(tool),
+        source_kind=tool.source_kind,
+    )
+
+
+def _hints_shown(tool: Tool) -> Hints:
+    if not tool.hints.examples:
+        return _hints_of_tags(tool.hints)
+    examples = read_examples(descriptor_text(tool).split("\n"))
+    return Hints.merge(_hints_of_tags(tool.hints), Hints(examples=examples))
+
+
+@lru_cache(maxsize=64)
+def _hints_of_tags(hints: Hints) -> Hints:
+    """Return what is read from the tags that state *hints*."""
+    return read_tags(tags_of(Tool("", "", "x", hints=hints))).hints
 
 
 def _cut(source: SourceDocument, place: str) -> _Text:

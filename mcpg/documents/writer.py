@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
+from mcpg.build_cache import Kind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents.facts import extras_for
@@ -22,7 +24,14 @@ from mcpg.documents.front_matter import (
     split_front_matter,
     without_breaks,
 )
-from mcpg.documents.model import ToolDocument, encode_record, is_absolute, tags_of, tool_uri
+from mcpg.documents.model import (
+    ToolDocument,
+    decode_record,
+    encode_record,
+    is_absolute,
+    tags_of,
+    tool_uri,
+)
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     IDENTITY_HEADING,
@@ -38,10 +47,11 @@ from mcpg.documents.reader import (
     GROUPS_KEY,
     LINK_KEYS,
     RELATIONS_KEY,
+    UNNAMED,
     URI_KEYS,
     evidence_of,
     parse_document,
-    tool_of_parts,
+    tool_as_shown,
     tool_without_extras,
 )
 from mcpg.errors import DocumentError
@@ -52,11 +62,47 @@ if TYPE_CHECKING:
 # What stands in a record stands in front matter four times at most, each time with six characters
 # for one at most, and each time beside a key.
 _MOST_FRONT = 32
-# A path that tells the reader nothing, since a document may be moved.
-_NOWHERE = "document.md"
 
 
-def write_document(document: ToolDocument) -> str:
+class Draft(NamedTuple):
+    """What the text of a document holds, whatever its tool is related to.
+
+    Attributes:
+        head: The front matter above groups and links.
+        tail: The front matter below them.
+        extras: The members of the `mcpg` key but for `relations`; "" without any.
+        markdown: The text below the front matter.
+    """
+
+    head: str
+    tail: str
+    extras: str
+    markdown: str
+
+
+def _encode_draft(draft: Draft) -> bytes:
+    lengths = " ".join(str(len(part)) for part in draft[:-1])
+    return "".join((lengths, "\n", *draft)).encode("utf-8", "surrogatepass")
+
+
+def _decode_draft(data: bytes) -> Draft:
+    lengths, _, text = data.decode("utf-8", "surrogatepass").partition("\n")
+    ends = [*accumulate(map(int, lengths.split(" ")), initial=0), len(text)]
+    return Draft(*(text[start:end] for start, end in pairwise(ends)))
+
+
+def _draft_content(content: bytes) -> bytes | None:
+    try:
+        return _encode_draft(draft_document(decode_record(content)[0]))
+    except DocumentError:
+        return None  # who writes the document is to see why
+
+
+DRAFTED = Kind("drafted", _encode_draft, _decode_draft, _draft_content)
+"""The drafts of documents, by their content; see `encode_content`."""
+
+
+def write_document(document: ToolDocument, draft: Draft | None = None) -> str:
     """Write *document* in the .NET gateway's layout, so that reading it gives an equal one.
 
     What that layout has no place for stands in sections and one front-matter key that the .NET
@@ -65,14 +111,43 @@ def write_document(document: ToolDocument) -> str:
     Args:
         document: Its links in the order related, then next steps, and none twice; its body as
             `parse_document` gives it (else blank lines around it are lost).
+        draft: What `draft_document` returned for it, or for it without groups and links.
 
     Raises:
         DocumentError: The tool's texts and relations are too long for front matter, or nest too
             deeply.
     """
+    text = _completed(document, draft or draft_document(document))
+    return text if text is not None else _compose_short(document)
+
+
+def draft_document(document: ToolDocument, cut: int | None = None) -> Draft:
+    """Write the parts of *document* that its groups and links have no part in.
+
+    Args:
+        document: The document.
+        cut: How many characters of the description the front matter holds, `None` for all.
+
+    Raises:
+        DocumentError: Values of the tool nest too deeply.
+    """
+    head = "".join(f"{line}\n" for line in _head_lines(document.tool, cut))
+    tail = "".join(f"{line}\n" for line in _tail_lines(document))
     markdown = _markdown(document)
-    text = _compose(document, markdown, cut=None)
-    return text if text is not None else _compose_short(document, markdown)
+    if len(head) + len(tail) > MAX_FRONT_MATTER:
+        return Draft(head, tail, "", markdown)
+    extras = _extras(document, _read_back(document, head + tail, markdown, cut))
+    return Draft(head, tail, extras, markdown)
+
+
+def _completed(document: ToolDocument, draft: Draft) -> str | None:
+    """Return *draft* with the groups and links of *document*; `None` if too long."""
+    graph = "".join(f"{line}\n" for line in _graph_lines(document))
+    evidence = evidence_of(document.links)
+    extras = draft.extras + "".join(_member_lines(RELATIONS_KEY, evidence) if evidence else ())
+    named = f"{EXTRAS_KEY}:\n{extras}" if extras else ""
+    front = f"{draft.head}{graph}{draft.tail}{named}"
+    return f"---\n{front}---\n{draft.markdown}" if len(front) <= MAX_FRONT_MATTER else None
 
 
 def can_be_written(document: ToolDocument) -> bool:
@@ -83,9 +158,9 @@ def can_be_written(document: ToolDocument) -> bool:
     return is_short and not is_deeper(nesting, MAX_DEPTH // 2)
 
 
-def _compose_short(document: ToolDocument, markdown: str) -> str:
+def _compose_short(document: ToolDocument) -> str:
     """Write a document whose description is too long to stand in the front matter three times."""
-    text = _compose(document, markdown, cut=EXCERPT_LENGTH)
+    text = _completed(document, draft_document(document, EXCERPT_LENGTH))
     if text is None:
         raise DocumentError(
             f"the tool {document.tool.name[:80]!r} needs front matter longer than"
@@ -96,15 +171,6 @@ def _compose_short(document: ToolDocument, markdown: str) -> str:
     return text
 
 
-def _compose(document: ToolDocument, markdown: str, cut: int | None) -> str | None:
-    """Put the text together, the description cut to *cut* characters; `None` if too long."""
-    front = "".join(f"{line}\n" for line in _front_lines(document, cut))
-    if len(front) > MAX_FRONT_MATTER:
-        return None
-    front += _extras(document, _read_back(document, front, markdown, cut))
-    return f"---\n{front}---\n{markdown}" if len(front) <= MAX_FRONT_MATTER else None
-
-
 def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | None) -> Tool:
     """Return the tool that would be read from the text of *front* and *markdown*.
 
@@ -112,19 +178,12 @@ def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | Non
     or the description stands in the prose alone.
     """
     tool = document.tool
-    if document.further or needs_yaml(front) or not one_line(tool.description):
+    shown = _texts(tool, cut)
+    is_told = one_line(tool.description) and shown["description"].strip()
+    if document.further or needs_yaml(front) or not is_told:
         text = f"---\n{front}---\n{markdown}"
-        return tool_without_extras(SourceDocument(_NOWHERE, text, document.uri))
-    head, _, _ = markdown.partition(f"\n## {INPUT_HEADING}\n")
-    heading, sections = head.removeprefix("\n").split(f"\n\n## {IDENTITY_HEADING}\n", 1)
-    identity, contract = sections.split(f"\n## {CONTRACT_HEADING}\n", 1)
-    return tool_of_parts(
-        {**_texts(tool, cut), "tags": [*tags_of(tool)]},
-        heading,
-        identity.split("\n"),
-        contract.split("\n"),
-        _NOWHERE,
-    )
+        return tool_without_extras(SourceDocument(UNNAMED, text, document.uri))
+    return tool_as_shown(tool, shown["title"], shown["description"])
 
 
 def _texts(tool: Tool, cut: int | None) -> dict[str, str]:
@@ -135,20 +194,16 @@ def _texts(tool: Tool, cut: int | None) -> dict[str, str]:
 
 
 def _extras(document: ToolDocument, read: Tool) -> str:
-    """Write the front-matter key for what *read*, the tool read back, does not hold."""
-    extras: JsonObject = extras_for(document.tool, read)
-    evidence = evidence_of(document.links)
-    if evidence:
-        extras[RELATIONS_KEY] = evidence
-    if is_deeper([{EXTRAS_KEY: extras}], MAX_DEPTH):
+    """Write the members of the `mcpg` key for what *read*, the tool read back, does not hold."""
+    extras = extras_for(document.tool, read)
+    if extras and is_deeper([{EXTRAS_KEY: extras}], MAX_DEPTH):
         raise DocumentError(
             f"the tool {document.tool.name[:80]!r} has values that nest too deeply for front matter"
             f" of {MAX_DEPTH} levels",
             place=document.path,
             remedy="flatten its annotations and _meta",
         )
-    lines = (line for key, value in extras.items() for line in _member_lines(key, value))
-    return "".join((f"{EXTRAS_KEY}:\n", *lines)) if extras else ""
+    return "".join(line for key, value in extras.items() for line in _member_lines(key, value))
 
 
 def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
@@ -160,12 +215,13 @@ def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
         yield f"  {key}: {flow(value)}\n"
 
 
-def _front_lines(document: ToolDocument, cut: int | None) -> Iterator[str]:
-    tool = document.tool
+def _head_lines(tool: Tool, cut: int | None) -> Iterator[str]:
     yield from (f"{key}: {quoted(text)}" for key, text in _texts(tool, cut).items())
     yield from _list_lines("tags", tags_of(tool))
-    yield from _graph_lines(document)
-    if document.uri != tool_uri(tool.source_id, tool.name):
+
+
+def _tail_lines(document: ToolDocument) -> Iterator[str]:
+    if document.uri != tool_uri(document.tool.source_id, document.tool.name):
         yield f"canonical_url: {quoted(document.uri)}"
     for key, value in document.further.items():
         yield from member(key, value)

@@ -133,7 +133,7 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     tools = [document.tool for document in ordered]
     kept = texts or {}
     records = [encode_record(document, kept.get(document.path)) for document in ordered]
-    analysed = analysed_documents(ordered, records, memo)
+    analysed = analysed_documents(ordered, memo)
     inverted = InvertedFile(analysed)
     words = (word for tool in tools for word in split_words(tool.description))
     members = {

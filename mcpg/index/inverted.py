@@ -10,11 +10,12 @@ import json
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import Tool
-from mcpg.documents.model import ToolDocument
+from mcpg.documents.model import ToolDocument, decode_record, encode_content
 from mcpg.index.layout import (
     HINTED,
     IDENTIFIER,
@@ -88,19 +89,29 @@ def _decode(data: bytes) -> Analysed:
     return Analysed([FieldWords(*members) for members in fields], described, name)
 
 
-_ANALYSED = Kind("analysed", _encode, _decode)
+def _analyse_content(content: bytes) -> bytes:
+    return _encode(_analysed(decode_record(content)[0], _cut()))
 
 
-def analysed_documents(
-    documents: Iterable[ToolDocument], records: Iterable[bytes], memo: Memo
-) -> list[Analysed]:
-    """Count the words of *documents*, each with its record; *memo* has those known from before."""
+ANALYSED = Kind("analysed", _encode, _decode, _analyse_content)
+"""The counted words of documents, by their content; see `encode_content`."""
+
+
+def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> list[Analysed]:
+    """Count the words of *documents*; *memo* has those known from before."""
     cut = _Cut()
 
-    def one(document: ToolDocument, record: bytes) -> Analysed:
-        return memo.recall(_ANALYSED, lambda: record, lambda: _analysed(document, cut))
+    def one(document: ToolDocument) -> Analysed:
+        given = partial(encode_content, document)
+        return memo.recall(ANALYSED, given, lambda: _analysed(document, cut))
 
-    return [one(*pair) for pair in zip(documents, records, strict=True)]
+    return [one(document) for document in documents]
+
+
+@cache
+def _cut() -> _Cut:
+    """Return what a process that counts words for another one has cut so far."""
+    return _Cut()
 
 
 class _Cut(dict[str, tuple[list[str], list[str]]]):

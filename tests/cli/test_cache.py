@@ -36,7 +36,7 @@ def cache(folder: Path) -> Path:
     store.put({EmbeddingKey("tool", "hash", "mine"): np.ones(2, dtype=np.float32)})
     store.close()
     (path / "far.mdld-00000000.idx").write_bytes(INDEX_MAGIC + b"...")
-    (path / "far.mdld-00000000.memo").write_bytes(KeptMemo().pack())
+    (path / "far.mdld-00000000.memo").write_bytes(b"".join(KeptMemo().pack()))
     (path / "notes.idx").write_text("mine", encoding="utf-8")
     (path / "notes.txt").write_text("mine", encoding="utf-8")
     with sqlite3.connect(path / "diary.sqlite") as diary:
@@ -149,7 +149,7 @@ def test_marks_are_those_that_files_begin_with() -> None:
     assert keeping.MARKS[keeping.Kind.INDEXES].start == INDEX_MAGIC
     assert keeping.MARKS[keeping.Kind.VECTORS].start == VECTORS_MAGIC
     assert keeping.MARKS[keeping.Kind.GRAPHS].start == matrix._MAGIC
-    assert KeptMemo().pack().startswith(keeping.MARKS[keeping.Kind.MEMOS].start)
+    assert b"".join(KeptMemo().pack()).startswith(keeping.MARKS[keeping.Kind.MEMOS].start)
 
 
 def test_sizes_are_for_people() -> None:

@@ -128,9 +128,9 @@ def test_a_memory_changes_nothing(
     """After any edits, a build with the memory of the builds before gives the same bytes."""
     file = tmp_path_factory.mktemp("memo") / "graph.memo"
     for batch, source_id in zip(states, sources, strict=False):
-        memo = load_memo(file)
-        assert made(batch, memo, source_id) == made(batch, NO_MEMO, source_id)
-        save_memo(file, memo)
+        with load_memo(file) as memo:
+            assert made(batch, memo, source_id) == made(batch, NO_MEMO, source_id)
+            save_memo(file, memo)
 
 
 def test_bundles_are_remembered_as_well(tmp_path: Path) -> None:
@@ -139,16 +139,16 @@ def test_bundles_are_remembered_as_well(tmp_path: Path) -> None:
     for names in (tools, tools[1:], (*tools, make_tool("sky", source_id="sky"))):
         text = encode_bundle(bundle_of(assemble(SourceBatch(tools=names)))).decode()
         batch = SourceBatch(bundles=(RawBundle(text, "graph.mdld"),))
-        memo = load_memo(tmp_path / "a.memo")
-        assert made(batch, memo, None) == made(batch, NO_MEMO, None)
-        save_memo(tmp_path / "a.memo", memo)
+        with load_memo(tmp_path / "a.memo") as memo:
+            assert made(batch, memo, None) == made(batch, NO_MEMO, None)
+            save_memo(tmp_path / "a.memo", memo)
 
 
 def test_tools_are_worked_out_from_values(tmp_path: Path) -> None:
     """Numbers that are equal but are not written alike are told apart."""
     for number in (1, 1.0, True, 1e16, 10**16):
         tool = Tool("a", "shop", "a", annotations={"much": number})
-        memo = load_memo(tmp_path / "a.memo")
         batch = SourceBatch(tools=(tool,))
-        assert made(batch, memo, None) == made(batch, NO_MEMO, None)
-        save_memo(tmp_path / "a.memo", memo)
+        with load_memo(tmp_path / "a.memo") as memo:
+            assert made(batch, memo, None) == made(batch, NO_MEMO, None)
+            save_memo(tmp_path / "a.memo", memo)

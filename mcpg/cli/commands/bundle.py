@@ -111,6 +111,7 @@ def bundle(
     source_id: options.SourceId = None,
     header: options.Header = None,
     server_timeout: options.ServerTimeout = None,
+    jobs: options.Jobs = None,
     watch: options.Watch = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
@@ -143,6 +144,7 @@ def bundle(
             source_id=source_id,
             header=header,
             server_timeout=server_timeout,
+            jobs=jobs,
             form=form,
         )
         return Watcher(
@@ -157,8 +159,8 @@ def bundle(
         vectors = _vectors_of_last(target, last, embedding, output)
         return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
     makes_index = not compares and target != STDOUT
-    with watched_bundle(settings, output, makes_index=makes_index) as tell:
-        memory = Memory(None if target == STDOUT else target)
+    remembered = Memory(None if target == STDOUT else target, jobs, makes_index=makes_index)
+    with watched_bundle(settings, output, makes_index=makes_index) as tell, remembered as memory:
         last_build = build.LastBuild(partial(_present, target), allow_missing)
         assembly = _assembled(intake, memory, target, last_build, output, keeps_ranking=not untuned)
         if strict and build.refused(assembly, output):

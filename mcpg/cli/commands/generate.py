@@ -55,6 +55,7 @@ def generate(
     source_id: options.SourceId = None,
     header: options.Header = None,
     server_timeout: options.ServerTimeout = None,
+    jobs: options.Jobs = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Write a Markdown-LD document for each tool, to read and to edit.
@@ -64,7 +65,6 @@ def generate(
     from mcpg.bundle import apply_plan, generated_documents, plan_folder  # noqa: PLC0415
     from mcpg.cli.build import LastBuild, Memory  # noqa: PLC0415
 
-    memory = Memory(target)
     intake = Intake(
         sources,
         settings_of(),
@@ -73,14 +73,15 @@ def generate(
         seconds=server_timeout,
     )
     last = LastBuild(partial(generated_documents, target), allow_missing)
-    assembly = build.assembled(intake, output, memory, last, _own(target, intake.paths))
-    if strict and build.refused(assembly, output):
-        return ExitCode.FINDINGS
-    plan = plan_folder(target, assembly.texts)
-    if check or diff:
-        return _compare(plan, assembly, prune=prune, shows_diff=diff, form=form, output=output)
-    plan = apply_plan(plan, prune=prune, force=force)
-    memory.keep()
+    with Memory(target, jobs) as memory:
+        assembly = build.assembled(intake, output, memory, last, _own(target, intake.paths))
+        if strict and build.refused(assembly, output):
+            return ExitCode.FINDINGS
+        plan = plan_folder(target, assembly.texts)
+        if check or diff:
+            return _compare(plan, assembly, prune=prune, shows_diff=diff, form=form, output=output)
+        plan = apply_plan(plan, prune=prune, force=force)
+        memory.keep()
     if form is OutputFormat.JSON:
         output.json(_report(plan, assembly, written=not plan.is_current))
     _tell(plan, assembly, prune=prune, output=output)

@@ -1,0 +1,160 @@
+"""Processes that compute the results of a build cache ahead of their use.
+
+What is computed of a document alone depends on its content, so other processes can do it while this
+one relates the tools to each other. What they do not compute, this one does: processes save time
+and change nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+    Make = Callable[[bytes], bytes | None]
+    Rows = list[list[bytes | None]]
+
+# A task is short enough to wait for its end, and long enough to be worth sending.
+_PER_TASK = 64
+_MOST_PROCESSES = 8
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(slots=True)
+class _Task:
+    """What is sent to a process at once.
+
+    Attributes:
+        keys: The keys of the results, by what they depend on and by function.
+        future: Their results; `None` once these are kept.
+    """
+
+    keys: Sequence[Sequence[bytes]]
+    future: Future[Rows] | None = None
+
+
+class Workers:
+    """A pool of processes.
+
+    Args:
+        jobs: How many processes work at once, this one included.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._size = min(jobs, _MOST_PROCESSES) - 1
+        self._pool: ProcessPoolExecutor | None = None
+        self._tasks: dict[bytes, _Task] = {}
+        self._lock = Lock()
+
+    def start(
+        self,
+        makes: Sequence[Make],
+        keyed: Iterable[tuple[Sequence[bytes], bytes]],
+        keep: Callable[[bytes, bytes], None],
+    ) -> None:
+        """Let the processes compute results.
+
+        Args:
+            makes: The functions that compute them.
+            keyed: The key of the result of each function, and what they depend on.
+            keep: Takes each key and result, in any thread; must not raise.
+        """
+        remaining = iter(keyed)
+        with suppress(OSError, RuntimeError, ImportError):  # no process can be started here
+            while self._size > 0 and (chunk := list(islice(remaining, _PER_TASK))):
+                task = _Task([keys for keys, _ in chunk])
+                task.future = self._submitted(makes, [given for _, given in chunk])
+                self._tasks |= {key: task for keys in task.keys for key in keys}
+                task.future.add_done_callback(partial(self._store, task, keep))
+
+    def wait_for(self, key: bytes, keep: Callable[[bytes, bytes], None]) -> None:
+        """Wait until the result for *key* is kept, if a process is computing it.
+
+        What no process has begun with yet is left to the caller.
+        """
+        task = self._tasks.pop(key, None)
+        future = task.future if task else None
+        if task and future and not future.cancel():
+            with suppress(Exception):  # who needs the result computes it
+                future.result()
+            self._store(task, keep, future)
+
+    def close(self) -> None:
+        """End the processes."""
+        self._tasks.clear()
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _submitted(self, makes: Sequence[Make], given: Sequence[bytes]) -> Future[Rows]:
+        if self._pool is not None:
+            return self._pool.submit(_computed, makes, given)
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - few builds are so large
+        from multiprocessing import get_context  # noqa: PLC0415 - as above
+
+        # A process that is forked beside the thread that shows progress may never go on.
+        spawn = get_context("spawn")
+        self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
+        with _interrupts_held():
+            return self._pool.submit(_computed, makes, given)
+
+    def _store(
+        self, task: _Task, keep: Callable[[bytes, bytes], None], future: Future[Rows]
+    ) -> None:
+        """Keep the results of *task*, which has ended, unless they are kept already."""
+        with self._lock:
+            is_kept, task.future = task.future is None, None
+            if is_kept or future.cancelled() or future.exception() is not None:
+                return
+            for keys, row in zip(task.keys, future.result(), strict=True):
+                for key, result in zip(keys, row, strict=True):
+                    if result is not None:
+                        keep(key, result)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start processes that an interrupt of the terminal does not reach, where that can be done."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def _begin() -> None:
+    """Leave interrupts to the process that started this one, and end with it."""
+    from multiprocessing import parent_process  # noqa: PLC0415 - as above
+    from threading import Thread  # noqa: PLC0415
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=end_with_parent, daemon=True).start()
+
+
+def _computed(makes: Sequence[Make], given: Iterable[bytes]) -> Rows:
+    return [[make(one) for make in makes] for one in given]

@@ -1,0 +1,140 @@
+"""Processes that compute the results of a build cache ahead."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.build_cache import KeptMemo, Kind, load_memo
+from mcpg.build_workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PATIENCE = 60.0
+
+
+def marked(path: bytes) -> bytes | None:
+    """Make the file *path*, and return the number of the process; names of some files are odd."""
+    Path(os.fsdecode(path)).touch()
+    if path.endswith(b"break"):
+        os._exit(1)
+    if path.endswith(b"raise"):
+        raise ValueError(path)
+    return None if path.endswith(b"none") else str(os.getpid()).encode()
+
+
+PROCESS: Kind[int] = Kind("process", lambda number: str(number).encode(), int, marked)
+
+
+@pytest.fixture
+def memo(tmp_path: Path) -> Iterator[KeptMemo]:
+    """A memory with another process at work."""
+    with load_memo(tmp_path / "a.memo") as memo:
+        memo.employ(Workers(2))
+        yield memo
+
+
+def asked(memo: KeptMemo, path: Path) -> int:
+    """Return the process that worked out what is asked for, which is this one if none has yet."""
+    return memo.recall(PROCESS, lambda: os.fsencode(path), os.getpid)
+
+
+def wait_for(path: Path) -> None:
+    """Wait until there is a file at *path*."""
+    end = time.monotonic() + _PATIENCE
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert path.exists()
+
+
+def test_what_another_process_has_begun_with_is_not_worked_out_here(
+    memo: KeptMemo, tmp_path: Path
+) -> None:
+    """Results of other processes are taken."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    memo.ahead([PROCESS], [os.fsencode(first), os.fsencode(second)])
+    wait_for(first)
+
+    assert asked(memo, first) == asked(memo, second) != os.getpid()
+
+
+@pytest.mark.parametrize("name", ["break", "raise", "none"])
+def test_what_no_process_gives_is_worked_out_here(
+    memo: KeptMemo, tmp_path: Path, name: str
+) -> None:
+    """A process that dies, a function that raises and one without a result change no result."""
+    memo.ahead([PROCESS], [os.fsencode(tmp_path / name)])
+    wait_for(tmp_path / name)
+
+    assert asked(memo, tmp_path / name) == os.getpid()
+
+
+def test_where_no_process_can_be_started_all_is_worked_out_here(
+    memo: KeptMemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Systems that refuse further processes get the same results."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    monkeypatch.setattr("multiprocessing.spawn._python_exe", os.fsencode(tmp_path / "nothing"))
+    memo.ahead([PROCESS], [os.fsencode(tmp_path / "first")])
+
+    assert asked(memo, tmp_path / "first") == os.getpid()
+
+
+def test_one_job_is_this_process_alone(tmp_path: Path) -> None:
+    """Nothing is started for one job."""
+    with load_memo(tmp_path / "a.memo") as memo:
+        memo.employ(Workers(1))
+        memo.ahead([PROCESS], [os.fsencode(tmp_path / "first")])
+
+        assert asked(memo, tmp_path / "first") == os.getpid()
+    assert not (tmp_path / "first").exists()
+
+
+SCRIPT = """\
+import sys, time
+from pathlib import Path
+from mcpg.build_cache import Kind, load_memo
+from mcpg.build_workers import Workers
+
+def slow(path):
+    Path(path.decode()).touch()
+    time.sleep(0.5)
+    return b"1"
+
+if __name__ == "__main__":
+    with load_memo(sys.argv[1] + "/a.memo") as memo:
+        memo.employ(Workers(2))
+        memo.ahead([Kind("slow", bytes, int, slow)], [(sys.argv[1] + "/begun").encode()])
+        time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_other_processes_end_with_this_one(tmp_path: Path, number: str) -> None:
+    """Whatever ends a build, no process is left behind, and none prints a trace of its own."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with subprocess.Popen(
+        [sys.executable, str(tmp_path / "script.py"), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        wait_for(tmp_path / "begun")
+        if number == "SIGINT":  # as a terminal does
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.send_signal(getattr(signal, number))
+        # The pipes end with the last process that holds them.
+        _, told = process.communicate(timeout=_PATIENCE)
+
+    assert told.count("Traceback") == (number == "SIGINT")
