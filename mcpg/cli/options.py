@@ -163,8 +163,7 @@ Jobs = Annotated[
         "-j",
         metavar="N",
         min=1,
-        help="Processes at work, this one included. [default: one per processor for 3,000 tools"
-        " or more, else 1]",
+        help="Number of processes. [default: one per processor; 1 below 3,000 tools]",
     ),
 ]
 SourceId = Annotated[

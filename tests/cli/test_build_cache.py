@@ -74,7 +74,7 @@ def test_a_change_is_built_from_memory(
     """After a small change few documents are written anew, and all bytes are those from scratch."""
     run("bundle", "tools.json")
     change(manifest)
-    written = counted(monkeypatch, sys.modules["mcpg.bundle.assemble"], "write_document")
+    written = counted(monkeypatch, sys.modules["mcpg.bundle.assemble"], "draft_document")
     run("bundle", "tools.json")
     with_memory = outputs(manifest.parent)
     assert 0 < len(written) < len(TOOLS) / 2
@@ -170,3 +170,19 @@ def test_outputs_that_were_built_long_ago_are_forgotten(run: Callable[..., Run])
 
     names = {name.partition("-")[0] for name in remembered()}
     assert names == {"graph.mdld", *(f"old{number}.memo" for number in range(1, MOST_FILES))}
+
+
+@pytest.mark.parametrize("command", [("bundle", "tools.json"), ("bundle", "documents")])
+def test_bytes_do_not_depend_on_the_number_of_processes(
+    manifest: Path, run: Callable[..., Run], command: tuple[str, ...]
+) -> None:
+    """A bundle and its index are the same, however many processes work on them."""
+    run("generate", "tools.json", "-o", "documents", "--jobs", "2")
+    built = []
+    for jobs in ("1", "3"):
+        for file in (*cache().glob("*"), *manifest.parent.glob("graph*")):
+            file.unlink()
+        run(*command, "--jobs", jobs)
+        built.append(outputs(manifest.parent))
+
+    assert built[0] == built[1]
