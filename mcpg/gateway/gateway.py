@@ -29,6 +29,7 @@ from mcpg.engine.results import (
     texts_of,
 )
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
+from mcpg.gateway.brief_searches import is_brief_search
 from mcpg.gateway.calls import Fault, Invoked, Limits
 from mcpg.gateway.calls.invoke import Invoker
 from mcpg.gateway.calls.record import CallRecorder, RecordedCall
@@ -72,16 +73,24 @@ _WRAPPED = ("__name__", "__doc__")
 
 def _of_engine(
     method: Callable[Concatenate[Engine, Given], Answer],
+    is_brief: Callable[..., bool] | None = None,
 ) -> Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]]:
     """Return a method of a gateway that calls *method* with the engine of its snapshot.
 
-    It has the parameters and the documentation of *method*.
+    It has the parameters and the documentation of *method*, and runs in a thread, except where
+    *is_brief* returns for the same arguments that it takes a warm engine little time.
     """
 
     @wraps(method, assigned=_WRAPPED)
     async def answer(self: Gateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        snapshot = await self.snapshot()
-        return await self._in_thread(partial(method, snapshot.engine, *given, **named))
+        engine = (await self.snapshot()).engine
+        if is_brief is None:
+            return await self._in_thread(partial(method, engine, *given, **named))
+        if engine is self._warm and is_brief(engine, *given, **named):
+            return method(engine, *given, **named)
+        result = await self._in_thread(partial(method, engine, *given, **named))
+        self._warm = engine
+        return result
 
     return answer
 
@@ -174,6 +183,7 @@ class Gateway:
         # What calls belong to where nobody says more.
         self._session = uuid4().hex
         self._callbacks: list[Callable[[], None]] = []
+        self._warm: Engine | None = None
         self._stack: AsyncExitStack | None = None
 
     @classmethod
@@ -315,6 +325,7 @@ class Gateway:
         """Build the index and warm up its engine, so that the first request is fast."""
         snapshot = await self.build_index()
         await self._in_thread(snapshot.engine.warm_up)
+        self._warm = snapshot.engine
         return snapshot
 
     async def snapshot(self) -> Snapshot:
@@ -350,7 +361,7 @@ class Gateway:
             raise NotFoundError(found.message, remedy=found.remedy)
         return found
 
-    search = _of_engine(Engine.search)
+    search = _of_engine(Engine.search, is_brief_search)
     ask = _of_engine(Engine.ask)
     explain = _of_engine(Engine.explain)
     plan = _of_engine(Engine.plan)

@@ -12,6 +12,7 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly
+from mcpg.gateway.brief_searches import is_brief_search
 from mcpg.gateway.primitives.directory import Directory
 from mcpg.index.reader import Index
 from mcpg.json_types import JsonObject
@@ -69,6 +70,10 @@ class PrimitiveIndex:
             number += 1
             found = f"{name} {number}"
         return source, found
+
+    def is_brief(self, query: str, sources: Sequence[str] = ()) -> bool:
+        """Return whether the same search is sure to be short."""
+        return self._engine is None or is_brief_search(self._engine, query, sources=sources)
 
     def search(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[Found]:
         """Return the best matches for *query*, those that are likely enough to be right.

@@ -43,7 +43,14 @@ _MISMATCH = (
 
 def line(text: str, characters: int) -> str:
     """Return *text* as one line of at most *characters*, without control characters."""
-    return cut(" ".join(UNSAFE.sub(" ", text).split()), characters)
+    if not _is_plain(text):
+        text = " ".join(UNSAFE.sub(" ", text).split())
+    return cut(text, characters)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether *text* is one line of ASCII already, with single spaces between words."""
+    return text.isascii() and text.isprintable() and "  " not in text and text == text.strip()
 
 
 def prose(text: str, characters: int) -> str:
@@ -76,18 +83,17 @@ def listed(items: Iterable[str], most: int) -> str:
     return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def written(value: JsonValue) -> str:
     """Return *value* as JSON without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def size(value: JsonValue) -> int:
     """Return the size of *value* as JSON, in bytes."""
     return len(written(value).encode("utf-8", "surrogatepass"))
-
-
-# The bytes of a success around its block and its structured content.
-_AROUND = size({"content": [], "structuredContent": 0, "isError": False}) - len("0")
 
 
 def repaired(value: _Json) -> _Json:
@@ -109,17 +115,27 @@ def succeeded(answer: JsonValue) -> JsonObject:
     return _success(answer)[0]
 
 
+# The bytes of a success around its text and its structured content.
+_AROUND = size({"content": [text_block("")], "structuredContent": 0, "isError": False}) - len("0")
+
+
 def _success(answer: JsonValue) -> tuple[JsonObject, int]:
     """Return `succeeded(answer)`, and its size as JSON in bytes; the answer is written once."""
     text = written(answer)
     try:
-        text.encode()
+        length = len(text.encode())
     except UnicodeEncodeError:
         answer = repaired(answer)
         text = written(answer)
-    block = text_block(text)
-    result: JsonObject = {"content": [block], "structuredContent": answer, "isError": False}
-    return result, _AROUND + size(block) + len(text.encode("utf-8", "surrogatepass"))
+        length = size(answer)
+    result: JsonObject = {
+        "content": [text_block(text)],
+        "structuredContent": answer,
+        "isError": False,
+    }
+    # As a string, the text of JSON has an escape before these two, and no control characters.
+    escapes = text.count('"') + text.count("\\")
+    return result, _AROUND + 2 * length + escapes
 
 
 def failed(message: str, meta: JsonObject | None = None) -> JsonObject:

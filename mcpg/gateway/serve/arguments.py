@@ -11,6 +11,7 @@ from typing import Any
 from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator
 
+from mcpg.gateway.calls.simple_schemas import accepts
 from mcpg.gateway.serve import GRAPH_SEARCH, INVOKE, PLAN, ROUTE, SEARCH
 from mcpg.gateway.serve.answers import failed, line
 from mcpg.gateway.serve.schemas import INPUTS
@@ -61,7 +62,10 @@ def by_our_names(name: str, given: Arguments) -> Arguments:
 
 def invalid_arguments(name: str, arguments: Arguments) -> JsonObject | None:
     """Return the error result for invalid *arguments*, `None` if they are valid."""
-    error = best_match(_VALIDATORS[name].iter_errors(arguments))
+    validator = _VALIDATORS[name]
+    error = None
+    if not accepts(validator.schema, arguments):
+        error = best_match(validator.iter_errors(arguments))
     if error is None:
         return None
     field = "/".join(("", *(line(str(step), _MESSAGE) for step in error.absolute_path)))

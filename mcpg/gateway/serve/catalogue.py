@@ -371,13 +371,14 @@ class CatalogueState:
 
         A name of no source stays as it is.
         """
-        if self.snapshot is None:
-            return [*names]
+        named = [*names]
+        if self.snapshot is None or not named:
+            return named
         ids = self.snapshot.engine.index.source_ids
         written = {source_name(one).casefold(): one for one in ids}
         full = {one.casefold() for one in ids}
         return [
-            one if one.casefold() in full else written.get(one.casefold(), one) for one in names
+            one if one.casefold() in full else written.get(one.casefold(), one) for one in named
         ]
 
     def direct(self, name: str) -> ListedTool | None:

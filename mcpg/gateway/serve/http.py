@@ -35,6 +35,8 @@ HEALTH = "/healthz"
 
 _STREAM_METHOD = "GET"
 _LISTEN = "subscriptions/listen"
+# One of these is in each form of JSON that the method has.
+_LISTEN_MARKS = (_LISTEN.encode(), rb"\u", rb"\/")
 _LISTEN_BYTES = 64 << 10
 _HEADER_BYTES = 32 << 10
 
@@ -182,6 +184,8 @@ class _Arriving:
 
 def _is_listening(body: bytearray) -> bool:
     """Return whether a request subscribes to notifications, by its body."""
+    if not any(mark in body for mark in _LISTEN_MARKS):
+        return False
     try:
         request = json.loads(body)
     except (ValueError, RecursionError):

@@ -425,8 +425,12 @@ class MetaTools:
         found: Sequence[Found] = ()
         primitives = known.primitives
         if primitives is not None and primitives.kinds and not arguments.get("categories"):
-            search = partial(primitives.search, arguments["query"], _PRIMITIVES, sources)
-            found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+            query = arguments["query"]
+            search = partial(primitives.search, query, _PRIMITIVES, sources)
+            if primitives.is_brief(query, sources):
+                found = search()
+            else:
+                found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
         how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
         return self._fitted(search_answers(result, known.find, found, how))
 

@@ -120,6 +120,15 @@ def test_no_result_is_larger_than_its_budget(
 
 
 @given(_values)
+def test_an_answer_may_fill_its_room_to_the_last_byte(value: Any) -> None:
+    """A success is given where exactly its size is allowed, and an error where one byte less is."""
+    answer = {"value": value}
+    room = size(succeeded(answer))
+    assert first_that_fits([answer], room) == succeeded(answer)
+    assert first_that_fits([answer], room - 1)["isError"]
+
+
+@given(_values)
 def test_whole_text_is_utf8(value: Any) -> None:
     """Halves of characters are replaced wherever they stand."""
     json.dumps(repaired(value), ensure_ascii=False).encode()
@@ -132,6 +141,13 @@ def test_lines_are_short_and_safe(value: str, characters: int) -> None:
     """A line has no more than the characters it may have, and nothing that steers a reader."""
     assert len(line(value, characters)) <= characters
     assert line(value, 99).isprintable() or not value.isprintable()
+
+
+@given(st.text(" ab\t\n\x7f\xa0é\u2028", max_size=12))
+def test_the_words_of_a_line_are_a_space_apart(value: str) -> None:
+    """White space of any kind and control characters are single spaces, and none at the ends."""
+    words = re.sub("[\x7f\u2028]", " ", value).split()
+    assert line(value, 99) == " ".join(words)
 
 
 def test_prose_keeps_its_lines() -> None:

@@ -192,6 +192,47 @@ async def test_only_what_waits_for_news_is_not_counted() -> None:
                 assert (await ask(address))[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [
+        (rb"subscriptions/listen", 200),
+        (rb"subscriptions\/listen", 200),
+        (rb"\u0073ubscriptions/listen", 200),
+        (rb"tools/call", 429),
+        (rb"a\/b, subscriptions/listen", 429),
+    ],
+)
+async def test_a_subscription_is_recognized_however_it_is_written(
+    written: bytes, status: int
+) -> None:
+    """What waits for news takes nobody's place, by any form that JSON has for its method."""
+    begun = anyio.Event()
+    sent: list[Any] = []
+
+    async def waiting(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/first":
+            await receive()
+            begun.set()
+            await anyio.sleep(60)
+        await send({"status": 200})
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b'{"method": "' + written + b'"}'}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    guard = Guard(waiting, Rules(requests=1))
+    scope: Any = {"type": "http", "method": "POST", "headers": [(b"host", b"localhost")]}
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(guard, {**scope, "path": "/first"}, receive, send)
+            await begun.wait()
+            await guard({**scope, "path": "/second"}, receive, send)
+            group.cancel_scope.cancel()
+    assert sent[0]["status"] == status
+
+
 async def test_slow_requests_are_ended() -> None:
     """A connection that sends no head is closed, and nobody waits for a body that does not come."""
     async with reached(header_seconds=0.2, rules=Rules(body_seconds=0.3)) as address:
