@@ -7,7 +7,7 @@ a coefficient of its own.
 from __future__ import annotations
 
 from math import exp, fsum, log1p
-from operator import mul
+from operator import itemgetter, mul
 
 from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.results import Request
@@ -40,12 +40,10 @@ _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
 _KNOWN = ("exact", "stem", "translation")
 # What a tool adds for an intent depends on the matches above it, what kind of operation it does
 # says nothing of what it does that to, and the tools in use say nothing of what is asked.
-_NO_LEAD = tuple(
-    FEATURES.index(name)
-    for name in (
-        *("operation", "question"),
-        *("contextEdge", "contextWalk", "contextSource"),
-        "intent",
+_without_lead = itemgetter(
+    *map(
+        FEATURES.index,
+        ("operation", "question", "contextEdge", "contextWalk", "contextSource", "intent"),
     )
 )
 
@@ -155,7 +153,7 @@ class CalibrationInputs:
         model: Model,
         tools: int,
     ) -> None:
-        self._weights = model.weights
+        self._weights = _without_lead(model.weights)
         # Whatever the limit, a match is compared with the same others.
         pool = candidates[:POOL]
         strengths = [self._strength(one) for one in ranked[:MARGIN_DEPTH]]
@@ -207,5 +205,4 @@ class CalibrationInputs:
 
     def _strength(self, fused: Fused) -> float:
         """Return the fused score of the features that a lead may consist of."""
-        values, weights = fused.values, self._weights
-        return fused.score - fsum([values[place] * weights[place] for place in _NO_LEAD])
+        return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))

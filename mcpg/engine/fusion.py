@@ -152,6 +152,7 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
     """Return the features of *candidate*; its intents add nothing before it has a place."""
     own = candidate.lexical / lexical
     local = _CONTEXT_ALONE + (1 - _CONTEXT_ALONE) * own
+    edge, walk, source = candidate.context
     return (
         own,
         own * candidate.name_coverage,
@@ -165,7 +166,9 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         _RELATED_NAME_UNIT * candidate.related_name,
         candidate.operation,
         candidate.question,
-        *[local * one for one in candidate.context],
+        local * edge,
+        local * walk,
+        local * source,
         candidate.exact,
         0.0,
     )

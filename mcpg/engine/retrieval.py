@@ -10,7 +10,8 @@ to pay once for what saves a little each time).
 from __future__ import annotations
 
 import sys
-from itertools import chain, zip_longest
+from heapq import merge
+from itertools import chain, islice, zip_longest
 from math import fsum
 from operator import itemgetter
 
@@ -95,23 +96,27 @@ def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
 
 def widened(analysis: Analysis) -> Analysis:
     """Return *analysis* with the best related words among the variants of its clauses."""
-    found = sorted(
-        [
-            (-clause.weight * similarity, place, term, similarity)
-            for place, clause in enumerate(analysis.clauses)
-            for term, similarity in clause.retrieved_by[:_MOST_RELATED]
-        ]
-    )
-    if not found:
+    rows = [
+        _weighed_related(place, clause)
+        for place, clause in enumerate(analysis.clauses)
+        if clause.retrieved_by
+    ]
+    if not rows:
         return analysis
     near: dict[int, list[tuple[int, float]]] = {}
-    for _, place, term, similarity in found[:_MOST_RELATED]:
+    for _, place, term, similarity in islice(merge(*rows), _MOST_RELATED):
         near.setdefault(place, []).append((term, RELATED_CREDIT * similarity))
     clauses = [
         replace(clause, variants=(*clause.variants, *near[place])) if place in near else clause
         for place, clause in enumerate(analysis.clauses)
     ]
     return replace(analysis, clauses=tuple(clauses))
+
+
+def _weighed_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
+    """Yield minus the weight of each related word of a clause, the most similar first."""
+    weight = -clause.weight
+    return ((weight * similarity, place, term, similarity) for term, similarity in clause.retrieved_by)
 
 
 def retrieve_for_each(

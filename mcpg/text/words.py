@@ -318,9 +318,13 @@ def joined(text: str) -> str:
     return _run_together(text if text.isascii() else _bare(text))
 
 
+# The ASCII characters that are no letters or digits, to be left out.
+_SIGNS = dict.fromkeys(code for code in range(0x80) if not chr(code).isalnum())
+
+
 def _run_together(bare: str) -> str:
     if bare.isascii():
-        return "".join(filter(str.isalnum, bare)).lower()
+        return bare.translate(_SIGNS).lower()
     if bare.isalnum():
         return fold(bare)
     letters = (sign for chunk in _chunks(bare) for sign in chunk if sign.isalnum() or is_mark(sign))
