@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.results import (
     ASK_LIMIT,
     DEFAULT_LIMIT,
@@ -15,7 +16,6 @@ from mcpg.engine.results import (
     check_text,
     texts_of,
 )
-from mcpg.engine.retrieval import ARRAYS
 from mcpg.engine.searcher import Searcher
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError

@@ -6,6 +6,7 @@ from itertools import compress, repeat
 from math import fsum
 from operator import itemgetter, mul
 
+from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.scores import clause_impacts
 from mcpg.index import Index
@@ -162,16 +163,25 @@ def _pool_impacts(
     pool: Sequence[int], analysis: Analysis, index: Index
 ) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
     """Return, for each clause, the impacts of its variants, and of related words, in the *pool*."""
+    held = [clause.variants for clause in analysis.clauses]
     near = [clause.related_variants for clause in analysis.clauses]
+    terms = sum(map(len, held)) + sum(map(len, near))
+    arrays = ARRAYS.features(terms, len(index)) if index.is_compiled else None
+    if arrays:
+        found = arrays.pool_impacts((*held, *near), pool, index)
+        return found[: len(held)], found[len(held) :]
     return (
-        [clause_impacts(clause.variants, pool, index) for clause in analysis.clauses],
-        [
-            (index.best_impacts(variants) or clause_impacts(variants, pool, index))
-            if variants
-            else {}
-            for variants in near
-        ],
+        [clause_impacts(variants, pool, index) for variants in held],
+        [_near_impacts(variants, pool, index) for variants in near],
     )
+
+
+def _near_impacts(
+    variants: tuple[tuple[int, float], ...], pool: Sequence[int], index: Index
+) -> dict[int, float]:
+    if not variants:
+        return {}
+    return index.best_impacts(variants) or clause_impacts(variants, pool, index)
 
 
 def _operations(
@@ -366,6 +376,7 @@ class GramMatcher:
     """Compares the character 3-grams of documents with those of one query."""
 
     def __init__(self, analysis: Analysis, index: Index) -> None:
+        self._index = index
         self._all = index.grams
         rarities: dict[int, float] = {}
         weights: dict[int, float] = {}
@@ -384,10 +395,17 @@ class GramMatcher:
 
     def similarities(self, pool: Sequence[int]) -> list[float]:
         """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
-        product_of, grams = self._products.__getitem__, frozenset(self._products)
-        shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
-        products = [sum(map(product_of, row)) for row in shared]
+        arrays = ARRAYS.features(len(self._products), len(self._index))
+        if arrays:
+            products = arrays.gram_products(self._products, pool, self._index)
+        else:
+            products = self._sums(pool)
         return [
             product / (self._norm * self._all.norm(document)) if product else 0.0
             for document, product in zip(pool, products, strict=True)
         ]
+
+    def _sums(self, pool: Iterable[int]) -> list[int]:
+        product_of, grams = self._products.__getitem__, frozenset(self._products)
+        shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
+        return [sum(map(product_of, row)) for row in shared]

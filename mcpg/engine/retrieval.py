@@ -2,19 +2,16 @@
 
 Each intent of a query brings its own best documents into the pool. Edges of the graph lead from the
 matches to related tools and next steps, which never displace a match.
-
-Source: Karlin, Manasse, Rudolph & Sleator, "Competitive snoopy caching", Algorithmica 3, 1988 (when
-to pay once for what saves a little each time).
 """
 
 from __future__ import annotations
 
-import sys
 from heapq import merge
 from itertools import chain, islice, zip_longest
 from math import fsum
 from operator import itemgetter
 
+from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
 from mcpg.engine.scores import SCALE, best_documents
@@ -24,7 +21,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from types import ModuleType
     from typing import TypeAlias
 
     from mcpg.engine.query_terms import QueryTerm
@@ -41,13 +37,6 @@ RELATED_CREDIT = 0.6
 
 # How many related words of a query documents are retrieved by.
 _MOST_RELATED = 12
-# From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
-_MANY = 500
-# So many postings are added one by one in the time that the import of numpy takes.
-_WORTH_IMPORTING = 2_000_000
-# In a catalogue of so many tools, most requests have long lists.
-_LARGE = 5_000
-
 # An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
 # common words are long, and find little that these do not.
 _TELLING_WORDS = 4
@@ -116,7 +105,9 @@ def widened(analysis: Analysis) -> Analysis:
 def _weighed_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
     """Yield minus the weight of each related word of a clause, the most similar first."""
     weight = -clause.weight
-    return ((weight * similarity, place, term, similarity) for term, similarity in clause.retrieved_by)
+    return (
+        (weight * similarity, place, term, similarity) for term, similarity in clause.retrieved_by
+    )
 
 
 def retrieve_for_each(
@@ -175,49 +166,6 @@ def retrieve(
     return best_documents(words, index, hidden=hidden, size=size, among=among)
 
 
-class _Arrays:
-    """Decides where lists are added up by numpy.
-
-    Importing numpy takes as long as adding some million postings one by one. A process imports it
-    after it has added so many: one that searches a few times never does, and one that goes on loses
-    no more than it would have by importing at once. A host that prepares for many searches need not
-    wait.
-    """
-
-    def __init__(self) -> None:
-        self._left = _WORTH_IMPORTING
-        self._imported: list[ModuleType | None] = []
-
-    def scorer(self, postings: int) -> ModuleType | None:
-        """Return the scorer for so many *postings*, `None` where they are added one by one."""
-        if postings < _MANY:
-            return None
-        if self._left > 0 and "numpy" not in sys.modules:
-            self._left -= postings
-            return None
-        return self._import()
-
-    def prepare(self, tools: int) -> None:
-        """Prepare for many searches among so many *tools*."""
-        if tools >= _LARGE:
-            self._import()
-
-    def _import(self) -> ModuleType | None:
-        """Return the scorer, `None` where numpy is not installed."""
-        if not self._imported:
-            try:
-                from mcpg.engine import array_scores  # noqa: PLC0415 - a cold search does without
-            except ImportError:
-                self._imported.append(None)
-            else:
-                self._imported.append(array_scores)
-        return self._imported[0]
-
-
-ARRAYS = _Arrays()
-"""Shared by all engines of a process, as imports are."""
-
-
 _bound = itemgetter(0)
 
 
@@ -247,7 +195,7 @@ RELATED, NEXT_STEP = "related", "nextStep"
 _PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
 # Places in an edge: minus its score, whether it is of the related kind, its target, its source,
 # its number in the index, its weight.
-_IS_RELATED, _TARGET = 1, 2
+_IS_RELATED = 1
 
 
 @value
@@ -281,13 +229,17 @@ def expand(
     stronger, a next step before a related tool when both are equal.
     """
     taken = {document for document, _ in primaries}.union(shown)
-    best: dict[float, _Edge] = {}
-    for edge in _edges(primaries, index):
-        target = edge[_TARGET]
-        if target in taken or target in excluded or (within is not None and target not in within):
-            continue
-        if target not in best or edge < best[target]:
-            best[target] = edge
+    best: dict[int, _Edge] = {}
+    for document, score in primaries:
+        for number, target, kind, weight in index.edges(document):
+            if target in taken or target in excluded:
+                continue
+            if within is not None and target not in within:
+                continue
+            reached = round(weight * score, DECIMALS)
+            edge = -reached, kind == RELATED, target, document, number, weight
+            if target not in best or edge < best[target]:
+                best[target] = edge
     ordered = sorted(best.values())
     related = [edge for edge in ordered if edge[_IS_RELATED]][:limit]
     next_steps = [edge for edge in ordered if not edge[_IS_RELATED]][:limit]
@@ -295,13 +247,6 @@ def expand(
         [_reached(edge, index) for edge in related],
         [_reached(edge, index) for edge in next_steps],
     )
-
-
-def _edges(primaries: Sequence[tuple[int, float]], index: Index) -> Iterator[_Edge]:
-    for document, score in primaries:
-        for number, target, kind, weight in index.edges(document):
-            reached = round(weight * score, DECIMALS)
-            yield -reached, kind == RELATED, target, document, number, weight
 
 
 def _reached(edge: _Edge, index: Index) -> Reached:

@@ -387,7 +387,12 @@ class Index:
     Tools, sources, words, terms and groups go by their numbers, from 0 in the order of their ids
     or texts. Numbers that the index gives are valid in it; whatever is asked, the answer is right,
     or `StaleIndexError` is raised because the file is damaged. May be shared between threads.
+
+    Attributes:
+        is_compiled: Whether all postings are those of the file.
     """
+
+    is_compiled = True
 
     def __init__(self, data: Buffer) -> None:
         """Open an index.

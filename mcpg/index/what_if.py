@@ -75,6 +75,8 @@ class WhatIf:
 class _WhatIfIndex(Index):
     """An index that answers as one compiled with other hints would."""
 
+    is_compiled = False
+
     def __init__(self, before: WhatIf, hints: Hints) -> None:
         # What has been read of the index below has been read for all.
         vars(self).update(vars(before.index))

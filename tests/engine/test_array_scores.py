@@ -1,4 +1,4 @@
-"""The scorer by numpy: its answers are those of the other, and it is imported where that pays."""
+"""Scores and features by numpy: they are those without, and it is imported where that pays."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.engine import Engine, retrieval
+from mcpg.engine import Engine, arrays
+from mcpg.engine.features import extract_features
 from mcpg.engine.query import analyse
 from mcpg.engine.retrieval import retrieve, widened
+from mcpg.engine.scores import clause_impacts
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY, Header, Section, StaleIndexError, pack, unpack
+from mcpg.index.what_if import WhatIf
 from mcpg.sources import SourceBatch
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +52,14 @@ QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join
 ALL, NONE = 1, sys.maxsize
 
 pytest.importorskip("numpy")  # from now on it is imported
+arrays.ARRAYS.prepare(sys.maxsize)
+array_features = pytest.importorskip("mcpg.engine.array_features")
 
 
 @contextmanager
 def by_arrays_from(postings: int) -> Iterator[None]:
-    """Have lists of so many postings, and more, added up by numpy."""
-    with patch.object(retrieval, "_MANY", postings):
+    """Have lists of so many postings, or terms, and more, read by numpy."""
+    with patch.object(arrays, "_MANY", postings), patch.object(arrays, "_MANY_TERMS", postings):
         yield
 
 
@@ -79,6 +85,50 @@ def test_answers_are_equal_to_the_last_bit(query: str, limit: int) -> None:
         assert ENGINE.search(query, limit=limit) == one_by_one
 
 
+VARIANTS = st.lists(
+    st.tuples(st.integers(0, len(ENGINE.index.texts("terms")) - 1), st.floats(0.01, 1)), max_size=8
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(VARIANTS, min_size=1, max_size=12),
+    st.lists(st.integers(0, 1_199), unique=True, max_size=40),
+)
+def test_impacts_in_a_pool_are_equal(words: list[list[tuple[int, float]]], pool: list[int]) -> None:
+    """Whoever looks documents up in lists finds the same impacts to the last bit."""
+    found = array_features.pool_impacts(words, pool, ENGINE.index)
+
+    assert found == [clause_impacts(variants, pool, ENGINE.index) for variants in words]
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(
+        st.integers(0, len(ENGINE.index.section("grams")) - 1), st.integers(1, 2**40), max_size=80
+    ),
+    st.lists(st.integers(0, 1_199), unique=True, max_size=40),
+)
+def test_products_of_grams_are_equal(products: dict[int, int], pool: list[int]) -> None:
+    """The products of the 3-grams of a tool add up to the same by arrays."""
+    rows = [set(ENGINE.index.grams.of_tool(tool)) for tool in pool]
+    sums = [sum(products.get(gram, 0) for gram in row) for row in rows]
+
+    assert array_features.gram_products(products, pool, ENGINE.index) == sums
+
+
+def test_hints_that_are_tried_are_read_one_by_one() -> None:
+    """An index whose postings are not all in the file gives the features that it has."""
+    tried = WhatIf(ENGINE.index, 0).with_hints(
+        replace(ENGINE.index.record(0).tool.hints, aliases=("shipping labels",))
+    )
+    analysis = analyse("shipping labels of a custmer", tried)
+    with by_arrays_from(NONE):
+        one_by_one = extract_features(range(20), analysis, tried)
+    with by_arrays_from(ALL):
+        assert extract_features(range(20), analysis, tried) == one_by_one
+
+
 def test_nothing_is_left_of_another_search() -> None:
     """Searches of two catalogues in turn, and by several threads, find what each finds alone."""
     other = make_engine(*ENGINE.tools[:700])
@@ -93,35 +143,46 @@ def test_nothing_is_left_of_another_search() -> None:
     assert found == alone * 25
 
 
+@pytest.mark.parametrize("section", ["postings", "postings.at", "grams_of", "grams_of.at"])
+def test_damaged_features_are_told_as_damage(section: str) -> None:
+    """A row that leads nowhere is damage of the index, whoever reads it."""
+    index = damaged(section)
+    with by_arrays_from(ALL), pytest.raises(StaleIndexError):
+        extract_features(range(20), analyse("track custmer", ENGINE.index), index)
+
+
 def test_a_damaged_list_is_told_as_damage() -> None:
     """A posting that leads to no tool is damage of the index, and takes no memory."""
-    _, entries = unpack(ENGINE.index.data)
-    sections = [
-        Section(name, one.item_type, bytes(ENGINE.index.data[one.start : one.end]))
-        for name, one in entries.items()
-    ]
-    beyond = array("I", [0xFFFF_FFFF]).tobytes()
-    damaged = [
-        Section(one.name, one.item_type, beyond * (len(one.data) // 4))
-        if one.name == "postings"
-        else one
-        for one in sections
-    ]
-    index = Index(pack(damaged, Header(NO_KEY, 0, (0, 0, 0, 0))))
+    index = damaged("postings")
     for query in ("track", "custmer"):
         analysis = analyse(query, index)
         with by_arrays_from(ALL), pytest.raises(StaleIndexError):
             retrieve(analysis, index, excluded=(), size=20)
 
 
+def damaged(name: str) -> Index:
+    """Return an index in which all numbers of a section lead nowhere."""
+    _, entries = unpack(ENGINE.index.data)
+    sections = [
+        Section(name, one.item_type, bytes(ENGINE.index.data[one.start : one.end]))
+        for name, one in entries.items()
+    ]
+    beyond = array("I", [0xFFFF_FFFF]).tobytes()
+    broken = [
+        Section(one.name, one.item_type, beyond * (len(one.data) // 4)) if one.name == name else one
+        for one in sections
+    ]
+    return Index(pack(broken, Header(NO_KEY, 0, (0, 0, 0, 0))))
+
+
 SCRIPT = """
 import sys
 from unittest.mock import patch
 import mcpg
-from mcpg.engine import retrieval
+from mcpg.engine import arrays
 {before}
 engine = mcpg.load({bundle!r})
-retrieval._MANY = 1
+arrays._MANY = 1
 {action}
 print(sorted({{"numpy", "mcpg.engine.array_scores"}} & set(sys.modules)))
 """
@@ -133,9 +194,9 @@ BOTH = "['mcpg.engine.array_scores', 'numpy']"
     ("before", "action", "imported"),
     [
         ("", SEARCH, "[]"),
-        ("retrieval.ARRAYS._left = 1", SEARCH, BOTH),
+        ("arrays.ARRAYS._left = 1", SEARCH, BOTH),
         ("", f"engine.warm_up(); {SEARCH}", "[]"),
-        ("retrieval._LARGE = 1", f"engine.warm_up(); {SEARCH}", BOTH),
+        ("arrays._LARGE = 1", f"engine.warm_up(); {SEARCH}", BOTH),
         ("import numpy", SEARCH, BOTH),
         ("sys.modules['numpy'] = None", f"engine.warm_up(); {SEARCH}", "['numpy']"),
     ],
