@@ -22,7 +22,9 @@ import numpy as np
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.workflow import LEAST_CHANCE, STEP_FEATURES, step_features, works_of
+from mcpg.relations.steps import STEP_FEATURES, step_features
+from mcpg.relations.workflow import LEAST_CHANCE
+from mcpg.relations.works import works_of
 from mcpg.sources import read_sources
 
 DATA = Path(__file__).parents[1] / "mcpg" / "relations" / "data" / "steps.json"

@@ -1,24 +1,23 @@
 """Infer relations: similarity, data flow, groups and next steps.
 
-Candidates are found through shared terms and fields, never pair by pair.
+The tools of one server are related at a time, so that what is known of them is needed only for so
+long.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import nsmallest
-from typing import TYPE_CHECKING, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
-from mcpg.relations.fields import singular
-from mcpg.relations.kinds import FOLLOWED_BY, Operation, operation_of
+from mcpg.relations.affinity import AffinityIndex, Home, Near, build_affinity
 from mcpg.relations.model import (
     PROSE,
-    Coverage,
     Edge,
     EdgeKind,
     EdgeOrigin,
@@ -26,181 +25,38 @@ from mcpg.relations.model import (
     ToolRelations,
     Vocabulary,
     build_vocabulary,
-    rarity,
-    subject_terms,
     weight_of,
 )
-from mcpg.relations.provides import FieldIndex, Provision, build_field_index, quoted
-from mcpg.relations.workflow import LEAST_CHANCE, MOST_NEAREST, ServerSteps, steps_by_server
+from mcpg.relations.next_steps import NextStepIndex, build_next_steps, strength_of
+from mcpg.relations.provides import Provision, build_field_index, quoted
+from mcpg.relations.workflow import MOST_NEAREST, ServerSteps
 from mcpg.text import fold
 
 if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
 
-_Key = TypeVar("_Key", str, tuple[str, ...])
-_Held = TypeVar("_Held")
 
-SAME_SOURCE = 0.1
-"""What two tools that share a term gain when one server offers both."""
-
-_BUDGET = 256
-# Fainter than this is what tools share by chance in any catalogue.
-_LEAST_AFFINITY = 0.25
-_TERMS_IN_REASON = 3
-
-
-@dataclass(frozen=True, slots=True)
-class AffinityIndex:
-    """Finds what is close to a tool, by an inverted index from term to tools.
-
-    Attributes:
-        tools: The tools of the catalogue.
-        sources: The source id of each.
-        vocabulary: Their terms.
-        postings: For each term that several tools hold, and not too many to look at, their
-            positions and place weights.
-        local: For each source and such a term, how much it says among that source's own tools.
-        named: The subjects of the name of each tool, without words that name its server.
-    """
-
-    tools: Sequence[Tool]
-    sources: Sequence[str]
-    vocabulary: Vocabulary
-    postings: Mapping[str, Sequence[tuple[int, float]]]
-    local: Mapping[tuple[str, str], float]
-    named: Sequence[frozenset[str]]
-
-    def near(self, position: int) -> dict[int, float]:
-        """Return the affinity of the tools that share a term with the tool at *position*.
-
-        The affinity is the sum, over shared terms, of the term's rarity times the weights of the
-        places where the two tools hold it, and a little more when one server offers both. Between
-        tools of one server, a term is no rarer than it is among that server's tools: what all of
-        them hold tells only the server, which the bonus already counts.
-        """
-        own = self.vocabulary.terms[position]
-        sources, source = self.sources, self.sources[position]
-        found: defaultdict[int, float] = defaultdict(float)
-        for term in affordable(own, self.postings):
-            abroad = own[term] * self.vocabulary.rarity(term)
-            at_home = own[term] * min(self.local[source, term], self.vocabulary.rarity(term))
-            if at_home == abroad:
-                for other, weight in self.postings[term]:
-                    found[other] += weight * abroad
-            else:
-                for other, weight in self.postings[term]:
-                    found[other] += weight * (at_home if sources[other] == source else abroad)
-        found.pop(position, None)
-        return {
-            other: affinity + SAME_SOURCE * (sources[other] == source)
-            for other, affinity in found.items()
-            if affinity >= _LEAST_AFFINITY
-        }
-
-    def names_same(self, one: int, other: int) -> bool:
-        """Return whether the names of two tools name the same subject."""
-        return self.named[one] == self.named[other] != frozenset()
-
-    def shared_words(self, one: int, other: int) -> list[str]:
-        """Name what two tools share, the most telling first, in the forms that people read."""
-        first, second = self.vocabulary.terms[one], self.vocabulary.terms[other]
-        ranked = sorted(
-            (-first[term] * second[term] * self.vocabulary.rarity(term), term)
-            for term in first.keys() & second.keys()
-        )
-        return [self.vocabulary.words[term] for _, term in ranked[:_TERMS_IN_REASON]]
-
-    def strongest(self, affinities: Mapping[int, float], count: int) -> list[int]:
-        """Return the positions of the *count* greatest *affinities*, ties by tool id."""
-        ranked = ((-round(value, 9), self.tools[at].id, at) for at, value in affinities.items())
-        return [position for _, _, position in nsmallest(count, ranked)]
-
-
-def build_affinity(tools: Sequence[Tool], vocabulary: Vocabulary) -> AffinityIndex:
-    """Build the index over *tools*, whose terms are in *vocabulary*."""
-    postings: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-    for position, terms in enumerate(vocabulary.terms):
-        for term, weight in terms.items():
-            postings[term].append((position, weight))
-    shared = {term: held for term, held in postings.items() if 1 < len(held) <= _BUDGET}
-    sources = [tool.source_id for tool in tools]
-    local = _local(sources, vocabulary, shared)
-    return AffinityIndex(tools, sources, vocabulary, shared, local, _named(tools))
-
-
-def _named(tools: Sequence[Tool]) -> list[frozenset[str]]:
-    """Return what the name of each tool says it works on."""
-    return [
-        frozenset(map(singular, subject_terms(tool.name)))
-        - frozenset(map(singular, subject_terms(tool.source_id)))
-        for tool in tools
-    ]
-
-
-def _local(
-    sources: Sequence[str], vocabulary: Vocabulary, shared: Collection[str]
-) -> dict[tuple[str, str], float]:
-    sizes = Counter(sources)
-    held = Counter(
-        (source, term)
-        for source, terms in zip(sources, vocabulary.terms, strict=True)
-        for term in terms
-        if term in shared
-    )
-    return {(source, term): rarity(count, sizes[source]) for (source, term), count in held.items()}
-
-
-def affordable(
-    keys: Iterable[_Key], postings: Mapping[_Key, Sequence[tuple[int, _Held]]]
-) -> list[_Key]:
-    """Choose *keys*, those with the shortest lists first, until the budget of one tool is spent.
-
-    This bounds the work for each tool, and so makes the whole linear in the number of tools.
-    What is left out are the largest groups, which say least about any one of their members.
-    """
-    chosen: list[_Key] = []
-    spent = 0
-    for size, key in sorted((len(postings[key]), key) for key in keys if key in postings):
-        spent += size
-        if spent > _BUDGET:
-            break
-        chosen.append(key)
-    return chosen
-
-
-def strength_of(evidence: float) -> float:
-    """Bring *evidence* above 0 into (0, 1); saturating: each further bit of it adds less."""
-    return evidence / (evidence + 1.0)
-
-
-def related_edges(
-    index: AffinityIndex, position: int, near: Mapping[int, float], count: int
-) -> list[Edge]:
+def _related_edges(index: AffinityIndex, position: int, near: Near, count: int) -> list[Edge]:
     """Make edges from the tool at *position* to the *count* closest of those *near* it.
 
     Between servers a shared word, verb or file is no job in common: both names must name the same.
     """
-    sources = index.sources
-    close = {
-        other: value
-        for other, value in near.items()
-        if sources[other] == sources[position] or index.names_same(position, other)
-    }
+    close = {**near.home, **near.abroad}
     return [
-        _related(index, position, other, near[other]) for other in index.strongest(close, count)
+        _related(index, position, other, close[other]) for other in index.strongest(close, count)
     ]
 
 
 def _related(index: AffinityIndex, position: int, other: int, affinity: float) -> Edge:
-    tool, target = index.tools[position], index.tools[other]
     reason = f"shares {quoted(index.shared_words(position, other))}"
-    if tool.source_id == target.source_id:
+    if index.sources[position] == index.sources[other]:
         reason += ", from the same server"
     weight = weight_of(EdgeKind.RELATED, EdgeOrigin.INFERRED, strength_of(affinity))
-    return Edge(EdgeKind.RELATED, tool.id, target.id, weight, reason)
+    return Edge(EdgeKind.RELATED, index.ids[position], index.ids[other], weight, reason)
 
 
 _DOMAINS_PER_TOOL = 4
+_MOST_SLUGS = 4096
 # A group id stands where a URI may stand, and a colon parts its members.
 _NO_GROUP_CHARACTER = re.compile(r"[\s:/\\<>\"'{}|^`\x00-\x1f\x7f]+")
 
@@ -227,138 +83,16 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
     )
 
 
+@lru_cache(_MOST_SLUGS)
 def _slug(text: str) -> str:
     return _NO_GROUP_CHARACTER.sub("-", fold(text)).strip("-")
 
-
-# What one server finds, another can seldom look at: between servers one shared word is no evidence.
-_ACROSS_SOURCES = 1.0
 
 # So likely one of two tools of a server follows the other, that they belong beside each other; and
 # those of which a tool without any edge is taken to belong beside the likeliest.
 _LEAST_CHANCE_BESIDE = 0.6
 _LEAST_CHANCE_OF_ONLY = 0.2
 _LEAST_SERVER = 5
-
-_REASONS = {
-    Operation.INSPECT: "inspects what this one finds",
-    Operation.ACT: "acts on what this one inspects",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class NextStepIndex:
-    """Finds what may follow a tool.
-
-    Attributes:
-        affinity: What tools have in common.
-        fields: What they give and take.
-        provisions: What each provides to others.
-        operations: The kind of work of each tool.
-        workflows: What follows what within each server.
-    """
-
-    affinity: AffinityIndex
-    fields: FieldIndex
-    provisions: Sequence[Sequence[Provision]]
-    operations: Sequence[Operation]
-    workflows: Mapping[str, ServerSteps]
-
-    def edges(
-        self, position: int, near: Mapping[int, float], chances: Mapping[int, float], count: int
-    ) -> list[Edge]:
-        """Make edges from the tool at *position* to the *count* likeliest next steps.
-
-        Within a server a tool follows when their names, arguments and kinds of work make it likely;
-        between servers, and between tools that take nothing, when it does the next kind of work on
-        the same subject; anywhere, when it must be given what this one gives. Where several hold,
-        the strongest evidence counts, and the reason names fields that flow.
-
-        Args:
-            position: The tool that comes first.
-            near: The affinity of the tools that share a term with it.
-            chances: How likely tools of its server follow it.
-            count: The most edges to make.
-        """
-        found = {
-            at: self._inferred(position, at, chance)
-            for at, chance in chances.items()
-            if chance >= LEAST_CHANCE
-        }
-        for at, value in self._by_kind(position, near).items():
-            found[at] = self._inferred(position, at, strength_of(value), self._reason(position, at))
-        for provision in self._provided(position):
-            edge = self._edge_of(position, provision)
-            likely = found.get(provision.target)
-            weight = max(edge.weight, likely.weight if likely else 0.0)
-            found[provision.target] = replace(edge, weight=weight)
-        weights = {at: edge.weight for at, edge in found.items()}
-        return [found[at] for at in self.affinity.strongest(weights, count)]
-
-    def _provided(self, position: int) -> Iterator[Provision]:
-        """Return what the tool provides of the needs of others, where nothing comes between."""
-        for provision in self.provisions[position]:
-            is_need = provision.coverage is not Coverage.OPTIONAL
-            if is_need and not self.fields.skips_a_step(position, provision):
-                yield provision
-
-    def chances(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
-        """Return how likely tools of its server follow the one at *position*, where it matters.
-
-        In a server of very many tools only those that are *near* it are weighed.
-        """
-        source = self.affinity.sources[position]
-        at_home = {at: value for at, value in near.items() if self.affinity.sources[at] == source}
-        nearest = self.affinity.strongest(at_home, MOST_NEAREST)
-        chances = self.workflows[source].chances(position, nearest)
-        return {at: one for at, one in chances.items() if one >= _LEAST_CHANCE_OF_ONLY}
-
-    def beside(self, position: int, other: int, chance: float) -> Edge:
-        """Make an edge between two tools of one server of which one may well follow the other."""
-        tools, kind, origin = self.affinity.tools, EdgeKind.RELATED, EdgeOrigin.INFERRED
-        reason = self.workflows[tools[position].source_id].reason(position, other)
-        weight = weight_of(kind, origin, chance)
-        return Edge(kind, tools[position].id, tools[other].id, weight, reason, origin)
-
-    def _by_kind(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
-        """Return what does the next kind of work, where arguments do not tell what follows."""
-        kind = FOLLOWED_BY.get(self.operations[position])
-        return {
-            at: value
-            for at, value in near.items()
-            if self.operations[at] is kind and self._is_akin(position, at, value)
-        }
-
-    def _is_akin(self, position: int, at: int, affinity: float) -> bool:
-        source, other = self.affinity.sources[position], self.affinity.sources[at]
-        if source == other:
-            return self.workflows[source].is_silent(position, at)
-        return affinity >= _ACROSS_SOURCES and self.affinity.names_same(position, at)
-
-    def _reason(self, position: int, at: int) -> str:
-        shared = quoted(self.affinity.shared_words(position, at))
-        return f"{_REASONS[self.operations[at]]}: shares {shared}"
-
-    def _inferred(self, position: int, at: int, strength: float, reason: str = "") -> Edge:
-        tools, kind, origin = self.affinity.tools, EdgeKind.NEXT_STEP, EdgeOrigin.INFERRED
-        if not reason:
-            reason = self.workflows[tools[position].source_id].reason(position, at)
-        weight = weight_of(kind, origin, strength)
-        return Edge(kind, tools[position].id, tools[at].id, weight, reason, origin)
-
-    def _edge_of(self, position: int, provision: Provision) -> Edge:
-        tools = self.affinity.tools
-        return Edge(
-            EdgeKind.NEXT_STEP,
-            tools[position].id,
-            tools[provision.target].id,
-            provision.weight,
-            provision.reason,
-            EdgeOrigin.SCHEMA,
-            provision.fields,
-            provision.coverage,
-        )
-
 
 EDGES_PER_TOOL = 5
 """The most related tools, and the most next steps, that are derived for a tool."""
@@ -398,77 +132,128 @@ def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
         memo: What is known from an earlier run; what comes out is the same without it.
     """
     tools = catalog.tools
-    vocabulary = build_vocabulary(tools, memo)
-    affinity = build_affinity(tools, vocabulary)
-    operations = [operation_of(tool) for tool in tools]
+    affinity = build_affinity(tools, build_vocabulary(tools, memo))
     fields = build_field_index(tools)
-    provisions, workflows = fields.provisions(), steps_by_server(tools)
-    steps = NextStepIndex(affinity, fields, provisions, operations, workflows)
+    provisions = fields.provisions()
+    following = build_next_steps(affinity, fields, provisions)
     stated = authored_edges(catalog)
-    found: list[ToolRelations] = []
-    chances: list[dict[int, float]] = []
-    for position, tool in enumerate(tools):
-        near = affinity.near(position)
-        chances.append(steps.chances(position, near))
-        related = related_edges(affinity, position, near, EDGES_PER_TOOL)
-        following = steps.edges(position, near, chances[-1], EDGES_PER_TOOL)
-        groups = groups_of(tool, position, vocabulary)
-        next_steps = _with_stated(stated[tool.id, EdgeKind.NEXT_STEP], following)
-        found.append(ToolRelations(groups, tuple(related), next_steps))
-    related_to = _with_neighbours(found, steps, _either_way(chances))
-    relations = {
-        tool.id: replace(known, related=_with_stated(stated[tool.id, EdgeKind.RELATED], related))
-        for tool, known, related in zip(tools, found, related_to, strict=True)
-    }
+    found: dict[int, ToolRelations] = {}
+    touched: set[str] = set()
+    reserves: dict[int, Edge] = {}
+    for source in affinity.homes:
+        server = _Server(affinity.home(source), following, stated)
+        found |= server.relations()
+        touched |= server.touched
+        reserves |= server.reserves()
+    relations = {tool.id: found[position] for position, tool in enumerate(tools)}
+    for position, edge in reserves.items():
+        if edge.source not in touched:
+            related = _with_stated(stated[edge.source, EdgeKind.RELATED], [edge])
+            relations[edge.source] = replace(found[position], related=related)
     return Inferred(Relations(relations), provisions)
 
 
-def _either_way(chances: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
-    """Return for each tool how likely another follows it, or it follows the other."""
-    found: list[dict[int, float]] = [dict(row) for row in chances]
-    for position, row in enumerate(chances):
-        for at, chance in row.items():
-            found[at][position] = max(chance, found[at].get(position, 0.0))
-    return found
+_Stated = Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
 
 
-def _with_neighbours(
-    found: Sequence[ToolRelations], steps: NextStepIndex, beside: Sequence[Mapping[int, float]]
-) -> list[list[Edge]]:
-    """Fill the room of the related tools by those of the server that may well follow or precede.
+class _Server:
+    """Relates the tools of one server.
 
-    A tool that is still without any edge, in a server of some size, gets the likeliest of these.
+    Attributes:
+        touched: The ids of the tools that an edge leaves or reaches.
     """
-    completed: list[list[Edge]] = []
-    for position, relations in enumerate(found):
+
+    def __init__(self, home: Home, following: NextStepIndex, stated: _Stated) -> None:
+        self.touched: set[str] = set()
+        self._home = home
+        self._index = home.index
+        self._positions = home.cohort.positions
+        self._following = following
+        self._stated = stated
+        self._steps: ServerSteps | None = None
+        if len(self._positions) > 1:
+            tools = [self._index.tools[position] for position in self._positions]
+            self._steps = ServerSteps(tools, self._positions)
+        # How likely one of two tools follows the other, where it is likely, and the likeliest.
+        self._beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        self._likeliest: dict[int, tuple[float, str, float, int]] = {}
+
+    def relations(self) -> dict[int, ToolRelations]:
+        """Return the groups and edges of each tool, by position."""
+        found = {position: self._of(position) for position in self._positions}
+        return {position: self._completed(position, one) for position, one in found.items()}
+
+    def _of(self, position: int) -> ToolRelations:
+        """Return the relations of a tool, its related tools those alone that are close to it."""
+        index, tool = self._index, self._index.tools[position]
+        near = self._home.near(position)
+        chances = self._chances(position, near)
+        following = self._following.edges(position, near, chances, self._steps, EDGES_PER_TOOL)
+        return ToolRelations(
+            groups_of(tool, position, index.vocabulary),
+            tuple(_related_edges(index, position, near, EDGES_PER_TOOL)),
+            _with_stated(self._stated[tool.id, EdgeKind.NEXT_STEP], following),
+        )
+
+    def _chances(self, position: int, near: Near) -> dict[int, float]:
+        """Return how likely tools follow the one at *position*, where they belong beside it.
+
+        In a server of very many tools only those that are *near* it are weighed.
+        """
+        steps = self._steps
+        if steps is None:
+            return {}
+        nearest = self._index.strongest(near.home, MOST_NEAREST) if steps.is_large else ()
+        chances = steps.chances(position, nearest, _LEAST_CHANCE_OF_ONLY)
+        for at, chance in chances.items():
+            self._note(position, at, chance)
+            self._note(at, position, chance)
+        return chances
+
+    def _note(self, position: int, other: int, chance: float) -> None:
+        ranked = (-round(chance, 9), self._index.ids[other], -chance, other)
+        if position not in self._likeliest or ranked < self._likeliest[position]:
+            self._likeliest[position] = ranked
+        if chance >= _LEAST_CHANCE_BESIDE:
+            beside = self._beside[position]
+            beside[other] = max(chance, beside.get(other, 0.0))
+
+    def _completed(self, position: int, relations: ToolRelations) -> ToolRelations:
+        """Fill the room of the related tools by those that may well follow or precede."""
+        ids, beside = self._index.ids, self._beside.get(position, {})
         known = {edge.target for edge in (*relations.related, *relations.next_steps)}
-        likely = {
-            at: chance
-            for at, chance in beside[position].items()
-            if chance >= _LEAST_CHANCE_BESIDE and steps.affinity.tools[at].id not in known
-        }
+        likely = {at: chance for at, chance in beside.items() if ids[at] not in known}
         room = EDGES_PER_TOOL - len(relations.related)
-        further = steps.affinity.strongest(likely, room)
-        edges = [*relations.related, *(steps.beside(position, at, likely[at]) for at in further)]
-        completed.append(sorted(edges, key=lambda edge: (-edge.weight, edge.target)))
-    for position in _alone(found, completed, steps):
-        for at in steps.affinity.strongest(beside[position], 1):
-            completed[position].append(steps.beside(position, at, beside[position][at]))
-    return completed
+        further = self._index.strongest(likely, room)
+        edges = [
+            *relations.related,
+            *(self._edge_beside(position, at, likely[at]) for at in further),
+        ]
+        edges.sort(key=lambda edge: (-edge.weight, edge.target))
+        for edge in (*edges, *relations.next_steps):
+            self.touched |= {edge.source, edge.target}
+        related = _with_stated(self._stated[ids[position], EdgeKind.RELATED], edges)
+        return replace(relations, related=related)
 
+    def reserves(self) -> dict[int, Edge]:
+        """Return edges for the tools that have none and that none reaches, by position.
 
-def _alone(
-    found: Sequence[ToolRelations], related: Sequence[Sequence[Edge]], steps: NextStepIndex
-) -> list[int]:
-    """Return the tools of servers of some size that no edge leaves or reaches."""
-    edges = [edge for row in related for edge in row]
-    edges += [edge for relations in found for edge in relations.next_steps]
-    touched = {end for edge in edges for end in (edge.source, edge.target)}
-    return [
-        position
-        for position, tool in enumerate(steps.affinity.tools)
-        if tool.id not in touched and len(steps.workflows[tool.source_id].works) >= _LEAST_SERVER
-    ]
+        In a server of some size, each gets one to the tool that is likeliest to follow or precede.
+        """
+        if len(self._positions) < _LEAST_SERVER:
+            return {}
+        return {
+            position: self._edge_beside(position, at, -chance)
+            for position, (_, _, chance, at) in self._likeliest.items()
+            if self._index.ids[position] not in self.touched
+        }
+
+    def _edge_beside(self, position: int, other: int, chance: float) -> Edge:
+        """Make an edge between two tools of which one may well follow the other."""
+        kind, origin, ids = EdgeKind.RELATED, EdgeOrigin.INFERRED, self._index.ids
+        reason = self._steps.reason(position, other) if self._steps else ""
+        weight = weight_of(kind, origin, chance)
+        return Edge(kind, ids[position], ids[other], weight, reason, origin)
 
 
 def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, Edge]]:

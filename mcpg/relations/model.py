@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from functools import lru_cache
+from itertools import chain, repeat
 from math import log
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import Tool
+from mcpg.relations.fields import singular
 from mcpg.relations.kinds import names_operation
 from mcpg.text import language_of, split_words, stem, stop_words_in
 from mcpg.values import value
@@ -137,6 +140,7 @@ PROSE = 0.3
 _TERMS_PER_TOOL = 12
 _SHORTEST_TERM = 2
 _MOST_NAMES, _LONGEST_NAME = 32_768, 64
+_MOST_WORDS = 65_536
 # A term is generic when more tools than this hold it: half of them, once a few are there to count.
 _GENERIC_SHARE = 0.5
 _TOO_FEW_TO_COUNT = 8
@@ -155,12 +159,14 @@ class Vocabulary:
         holders: For each term, how many tools hold it.
         words: For each term, the word form that people read.
         size: How many tools there are.
+        subjects: For each tool, what its name says it works on, without what names its server.
     """
 
     terms: Sequence[Mapping[str, float]]
     holders: Mapping[str, int]
     words: Mapping[str, str]
     size: int
+    subjects: Sequence[tuple[str, ...]]
 
     def rarity(self, term: str) -> float:
         """How much it says that two tools share *term*, in (0, 1]; see `rarity`."""
@@ -182,16 +188,7 @@ def subject_terms(text: str, language: str | None = None) -> list[str]:
 
     *language* is the one that the text is likely in.
     """
-    is_name = len(text) <= _LONGEST_NAME and " " not in text
-    return list(_terms_of_name(text, language)) if is_name else _stems_of(text, language)
-
-
-def _stems_of(text: str, language: str | None) -> list[str]:
-    return [stem(word) for word in _subject_words(text, language)]
-
-
-# Each stage of relating looks at the names of tools and servers.
-_terms_of_name = lru_cache(_MOST_NAMES)(_stems_of)
+    return [*map(_terms.__getitem__, _subject_words(text, language))]
 
 
 def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
@@ -201,67 +198,122 @@ def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
         tools: The tools.
         memo: What is known from an earlier run; what comes out is the same without it.
     """
-    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    language = language_of(word for tool in tools for word in split_words(tool.description))
-    found = [_terms_of(_subjects_of(tool, language, memo), forms) for tool in tools]
-    holders = Counter(term for terms in found for term in terms)
-    words = {
-        term: min(counted, key=lambda word: (-counted[word], len(word), word))
-        for term, counted in forms.items()
-    }
-    kept = tuple(_telling(terms, holders, len(tools)) for terms in found)
-    return Vocabulary(kept, holders, words, len(tools))
+    language = _language_of(tools)
+    named: Counter[str] = Counter()
+    told: set[str] = set()
+    found: list[dict[str, float]] = []
+    subjects: list[tuple[str, ...]] = []
+    for tool in tools:
+        (_, own), *places = _words_by_place(tool, language, memo)
+        subjects.append(tuple(own))
+        for weight, words in places:
+            (named if weight > PROSE else told).update(words)
+        found.append(_terms_of(places))
+    holders = Counter(chain.from_iterable(found))
+    values = _values_of(holders, len(tools))
+    kept = tuple(_telling(terms, values) for terms in found)
+    return Vocabulary(kept, holders, _forms_of(named, told), len(tools), subjects)
 
 
-def _places(tool: Tool) -> Iterator[tuple[float, Sequence[str]]]:
+def _language_of(tools: Iterable[Tool]) -> str | None:
+    """Return the language that most of the descriptions are in."""
+    tokens = Counter(chain.from_iterable(tool.description.split() for tool in tools))
+    words = ((word, count) for token, count in tokens.items() for word in split_words(token))
+    return language_of(chain.from_iterable(repeat(word, count) for word, count in words))
+
+
+def _forms_of(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str, str]:
+    """Return for each term the word that people read: that of most names, the shortest of these.
+
+    Args:
+        named: How often each word names the subject of a tool.
+        told: The words of prose.
+    """
+    ranked = sorted((-named.get(word, 0), len(word), word) for word in {*told, *named})
+    forms: dict[str, str] = {}
+    for _, _, word in ranked:
+        forms.setdefault(_terms[word], word)
+    return forms
+
+
+def _places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
     """Return the texts that name what *tool* is about, with the weight of their place.
 
     Aliases are not among them: an alias is a whole request in any language, verbs and all, and
     two tools that are asked for with the same verb have nothing in common.
     """
     hints = tool.hints
-    yield 1.0, (tool.name,)
-    yield 0.9, (tool.display_name,)
-    yield 0.8, hints.keywords
-    yield 0.7, hints.categories
-    yield 0.6, (*hints.tags, *hints.data_sources)
-    yield PROSE, (tool.description,)
+    places: list[tuple[float, Sequence[str]]] = [
+        (1.0, (tool.name,)),
+        (0.9, (tool.display_name,)),
+        (0.8, hints.keywords),
+        (0.7, hints.categories),
+        (0.6, (*hints.tags, *hints.data_sources)),
+        (PROSE, (tool.description,)),
+    ]
+    return [(weight, texts) for weight, texts in places if any(texts)]
 
 
-def _encode(subjects: _Subjects) -> bytes:
-    return json.dumps(subjects).encode()
+def _encode(rows: _Rows) -> bytes:
+    lines = (_BETWEEN_WORDS.join((str(weight), *words)) for weight, words in rows)
+    return _BETWEEN_ROWS.join(lines).encode("utf-8", "surrogatepass")
 
 
-def _decode(data: bytes) -> _Subjects:
-    return [(weight, words) for weight, words in json.loads(data)]
+def _decode(data: bytes) -> _Rows:
+    lines = data.decode("utf-8", "surrogatepass").split(_BETWEEN_ROWS)
+    rows = (line.split(_BETWEEN_WORDS) for line in lines)
+    return [(float(weight), words) for weight, *words in rows]
 
 
-_Subjects = list[tuple[float, list[str]]]
+# Words hold no control characters.
+_BETWEEN_WORDS, _BETWEEN_ROWS = "\0", "\n"
+
+_Rows = list[tuple[float, list[str]]]
 _SUBJECTS = Kind("subjects", _encode, _decode)
 
 
-def _subjects_of(tool: Tool, language: str | None, memo: Memo) -> _Subjects:
-    places = list(_places(tool))
+def _words_by_place(tool: Tool, language: str | None, memo: Memo) -> _Rows:
+    """Return what the name of *tool* says it works on, then the words of each place."""
+    places = _places(tool)
 
-    def work() -> _Subjects:
-        return [
+    def work() -> _Rows:
+        rows = [
             (weight, [word for text in texts for word in _subject_words(text, language)])
             for weight, texts in places
         ]
+        return [(0.0, sorted(_name_subjects(tool))), *rows]
 
-    return memo.recall(_SUBJECTS, lambda: json.dumps([language, places]).encode(), work)
+    given = (language, tool.source_id, tool.name, places)
+    return memo.recall(_SUBJECTS, lambda: json.dumps(given).encode(), work)
 
 
-def _terms_of(subjects: _Subjects, forms: defaultdict[str, Counter[str]]) -> dict[str, float]:
-    """Collect the terms of a tool with their place weights, and count their word *forms*."""
+def _name_subjects(tool: Tool) -> set[str]:
+    """Return what the name of *tool* says it works on, without what names its server."""
+    server = map(singular, subject_terms(tool.source_id))
+    return {*map(singular, subject_terms(tool.name))}.difference(server)
+
+
+def _terms_of(places: _Rows) -> dict[str, float]:
+    """Return the terms of a tool with the weights of their places, of each the greatest."""
     terms: dict[str, float] = {}
-    for weight, words in subjects:
-        for word in words:
-            term = stem(word)
-            forms[term][word] += weight > PROSE
-            terms.setdefault(term, weight)
+    for weight, words in reversed(places):
+        terms.update(dict.fromkeys(map(_terms.__getitem__, words), weight))
     return terms
 
+
+class _Terms(dict[str, str]):
+    """For each word met, its stem; "" for one that names no subject."""
+
+    def __missing__(self, word: str) -> str:
+        names = len(word) >= _SHORTEST_TERM and not word.isdigit() and not names_operation(word)
+        term = stem(word) if names else ""
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[word] = term
+        return term
+
+
+_terms = _Terms()
 
 # In running text a capitalised compound is a proper name and one word: GitHub is no git and no hub.
 _PROPER = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
@@ -271,32 +323,51 @@ def _joined(name: re.Match[str]) -> str:
     return name.group().lower()
 
 
-def _subject_words(text: str, language: str | None) -> list[str]:
+def _words_of(text: str, language: str | None) -> list[str]:
     words = split_words(_PROPER.sub(_joined, text) if " " in text else text)
     dropped = stop_words_in(words, language)
-    return [
-        word
-        for word in words
-        if word not in dropped
-        and len(word) >= _SHORTEST_TERM
-        and not word.isdigit()
-        and not names_operation(word)
-    ]
+    named = [*filter(_terms.__getitem__, words)]
+    return [word for word in named if word not in dropped] if dropped else named
 
 
-def _telling(terms: Mapping[str, float], holders: Mapping[str, int], size: int) -> dict[str, float]:
+# Each stage of relating looks at the names of tools and servers.
+_words_of_name = lru_cache(_MOST_NAMES)(_words_of)
+
+
+def _subject_words(text: str, language: str | None) -> list[str]:
+    """Return the words of *text* that may name a subject; the list is shared."""
+    is_name = len(text) <= _LONGEST_NAME and " " not in text
+    return (_words_of_name if is_name else _words_of)(text, language)
+
+
+def _values_of(holders: Mapping[str, int], size: int) -> dict[str, tuple[bool, bool, float]]:
+    """Return for each term whether it is generic, whether one tool alone holds it, and its rarity.
+
+    Args:
+        holders: For each term, how many tools hold it.
+        size: How many tools there are.
+    """
+    limit = max(_TOO_FEW_TO_COUNT, int(size * _GENERIC_SHARE))
+    return {
+        term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
+    }
+
+
+def _telling(
+    terms: Mapping[str, float], values: Mapping[str, tuple[bool, bool, float]]
+) -> dict[str, float]:
     """Keep the terms of one tool that tell most: first the shared ones, of these the rarest.
 
     A term that nobody else holds relates a tool to nothing, so it only fills what room is left. A
     term that most tools hold is dropped, unless the tool has no other: then the rarest stays, so
     that the tool belongs somewhere.
     """
-    limit = max(_TOO_FEW_TO_COUNT, int(size * _GENERIC_SHARE))
-    ranked = sorted(
-        (holders[term] > limit, holders[term] == 1, -weight * rarity(holders[term], size), term)
-        for term, weight in terms.items()
-    )
-    chosen = [term for is_generic, _, _, term in ranked if not is_generic]
+    ranked: list[tuple[bool, bool, float, str]] = []
+    for term, weight in terms.items():
+        is_generic, is_single, rare = values[term]
+        ranked.append((is_generic, is_single, -weight * rare, term))
+    ranked.sort()
+    chosen = [row[-1] for row in ranked if not row[0]]
     return {
         term: terms[term] for term in chosen[:_TERMS_PER_TOOL] or [row[-1] for row in ranked[:1]]
     }

@@ -325,6 +325,8 @@ def _pairs(givers: Sequence[_Held], takers: Sequence[_Held]) -> Iterator[tuple[_
 def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     """Build the index over *tools*, which are in the order of their ids."""
     sources = [tool.source_id for tool in tools]
+    if not any(tool.output_schema for tool in tools):
+        return _nothing_given(sources)
     takes = [taken_fields(tool) for tool in tools]
     gives = [given_fields(tool) for tool in tools]
     needs = [[field for field in fields if field.required] for fields in takes]
@@ -353,6 +355,12 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     return FieldIndex(
         sources, given, taken, needs, handles, holders, generic, works, entities, finders
     )
+
+
+def _nothing_given(sources: Sequence[str]) -> FieldIndex:
+    """Return the index over tools that state no results, which provide nothing."""
+    none: Sequence[Sequence[Field]] = [()] * len(sources)
+    return FieldIndex(sources, {}, {}, none, {}, {}, frozenset(), (), {}, {})
 
 
 @dataclass(frozen=True, slots=True)

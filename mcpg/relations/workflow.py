@@ -1,342 +1,17 @@
-"""What two tools of one server have to do with each other, as evidence that can be weighed.
-
-Nothing here is a list of names. What a word says is counted: a word that most names of a server
-hold says nothing between its tools, and a parameter that most of them require tells none apart.
-What a verb says is the table of `mcpg.text.operations`, counted over public APIs.
-"""
+"""What follows what among the tools of one server, as evidence that is weighed."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, reduce
-from itertools import product
-from math import exp
-from operator import add, mul
-from pathlib import Path
+from functools import cached_property
 
-from mcpg.catalog.model import Parameter, Tool, walk_parameters
-from mcpg.relations.fields import field_key, singular
-from mcpg.relations.kinds import likely_kinds, names_operation
-from mcpg.relations.model import rarity, subject_terms
+from mcpg.catalog.model import Tool
+from mcpg.relations.fields import singular
+from mcpg.relations.steps import StepScorer
+from mcpg.relations.works import CHANGE, CREATE, DELETE, MANY, ONE, Work, works_of
 from mcpg.text import split_words, stem
 from mcpg.values import score_text
-
-_PREFIX_SHARE = 0.5
-_TOO_FEW_FOR_PREFIX = 4
-# So many tools a server is taken to have at least, or one of two would be as rare as one of many.
-_LEAST_SIZE = 8
-_MOST_PARAMETERS = 64
-_MOST_PROSE = 2000
-_STEEPEST = 30.0
-_SURELY = 0.9
-_RATHER = 0.5
-_NAME = re.compile(r"[^\W\d][\w-]{3,}")
-
-
-class Bag(dict[str, float]):
-    """Stems, and how rare each is among the tools of the server, in (0, 1]."""
-
-    __slots__ = ("total",)
-
-    def __init__(self, rarities: Iterable[tuple[str, float]]) -> None:
-        super().__init__(rarities)
-        self.total = sum(self.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a tool does, in the words of its own server.
-
-    Attributes:
-        kinds: The probability of each of `mcpg.text.operations.KINDS`.
-        kind: The place of the one that the tool rather does than all others, or -1.
-        stages: The probability of each of `STAGES`.
-        nouns: What its name says it works on.
-        head: The last of these: what `get_board_cards` returns; "" where there is none.
-        handles: What its required arguments name that other tools' names name as well.
-        needs: The required arguments, by their stems.
-        takes: All arguments, by their stems.
-        prose: The words of its description.
-        told: The words of the descriptions of its arguments.
-        names: The other tools whose names its descriptions mention, by position.
-    """
-
-    kinds: tuple[float, ...]
-    kind: int
-    stages: tuple[float, ...]
-    nouns: Bag
-    head: str
-    handles: Bag
-    needs: Bag
-    takes: Bag
-    prose: Bag
-    told: Bag
-    names: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    nouns: list[str]
-    needs: list[str]
-    takes: list[str]
-    prose: list[str]
-    told: list[str]
-
-
-def works_of(tools: Sequence[Tool]) -> list[Work]:
-    """Return what each of *tools*, all of one server, does."""
-    words = [[one for one in split_words(tool.name) if one] for tool in tools]
-    idle = _prefixes(words) | set(split_words(tools[0].source_id))
-    words = [[one for one in row if one not in idle] or row[-1:] for row in words]
-    later = Counter(stem(one) for row in words for one in row[1:])
-    first = Counter(stem(row[0]) for row in words if len(row) > 1)
-    walked = [
-        walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
-        for tool in tools
-    ]
-    drafts = [
-        _draft(tool, row, found, later, first)
-        for tool, row, found in zip(tools, words, walked, strict=True)
-    ]
-    size = max(_LEAST_SIZE, len(tools))
-    counts = {
-        part: Counter(one for draft in drafts for one in set(getattr(draft, part)))
-        for part in ("nouns", "needs", "takes", "prose", "told")
-    }
-    mentioned = _mentions(tools, walked)
-    likely = [
-        _by_handle(likely_kinds(tool, row), draft, row)
-        for tool, row, draft in zip(tools, words, drafts, strict=True)
-    ]
-
-    def bag(part: str, held: Iterable[str]) -> Bag:
-        return Bag((one, rarity(counts[part][one], size)) for one in held)
-
-    return [
-        Work(
-            kinds,
-            _kind(kinds),
-            _stages(kinds),
-            bag("nouns", draft.nouns),
-            draft.nouns[-1] if draft.nouns else "",
-            Bag(
-                (token, rarity(counts["needs"][need], size))
-                for need in draft.needs
-                for token in need.split()
-                if token in counts["nouns"]
-            ),
-            bag("needs", draft.needs),
-            bag("takes", draft.takes),
-            bag("prose", draft.prose),
-            bag("told", draft.told),
-            mentioned[place],
-        )
-        for place, (kinds, draft) in enumerate(zip(likely, drafts, strict=True))
-    ]
-
-
-def _prefixes(names: Sequence[Sequence[str]]) -> set[str]:
-    """Return the words that most names begin with, which tell only the server."""
-    if len(names) < _TOO_FEW_FOR_PREFIX:
-        return set()
-    counts = Counter(row[0] for row in names if len(row) > 1)
-    return {
-        word
-        for word, count in counts.items()
-        if count > _PREFIX_SHARE * len(names) and not names_operation(word)
-    }
-
-
-def _draft(
-    tool: Tool,
-    words: Sequence[str],
-    found: Sequence[Parameter],
-    later: Counter[str],
-    first: Counter[str],
-) -> _Draft:
-    stems = [stem(one) for one in words]
-    is_verb = len(stems) > 1 and later[stems[0]] <= first[stems[0]]
-    nouns = [
-        singular(one)
-        for word, one in zip(words[is_verb:], stems[is_verb:], strict=True)
-        if not names_operation(word) and len(word) > 1
-    ]
-    nouns = list(dict.fromkeys(nouns))
-    keys = [" ".join(field_key(one.path)) for one in found]
-    return _Draft(
-        nouns,
-        [key for key, one in zip(keys, found, strict=True) if one.required],
-        keys,
-        _terms(tool.description),
-        _terms(*(one.description for one in found)),
-    )
-
-
-def _terms(*texts: str) -> list[str]:
-    terms = (subject_terms(text[:_MOST_PROSE]) for text in dict.fromkeys(texts))
-    return list(dict.fromkeys(singular(term) for found in terms for term in found))
-
-
-def _by_handle(kinds: tuple[float, ...], draft: _Draft, words: Sequence[str]) -> tuple[float, ...]:
-    """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
-    one, many, *others = kinds
-    head, last = draft.nouns[-1] if draft.nouns else "", words[-1] if words else ""
-    if head and any(head in need.split() for need in draft.needs):
-        share = _SURELY
-    elif last.endswith("s") and not last.endswith("ss"):
-        share = 1 - _SURELY
-    else:
-        return kinds
-    return ((one + many) * share, (one + many) * (1 - share), *others)
-
-
-def _mentions(tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]) -> list[frozenset[int]]:
-    """Return which other tools the descriptions of each tool and its arguments name."""
-    places: defaultdict[str, set[int]] = defaultdict(set)
-    for place, tool in enumerate(tools):
-        if len(split_words(tool.name)) > 1:
-            places[tool.name.casefold()].add(place)
-    found: list[frozenset[int]] = []
-    for place, tool in enumerate(tools):
-        texts = [tool.description[:_MOST_PROSE]]
-        texts += [one.description[:_MOST_PROSE] for one in walked[place]]
-        names = {name.casefold() for text in texts for name in _NAME.findall(text)}
-        named = {at for name in names for at in places.get(name, ())}
-        found.append(frozenset(named - {place}))
-    return found
-
-
-def _kind(kinds: Sequence[float]) -> int:
-    """Return the place of the kind of work that is likelier than all others, or -1."""
-    return next((kind for kind, share in enumerate(kinds) if share > _RATHER), -1)
-
-
-def _likeness(one: Bag, other: Bag) -> float:
-    """Return how much of what two bags hold both hold, by rarity."""
-    if one.keys().isdisjoint(other):
-        return 0.0
-    shared = sum([value for key, value in one.items() if key in other])
-    return shared / (one.total + other.total - shared) if shared else 0.0
-
-
-def _greatest(one: Bag, other: Bag) -> float:
-    return max([value for key, value in one.items() if key in other], default=0.0)
-
-
-STAGES = ("one", "many", "create", "change")
-STEP_FEATURES = (
-    *(f"{a}>{b}" for a, b in product(STAGES, STAGES)),
-    *(f"alike {a}>{b}" for a, b in product(STAGES, STAGES)),
-    *(f"same head {a}>{b}" for a, b in product(STAGES, STAGES)),
-    *(f"meets {a}>{b}" for a, b in product(STAGES, STAGES)),
-    "nouns alike",
-    "same head",
-    "rarest noun",
-    "meets",
-    "meets all",
-    "meets own handle",
-    "back to owner",
-    "handles alike",
-    "handles missing",
-    "lacks a handle",
-    "handles dropped",
-    "names it",
-    "is named by it",
-    "told of nouns",
-    "told of head",
-    "prose of nouns",
-    "nouns in prose",
-    "prose alike",
-    "needs alike",
-    "takes alike",
-    "open search",
-    "open search for id",
-    "first has no needs",
-    "next has no needs",
-    "both have nouns",
-    "head contained",
-    "first deletes",
-    "next deletes",
-    "bias",
-)
-
-
-_NO_TRANSITION = (0.0,) * len(STAGES) ** 2
-
-
-def _stages(kinds: Sequence[float]) -> tuple[float, ...]:
-    one, many, create, change, delete = kinds
-    return one, many, create, change + delete
-
-
-def step_features(a: Work, b: Work, at: int, to: int) -> list[float]:
-    """Return the evidence that *b* follows *a*, as `STEP_FEATURES` names it."""
-    alike = _likeness(a.nouns, b.nouns)
-    transition = [one * other for one in a.stages for other in b.stages]
-    gap = [value for key, value in b.handles.items() if key not in a.handles and key != a.head]
-    is_open = (a.kinds[0] + a.kinds[1]) * (not a.handles)
-    same_head = float(a.head == b.head != "")
-    met = 0.0 if a.head in a.handles else b.handles.get(a.head, 0.0)
-    return [
-        *transition,
-        *([alike * one for one in transition] if alike else _NO_TRANSITION),
-        *([same_head * one for one in transition] if same_head else _NO_TRANSITION),
-        *([met * one for one in transition] if met else _NO_TRANSITION),
-        alike,
-        same_head,
-        _greatest(a.nouns, b.nouns),
-        met,
-        float(met > 0 and not gap),
-        b.handles.get(a.head, 0.0) if a.head in a.handles else 0.0,
-        float(b.head in a.handles and a.head != b.head),
-        _likeness(a.handles, b.handles),
-        sum(gap),
-        float(bool(gap)),
-        sum(value for key, value in a.handles.items() if key not in b.handles),
-        float(to in a.names),
-        float(at in b.names),
-        _greatest(a.nouns, b.told),
-        b.told.get(a.head, 0.0),
-        _greatest(a.nouns, b.prose),
-        _greatest(b.nouns, a.prose),
-        _likeness(a.prose, b.prose),
-        _likeness(a.needs, b.needs),
-        _likeness(a.takes, b.takes),
-        is_open,
-        is_open * (a.head == "") * max(b.needs.values(), default=0.0),
-        float(not a.needs),
-        float(not b.needs),
-        float(bool(a.nouns and b.nouns)),
-        float(a.head in b.nouns and a.head != b.head),
-        a.kinds[4],
-        b.kinds[4],
-        1.0,
-    ]
-
-
-@cache
-def _weights() -> tuple[float, ...]:
-    weights = json.loads((Path(__file__).parent / "data" / "steps.json").read_bytes())["weights"]
-    return tuple(weights[name] for name in STEP_FEATURES)
-
-
-def step_probability(a: Work, b: Work, at: int, to: int) -> float:
-    """Return how likely *b*, at the place *to* of the server's tools, follows *a* at *at*.
-
-    A logistic regression: Cox, "The regression analysis of binary sequences", Journal of the Royal
-    Statistical Society, Series B 20, 1958. `benchmarks/fit_relations.py` fits it.
-    """
-    # The exact sum of `fsum` would take as long as the evidence itself.
-    logit = reduce(add, map(mul, _weights(), step_features(a, b, at, to)))
-    return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
-
-
-ONE, MANY, CREATE, CHANGE, DELETE = range(5)
-"""The places of `mcpg.text.operations.KINDS`."""
 
 _SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
 _DONE = ("read", "find", "create", "change", "delete")
@@ -394,65 +69,63 @@ MOST_NEAREST = 24
 _LARGE_SERVER = 48
 
 
-@dataclass(frozen=True, slots=True)
 class ServerSteps:
     """What follows what among the tools of one server.
 
     Attributes:
         works: What each tool does.
-        positions: The position of each in the catalogue.
-        places: The place of each position among them.
-        forms: For each stem of their names, the word that people read.
     """
 
-    works: Sequence[Work]
-    positions: Sequence[int]
-    places: Mapping[int, int]
-    forms: Mapping[str, str]
+    def __init__(self, tools: Sequence[Tool], positions: Sequence[int]) -> None:
+        """Find what *tools*, all those of a server, do; *positions* are theirs in the catalogue."""
+        self.works = works_of(tools)
+        self._scorer = StepScorer(self.works)
+        self._positions = positions
+        self._places = {position: place for place, position in enumerate(positions)}
+        self._names = [tool.name for tool in tools]
 
-    def chances(self, position: int, nearest: Sequence[int]) -> dict[int, float]:
+    @cached_property
+    def forms(self) -> Mapping[str, str]:
+        """For each stem of the names, the word that people read."""
+        return _forms(self._names)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are too many tools to weigh each against all others."""
+        return len(self._positions) > _LARGE_SERVER
+
+    def chances(
+        self, position: int, nearest: Sequence[int], least: float = 0.0
+    ) -> dict[int, float]:
         """Return how likely each tool follows the one at *position*, by position.
 
         Args:
             position: The tool that comes first.
             nearest: The tools to weigh where the server has too many to weigh all.
+            least: The least probability to return.
         """
-        weighed = self.positions if len(self.positions) <= _LARGE_SERVER else nearest
-        at = self.places[position]
-        work = self.works[at]
+        weighed = nearest if self.is_large else self._positions
         return {
-            other: _CHANCE_OF_SEQUENCE
-            if sequence_of(work, self.works[to])
-            else step_probability(work, self.works[to], at, to)
+            other: chance
             for other in weighed
-            if (to := self.places[other]) != at
+            if other != position and (chance := self.chance(position, other)) >= least
         }
 
-    def is_silent(self, position: int, other: int) -> bool:
-        """Return whether neither of two tools takes an argument, which would tell what follows."""
-        places = (self.places[position], self.places[other])
-        return not any(self.works[place].takes for place in places)
+    def chance(self, position: int, other: int) -> float:
+        """Return how likely *other* follows *position*."""
+        at, to = self._places[position], self._places[other]
+        work, next_work = self.works[at], self.works[to]
+        is_sequence = sequence_of(work, next_work)
+        return _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
+
+    def is_silent(self, position: int) -> bool:
+        """Return whether the tool takes no argument, which would tell what it follows."""
+        return not self.works[self._places[position]].takes
 
     def reason(self, position: int, other: int) -> str:
         """Return for people why *other* follows *position*."""
-        at, to = self.places[position], self.places[other]
+        at, to = self._places[position], self._places[other]
         return reason_for(self.works[at], self.works[to], at, to, self.forms)
-
-
-def steps_by_server(tools: Sequence[Tool]) -> dict[str, ServerSteps]:
-    """Return what follows what within each server of *tools*, by source id."""
-    positions: defaultdict[str, list[int]] = defaultdict(list)
-    for position, tool in enumerate(tools):
-        positions[tool.source_id].append(position)
-    return {
-        source: ServerSteps(
-            works_of([tools[position] for position in held]),
-            held,
-            {position: place for place, position in enumerate(held)},
-            _forms(tools[position].name for position in held),
-        )
-        for source, held in positions.items()
-    }
 
 
 def _forms(names: Iterable[str]) -> dict[str, str]:
@@ -476,7 +149,7 @@ def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     """
     if len(tools) == 1:
         return "its server has no other tool"
-    (steps,) = steps_by_server(tools).values()
+    steps = ServerSteps(tools, range(len(tools)))
     at = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
     chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
     likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))

@@ -1,0 +1,244 @@
+"""What each tool of one server does, in the words of the server.
+
+Nothing here is a list of names. What a word says is counted: a word that most names of a server
+hold says nothing between its tools, and a parameter that most of them require tells none apart.
+What a verb says is the table of `mcpg.text.operations`, counted over public APIs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from mcpg.catalog.model import Parameter, Tool, walk_parameters
+from mcpg.relations.fields import field_key, singular
+from mcpg.relations.kinds import likely_kinds, names_operation
+from mcpg.relations.model import rarity, subject_terms
+from mcpg.text import split_words, stem
+
+_PREFIX_SHARE = 0.5
+_TOO_FEW_FOR_PREFIX = 4
+# So many tools a server is taken to have at least, or one of two would be as rare as one of many.
+_LEAST_SIZE = 8
+_MOST_PARAMETERS = 64
+_MOST_PROSE = 2000
+_SURELY = 0.9
+_RATHER = 0.5
+_NAME = re.compile(r"[^\W\d][\w-]{3,}")
+
+
+ONE, MANY, CREATE, CHANGE, DELETE = range(5)
+"""The places of `mcpg.text.operations.KINDS`."""
+
+
+class Bag(dict[str, float]):
+    """Stems, and how rare each is among the tools of the server, in (0, 1]."""
+
+    __slots__ = ("total",)
+
+    def __init__(self, rarities: Iterable[tuple[str, float]]) -> None:
+        super().__init__(rarities)
+        self.total = sum(self.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a tool does, in the words of its own server.
+
+    Attributes:
+        kinds: The probability of each of `mcpg.text.operations.KINDS`.
+        kind: The place of the one that the tool rather does than all others, or -1.
+        stages: The probability of each of `mcpg.relations.steps.STAGES`.
+        nouns: What its name says it works on.
+        head: The last of these: what `get_board_cards` returns; "" where there is none.
+        handles: What its required arguments name that other tools' names name as well.
+        needs: The required arguments, by their stems.
+        takes: All arguments, by their stems.
+        prose: The words of its description.
+        told: The words of the descriptions of its arguments.
+        names: The other tools whose names its descriptions mention, by position.
+    """
+
+    kinds: tuple[float, ...]
+    kind: int
+    stages: tuple[float, ...]
+    nouns: Bag
+    head: str
+    handles: Bag
+    needs: Bag
+    takes: Bag
+    prose: Bag
+    told: Bag
+    names: frozenset[int]
+
+
+class _Draft(NamedTuple):
+    """What tells the work of a tool, as stems; `needs` and `takes` have those of each argument."""
+
+    nouns: Sequence[str]
+    needs: Sequence[str]
+    takes: Sequence[str]
+    prose: Sequence[str]
+    told: Sequence[str]
+
+
+def works_of(tools: Sequence[Tool]) -> list[Work]:
+    """Return what each of *tools*, all of one server, does."""
+    words = [[one for one in split_words(tool.name) if one] for tool in tools]
+    idle = _prefixes(words) | set(split_words(tools[0].source_id))
+    words = [[one for one in row if one not in idle] or row[-1:] for row in words]
+    walked = [
+        walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
+        for tool in tools
+    ]
+    drafts = _drafts(tools, words, walked)
+    size = max(_LEAST_SIZE, len(tools))
+    rarities = [_rarities(column, size) for column in zip(*drafts, strict=True)]
+    mentioned = _mentions(tools, walked)
+    return [
+        _work(_by_handle(likely_kinds(tool, row), draft, row), draft, rarities, names)
+        for tool, row, draft, names in zip(tools, words, drafts, mentioned, strict=True)
+    ]
+
+
+def _rarities(column: Iterable[Sequence[str]], size: int) -> dict[str, float]:
+    """Return how rare each stem is that tools of a server of *size* tools hold in one place."""
+    counts = Counter(chain.from_iterable(map(frozenset, column)))
+    return {one: rarity(count, size) for one, count in counts.items()}
+
+
+def _work(
+    kinds: tuple[float, ...],
+    draft: _Draft,
+    rarities: Sequence[Mapping[str, float]],
+    names: frozenset[int],
+) -> Work:
+    nouns, needs, takes, prose, told = (
+        Bag(zip(held, map(rare.__getitem__, held), strict=True))
+        for held, rare in zip(draft, rarities, strict=True)
+    )
+    named = rarities[0]
+    handles = Bag(
+        (token, needs[need]) for need in draft.needs for token in need.split() if token in named
+    )
+    return Work(
+        kinds,
+        _kind(kinds),
+        _stages(kinds),
+        nouns,
+        draft.nouns[-1] if draft.nouns else "",
+        handles,
+        needs,
+        takes,
+        prose,
+        told,
+        names,
+    )
+
+
+def _prefixes(names: Sequence[Sequence[str]]) -> set[str]:
+    """Return the words that most names begin with, which tell only the server."""
+    if len(names) < _TOO_FEW_FOR_PREFIX:
+        return set()
+    counts = Counter(row[0] for row in names if len(row) > 1)
+    return {
+        word
+        for word, count in counts.items()
+        if count > _PREFIX_SHARE * len(names) and not names_operation(word)
+    }
+
+
+def _drafts(
+    tools: Sequence[Tool], names: Sequence[Sequence[str]], walked: Sequence[Sequence[Parameter]]
+) -> list[_Draft]:
+    """Return what tells the work of each of *tools*.
+
+    Args:
+        tools: The tools of one server.
+        names: The words of the name of each, without those that tell only the server.
+        walked: The arguments of each.
+    """
+    later = Counter(stem(one) for row in names for one in row[1:])
+    first = Counter(stem(row[0]) for row in names if len(row) > 1)
+    # Tools of one server often describe an argument in the same words.
+    told = _Told()
+    drafts: list[_Draft] = []
+    for tool, row, found in zip(tools, names, walked, strict=True):
+        is_verb = len(row) > 1 and later[stem(row[0])] <= first[stem(row[0])]
+        nouns = (
+            singular(stem(word))
+            for word in row[is_verb:]
+            if not names_operation(word) and len(word) > 1
+        )
+        needs = [_spaced_key(one.path) for one in found if one.required]
+        takes = [_spaced_key(one.path) for one in found]
+        texts = dict.fromkeys(one.description for one in found)
+        described = dict.fromkeys(chain.from_iterable(map(told.__getitem__, texts)))
+        drafts.append(
+            _Draft(
+                [*dict.fromkeys(nouns)],
+                needs,
+                takes,
+                [*dict.fromkeys(_stems(tool.description))],
+                [*described],
+            )
+        )
+    return drafts
+
+
+def _spaced_key(path: str) -> str:
+    return " ".join(field_key(path))
+
+
+class _Told(dict[str, Sequence[str]]):
+    """For each text met, the stems of its words."""
+
+    def __missing__(self, text: str) -> Sequence[str]:
+        found = self[text] = [*_stems(text)]
+        return found
+
+
+def _stems(text: str) -> Iterable[str]:
+    return map(singular, subject_terms(text[:_MOST_PROSE]))
+
+
+def _by_handle(kinds: tuple[float, ...], draft: _Draft, words: Sequence[str]) -> tuple[float, ...]:
+    """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
+    one, many, *others = kinds
+    head, last = draft.nouns[-1] if draft.nouns else "", words[-1] if words else ""
+    if head and any(head in need.split() for need in draft.needs):
+        share = _SURELY
+    elif last.endswith("s") and not last.endswith("ss"):
+        share = 1 - _SURELY
+    else:
+        return kinds
+    return ((one + many) * share, (one + many) * (1 - share), *others)
+
+
+def _mentions(tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]) -> list[frozenset[int]]:
+    """Return which other tools the descriptions of each tool and its arguments name."""
+    places: defaultdict[str, set[int]] = defaultdict(set)
+    for place, tool in enumerate(tools):
+        if len(split_words(tool.name)) > 1:
+            places[tool.name.casefold()].add(place)
+    found: list[frozenset[int]] = []
+    for place, (tool, parameters) in enumerate(zip(tools, walked, strict=True)):
+        texts = {tool.description, *(one.description for one in parameters)}
+        tokens = chain.from_iterable(_NAME.findall(text[:_MOST_PROSE]) for text in texts if text)
+        named = places.keys() & map(str.casefold, tokens)
+        found.append(frozenset(at for name in named for at in places[name]) - {place})
+    return found
+
+
+def _kind(kinds: Sequence[float]) -> int:
+    """Return the place of the kind of work that is likelier than all others, or -1."""
+    return next((kind for kind, share in enumerate(kinds) if share > _RATHER), -1)
+
+
+def _stages(kinds: Sequence[float]) -> tuple[float, ...]:
+    one, many, create, change, delete = kinds
+    return one, many, create, change + delete
