@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mcpg.errors import Code, Diagnostic, InputError, NotFoundError, OutputError, error, os_reason
 
-MAX_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 2 * 1024**3
 """Largest manifest, document or bundle that is read or written, in bytes."""
 
 _TEMPORARY = (".mcpg-", ".tmp")
@@ -192,7 +192,9 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
     """
     try:
         with open(path, "rb", opener=open_at_once) as stream:
-            data = stream.read(limit + 1)
+            # A file that is too large is refused unread; a pipe has no size beforehand.
+            is_too_large = os.fstat(stream.fileno()).st_size > limit
+            data = b"" if is_too_large else stream.read(limit + 1)
     except FileNotFoundError as fault:
         raise NotFoundError(
             "there is no such file", place=str(path), remedy="check the path"
@@ -207,7 +209,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
             place=str(path),
             remedy="check the path and your right to read it",
         ) from fault
-    if len(data) > limit:
+    if is_too_large or len(data) > limit:
         raise InputError(
             f"holds more than {limit:,} bytes",
             place=str(path),

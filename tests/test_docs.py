@@ -202,7 +202,7 @@ def test_the_table_of_refusals_is_the_programs() -> None:
         re.escape(cell).replace(r"\.\.\.", ".*")
         for cell in re.findall(r"\| `([^`]+)` \|$", table, re.MULTILINE)
     }
-    used = {re.escape(f"is bigger than {MAX_BYTES // 1024**2} MB")}
+    used = {re.escape(f"is bigger than {MAX_BYTES // 1024**3} GB")}
     for name, content in REFUSED.items():
         with pytest.raises(BundleError) as refusal:
             decode_bundle(content, "graph.mdld")

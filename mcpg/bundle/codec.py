@@ -65,7 +65,7 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
 
 def too_big(place: str) -> BundleError:
     """Make the error for a bundle of more than `MAX_BYTES`."""
-    found = f"is bigger than {MAX_BYTES // (1024 * 1024)} MB"
+    found = f"is bigger than {MAX_BYTES // 1024**3} GB"
     return _refuse(place, found, "bundle fewer sources into one file")
 
 

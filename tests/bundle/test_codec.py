@@ -335,4 +335,4 @@ class TestDecode:
 
     def test_size_is_bounded(self) -> None:
         """A file beyond the limit is refused unread."""
-        assert refusal(bytes(MAX_BYTES + 1)).message == "is bigger than 256 MB"
+        assert refusal(bytes(MAX_BYTES + 1)).message == "is bigger than 2 GB"
