@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mcpg.errors import McpgError
 from mcpg.gateway.serve import INVOKE, PROMPT, READ, SEARCH
 
 if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
     from mcpg.json_types import JsonObject
 
 MOST_FOUND = 8
@@ -86,10 +89,21 @@ class View:
         return True
 
 
-def called_name(name: str, arguments: dict[str, Any]) -> str:
-    """Return the name of the tool that a call is for: with the tool that calls, the other one."""
+async def called_name(
+    name: str, arguments: dict[str, Any], describe: Callable[[str], Awaitable[Tool]]
+) -> str:
+    """Return the name of the tool that a call is for: with the tool that calls, the other one.
+
+    Args:
+        name: The name of the tool that is called.
+        arguments: Its arguments.
+        describe: Returns a tool of the gateway; raises `McpgError` for unknown names.
+    """
     other = arguments.get("toolId")
-    return other if name == INVOKE and isinstance(other, str) else name
+    if name == INVOKE and isinstance(other, str):
+        with suppress(McpgError):
+            return (await describe(other)).id
+    return name
 
 
 def found_names(name: str, result: JsonObject) -> list[str]:

@@ -297,8 +297,9 @@ class GatewayServer:
             request = ClientRequest.of(context, caller, self._session)
             arguments = params.arguments or {}
             view = self._clients.view(context)
-            if view.found is not None:
-                view.found.called(called_name(params.name, arguments))
+            if view.found is not None and self._serving.expose is Exposure.FOUND:
+                describe = self._gateway.describe
+                view.found.called(await called_name(params.name, arguments, describe))
             result = await self._answer(params.name, arguments, request)
             if await self._has_found(view, params.name, result):
                 await self._clients.found(context, caller)

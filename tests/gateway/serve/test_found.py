@@ -230,6 +230,22 @@ async def test_a_ninth_tool_takes_the_place_of_the_least_recent(mode: str) -> No
         assert len(await names(client)) == 2 + MOST_FOUND
 
 
+@pytest.mark.parametrize(
+    "written", ["PRINT_Letter_0", " print_letter_0 ", "letters::print_letter_0"]
+)
+async def test_a_call_counts_however_its_tool_is_named(written: str) -> None:
+    """A tool that is called by any of its names is a recent one."""
+    async with served(numbered(9)) as (_, server), Client(server, mode="legacy") as client:
+        for number in range(MOST_FOUND):
+            await search(client, f"print_letter_{number}")
+        result = await client.call_tool(INVOKE, {"toolId": written})
+        assert result.content[0].text == "0"  # type: ignore[union-attr]
+        await client.call_tool(INVOKE, {"toolId": "nowhere"})
+        await search(client, "print_letter_8")
+        rest = [f"print_letter_{number}" for number in range(2, 9)]
+        assert await names(client) == [SEARCH, INVOKE, "print_letter_0", *rest]
+
+
 async def test_a_list_that_stays_is_not_announced() -> None:
     """Finding the same tools again, in another order or none, changes no list."""
     heard = Heard()
