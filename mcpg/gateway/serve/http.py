@@ -196,6 +196,7 @@ def _is_listening(body: bytearray) -> bool:
 PATH = "/mcp"
 SHORTEST_TOKEN = 16
 _GRACE = 5
+_ABANDON = 1.0
 _SPARE, _OF_SESSION = 64, 4
 
 
@@ -248,7 +249,9 @@ class Http:
 async def serve_http(
     served: GatewayServer, http: Http, on_listening: Callable[[str], None]
 ) -> None:
-    """Serve clients until the process gets a signal to end.
+    """Serve clients until the process gets a signal to end, or until cancelled.
+
+    A cancellation closes all connections at once; after it, the event loop can run another server.
 
     Args:
         served: The server.
@@ -278,7 +281,11 @@ async def serve_http(
             group.start_soon(on_signal, server.end)
             server.closing = guard.close
             on_listening(f"http://{address}{PATH}")
-            await server.serve(sockets=[listener])
+            try:
+                await server.serve(sockets=[listener])
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await server.abandon()
             group.cancel_scope.cancel()
 
 
@@ -343,6 +350,21 @@ class _Server(uvicorn.Server):
         self.should_exit = True
         if self.closing is not None:
             self.closing()
+
+    async def abandon(self) -> None:
+        """Close what is open after a cancellation, which the library leaves to the event loop.
+
+        There it would stay: the socket that listens, whose number the next one may get, and
+        connections with their requests.
+        """
+        for listener in getattr(self, "servers", ()):  # there are none before it has begun
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()  # requests are told so
+        tasks = {*self.server_state.tasks}
+        _, late = await asyncio.wait(tasks, timeout=_ABANDON) if tasks else ((), ())
+        for task in late:
+            task.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

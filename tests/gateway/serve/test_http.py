@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -190,6 +190,38 @@ async def test_only_what_waits_for_news_is_not_counted() -> None:
             assert (await ask(address))[0] == 200
             async with waiting.listen(tools_list_changed=True):
                 assert (await ask(address))[0] == 200
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_servers_follow_each_other_in_one_event_loop(mode: str) -> None:
+    """A server that is cancelled closes its socket and connections, whatever is under way."""
+
+    async def call(address: str) -> None:
+        with suppress(Exception):  # the server goes
+            async with Client(address, mode=mode) as client:
+                await client.call_tool(INVOKE, {"toolId": "hold"})
+
+    with anyio.fail_after(60):
+        for _ in range(3):
+            async with anyio.create_task_group() as others:
+                async with reached() as address:
+                    async with Client(address, mode=mode) as client:
+                        assert not (await client.call_tool(SEARCH, {"query": "line"})).is_error
+                    others.start_soon(call, address)
+                    parts = urlsplit(address)
+                    idle = socket.create_connection((parts.hostname, parts.port), 10)
+                    await anyio.sleep(0.2)
+                with closing(idle), suppress(ConnectionError):
+                    assert await anyio.to_thread.run_sync(idle.recv, 1) == b""
+                others.cancel_scope.cancel()
+
+
+async def test_a_server_may_be_cancelled_before_it_has_begun() -> None:
+    """A cancellation at any time ends the server without an error."""
+    async with Gateway(FunctionSource("local", (hold,)), reserved=META_TOOLS) as gateway:
+        with anyio.CancelScope() as scope:
+            await serve_http(GatewayServer(gateway, Serving()), Http(), lambda _: scope.cancel())
+        assert scope.cancelled_caught
 
 
 @pytest.mark.parametrize(
