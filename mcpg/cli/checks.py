@@ -171,7 +171,7 @@ def check_index(settings: Settings) -> Check:
         remedy = "search a bundle, and let mcpg write beside it or into the cache folder"
         return Check(name, Status.NOTE, message, remedy)
     index.verify()
-    size = len(index.data)
+    size = index.size
     message = f"fresh and undamaged, {size:,} bytes"
     return Check(name, Status.OK, message, details={"bytes": size})
 

@@ -17,7 +17,8 @@ from mcpg.engine.model import recipe
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.files import MAX_BYTES, present_paths
 from mcpg.index.file import add_section, fresh_index
-from mcpg.index.layout import Section, StaleIndexError
+from mcpg.index.layout import StaleIndexError
+from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.values import replace, to_json, value
 

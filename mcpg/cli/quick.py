@@ -180,11 +180,11 @@ def _engine(named: str | None) -> Engine:
     from mcpg.index.file import fresh_index  # noqa: PLC0415
 
     path = _bundle(named)
-    index = fresh_index(path, recipe())
+    index = fresh_index(path, recipe(), in_blocks=True)
     if index is None:
         from mcpg.cli.environment import cache_folder  # noqa: PLC0415 - most indexes stand beside
 
-        index = fresh_index(path, recipe(), cache_folder())
+        index = fresh_index(path, recipe(), cache_folder(), in_blocks=True)
     # Where the bundle's own model is not used, that is told.
     if index is None or index.has_section("model.ignored"):
         raise _UnusualError

@@ -40,8 +40,8 @@ from mcpg.engine.trace import (
     Trace,
 )
 from mcpg.index import Index
+from mcpg.index.decoded import impact_of, posting
 from mcpg.index.layout import IMPACT_SCALE
-from mcpg.index.reader import impact_of, posting
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, occurrence_weight
 from mcpg.text import fold, iter_words, stem
 from mcpg.values import replace

@@ -26,8 +26,9 @@ from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError
 from mcpg.index.compile import compile_index
-from mcpg.index.layout import Section
-from mcpg.index.reader import Index, impact_of
+from mcpg.index.decoded import impact_of
+from mcpg.index.packing import Section
+from mcpg.index.reader import Index
 from mcpg.index.what_if import WhatIf
 from mcpg.text import joined, lexicon
 from mcpg.values import replace

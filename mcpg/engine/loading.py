@@ -45,7 +45,8 @@ from mcpg.index.file import (
     index_for,
     renewed_index,
 )
-from mcpg.index.layout import NO_KEY, Section, StaleIndexError
+from mcpg.index.layout import NO_KEY, StaleIndexError
+from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.values import replace, to_json, value
 

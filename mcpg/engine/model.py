@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.index.layout import Section
+    from mcpg.index.packing import Section
 
 INPUTS = (
     "likenessLead",
@@ -124,7 +124,7 @@ def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Sect
     """
     import json  # noqa: PLC0415 - as above
 
-    from mcpg.index.layout import Section  # noqa: PLC0415 - as above
+    from mcpg.index.packing import Section  # noqa: PLC0415 - as above
 
     members = {"name": origin.name, "provenance": origin.provenance}
     sections = [Section(PROVENANCE, "B", json.dumps(members).encode())]

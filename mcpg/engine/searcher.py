@@ -24,8 +24,8 @@ from mcpg.engine.results import (
 )
 from mcpg.engine.retrieval import Reached, expand, focused_graph
 from mcpg.index import Index
+from mcpg.index.decoded import add_fields
 from mcpg.index.layout import ABSENT, StaleIndexError
-from mcpg.index.reader import add_fields
 from mcpg.index.scoring import FIELDS
 from mcpg.text import lexicon
 from mcpg.values import replace, score_text

@@ -10,29 +10,33 @@ from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
+from mcpg.index.fuzzy_sections import gram_sections, spelling_sections
 from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents, name_words
 from mcpg.index.layout import (
+    NAMED,
     NO_KEY,
     READS,
     SUMMARY_LENGTH,
     UNSAID,
     WRITES,
     Header,
+    crc,
+)
+from mcpg.index.link_sections import relation_sections
+from mcpg.index.meanings import meaning_sections
+from mcpg.index.packing import (
     Section,
     bytes_sections,
-    crc,
     keys_sections,
     numbered,
     pack,
     rows_sections,
     texts_sections,
 )
-from mcpg.index.link_sections import relation_sections
-from mcpg.index.meanings import meaning_sections
-from mcpg.index.phrases import phrase_sections
-from mcpg.index.reader import PAGES, gram_sections, recipe_of
+from mcpg.index.phrases import phrases_of
+from mcpg.index.reader import PAGES, recipe_of
+from mcpg.index.records import compressed, dictionary_of, own_dictionary
 from mcpg.index.scoring import HINTS_MASK
-from mcpg.index.speller import spelling_sections
 from mcpg.relations.kinds import kinds_of
 from mcpg.relations.provides import Provision
 from mcpg.text import joined, language_of, lexicon, operations, split_words
@@ -45,14 +49,25 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     sources = sorted({tool.source_id for tool in tools})
     numbers = {source: number for number, source in enumerate(sources)}
     yield from keys_sections("ids", [tool.id for tool in tools])
-    yield from texts_sections("names", (tool.name for tool in tools))
-    yield from texts_sections("titles", (tool.display_name for tool in tools))
+    # Where no name stands, it is the id; where no title stands, it is the name.
+    yield from texts_sections("names", map(_own_name, tools))
+    yield from texts_sections("titles", map(_own_title, tools))
     yield from texts_sections("summaries", (summary(tool.description) for tool in tools))
     yield from texts_sections("sources", sources)
     yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
     yield Section("tools.read_only", "B", bytes(_SAID[tool.hints.read_only] for tool in tools))
     yield Section("tools.operation", "B", b"".join(map(_operation, tools)))
+
+
+def _own_name(tool: Tool) -> str:
+    if tool.name == tool.id:
+        return ""
+    return NAMED + tool.name if tool.name[:1] in ("", NAMED) else tool.name
+
+
+def _own_title(tool: Tool) -> str:
+    return "" if tool.display_name == tool.name else tool.display_name
 
 
 def _operation(tool: Tool) -> bytes:
@@ -71,6 +86,13 @@ def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
     texts, holders = numbered(map(_keys, tools))
     yield from keys_sections("keys", texts)
     yield from rows_sections("keys.tools", holders)
+
+
+def phrase_sections(tools: Iterable[Tool]) -> Iterator[Section]:
+    """Return the sections that find tools by a phrase among their aliases."""
+    texts, holders = numbered(phrases_of(tool.hints.aliases) for tool in tools)
+    yield from keys_sections("phrases", texts)
+    yield from rows_sections("phrases.tools", holders)
 
 
 def category_sections(tools: Iterable[Tool]) -> Iterator[Section]:
@@ -132,6 +154,7 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     ordered = sorted(documents, key=lambda document: document.tool.id)
     tools = [document.tool for document in ordered]
     kept = texts or {}
+    pages = sorted(pages, key=lambda page: page.path)
     records = [encode_record(document, kept.get(document.path)) for document in ordered]
     analysed = analysed_documents(ordered, memo)
     inverted = InvertedFile(analysed)
@@ -146,7 +169,7 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
         Section("model", "d", array("d", model).tobytes()),
         *tool_sections(tools),
         *key_sections(tools),
-        *phrase_sections(tool.hints.aliases for tool in tools),
+        *phrase_sections(tools),
         *category_sections(tools),
         *argument_sections(tools),
         *group_sections(ordered),
@@ -158,7 +181,8 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
         Section("language", "B", (language_of(words) or "").encode()),
         *extra,
         *_page_sections(pages),
-        *_record_sections(records),
+        _place_section(ordered, pages),
+        *_record_sections(tools, records),
     )
     # What was compiled without a word table is stale as soon as it is written.
     made_with = recipe_of(recipe) ^ bool(lexicon.faults)
@@ -172,11 +196,31 @@ def _own_words(analysed: Analysed) -> frozenset[str]:
 
 
 def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:
-    records = [encode_record(page) for page in sorted(pages, key=lambda page: page.path)]
+    records = [encode_record(page) for page in pages]
     if records:
         yield from bytes_sections(PAGES, records, "Q")
 
 
-def _record_sections(records: Sequence[bytes]) -> Iterator[Section]:
+def _place_section(documents: Sequence[ToolDocument], pages: Sequence[ToolDocument]) -> Section:
+    """Return the section of places: a bundle holds its documents in the order of their paths."""
+    paths = sorted(document.path for document in (*documents, *pages))
+    places = {path: place for place, path in enumerate(paths)}
+    found = array("I", (places[document.path] for document in documents))
+    return Section("tools.place", "I", found.tobytes())
+
+
+def _record_sections(tools: Sequence[Tool], records: Sequence[bytes]) -> Iterator[Section]:
+    shared = dictionary_of(records)
+    packed = (
+        compressed(record, own_dictionary(shared, _record_texts(tool)))
+        for tool, record in zip(tools, records, strict=True)
+    )
     yield Section("records.crc", "I", array("I", map(crc, records)).tobytes())
-    yield from bytes_sections("records", records, "Q")
+    yield Section("records.dictionary", "B", shared)
+    yield from bytes_sections("records", packed, "Q")
+
+
+def _record_texts(tool: Tool) -> Iterator[bytes]:
+    """Yield what other sections hold of *tool*, for the dictionary of its record."""
+    for text in (tool.id, _own_title(tool), summary(tool.description)):
+        yield text.encode("utf-8", "surrogatepass")

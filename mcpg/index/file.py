@@ -8,12 +8,12 @@ import stat
 import zlib
 
 from mcpg.index.layout import (
+    FIXED_SIZE,
     KEY_SIZE,
     NO_STAMP,
     StaleIndexError,
-    restamped,
+    head_size,
     unpack,
-    with_section,
 )
 from mcpg.index.reader import Index, recipe_of
 from mcpg.values import value
@@ -22,7 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcpg.index.layout import Buffer, Section, Stamp
+    from mcpg.index.layout import Buffer, Stamp
+    from mcpg.index.packing import Section
 
 SUFFIX = ".idx"
 
@@ -50,13 +51,17 @@ class Opened:
     path: str | None = None
 
 
-def open_index(path: str) -> Index:
-    """Open the index file at *path* by memory map.
+def open_index(path: str, *, in_blocks: bool = False) -> Index:
+    """Open the index file at *path*, checked as `Index` has it.
+
+    It is mapped into memory. In blocks, it is read, where the system can read from an offset.
 
     Raises:
         StaleIndexError: There is no such file, or it is no whole index of this version.
     """
-    return Index(_mapped(path))
+    if in_blocks and hasattr(os, "pread"):
+        return _read_in_blocks(path)
+    return Index(_mapped(path), in_blocks=in_blocks)
 
 
 def write_index(path: str, data: bytes) -> None:
@@ -76,6 +81,8 @@ def write_index_of(source: str, data: bytes) -> str:
     Raises:
         OutputError: It cannot be written.
     """
+    from mcpg.index.packing import restamped  # noqa: PLC0415 - as above
+
     path, stamp = source + SUFFIX, _stamp(source)
     header, _ = unpack(data)
     if header.key == content_key(source) and stamp == _stamp(source):
@@ -133,14 +140,16 @@ def renewed_index(
     return _stored(data, _places(source, cache_dir)).index
 
 
-def fresh_index(source: str, recipe: bytes, cache_dir: str | None = None) -> Index | None:
+def fresh_index(
+    source: str, recipe: bytes, cache_dir: str | None = None, *, in_blocks: bool = False
+) -> Index | None:
     """Open the index of the file *source*, `None` unless one says what *source* says now.
 
-    It is looked for as by `index_for`.
+    It is looked for as by `index_for`, and checked as `Index` has it.
     """
     stamp, number = _stamp(source), recipe_of(recipe)
     for path, _ in _places(source, cache_dir):
-        index = _fresh(path, source, stamp, number)
+        index = _fresh(path, source, stamp, number, in_blocks=in_blocks)
         if index is not None:
             return index
     return None
@@ -152,6 +161,7 @@ def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | N
     It does not matter if there is no fresh one, or its file cannot be written.
     """
     from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
+    from mcpg.index.packing import with_section  # noqa: PLC0415 - as above
 
     stamp, number = _stamp(source), recipe_of(recipe)
     for path, _ in _places(source, cache_dir):
@@ -171,37 +181,42 @@ def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
 
 
 def _built(source: str, stamp: Stamp, build: Callable[[], bytes]) -> bytes:
+    from mcpg.index.packing import restamped  # noqa: PLC0415 - as for `write_index`
+
     data = build()
     # Otherwise nobody knows which of the two contents was built from: the key will tell.
     return restamped(data, stamp) if stamp == _stamp(source) else data
 
 
-def _fresh(path: str, source: str, stamp: Stamp, recipe: int) -> Index | None:
+def _fresh(
+    path: str, source: str, stamp: Stamp, recipe: int, *, in_blocks: bool = False
+) -> Index | None:
     """Open the index at *path* if it says what *source* says now."""
     try:
-        index = open_index(path)
+        index = open_index(path, in_blocks=in_blocks)
         header = index.header
         if header.recipe != recipe:
             return None
         if header.stamp != stamp or stamp == NO_STAMP:
             if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
                 return None
-            _restamp(path, source, stamp, index)
+            _restamp(path, source, stamp)
     except (StaleIndexError, OSError):
         return None
     return index
 
 
-def _restamp(path: str, source: str, stamp: Stamp, index: Index) -> None:
+def _restamp(path: str, source: str, stamp: Stamp) -> None:
     """Note that *source* has another time but the old content, so that nobody need hash it again.
 
     It does not matter if the file cannot be written.
     """
     from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
+    from mcpg.index.packing import restamped  # noqa: PLC0415 - as above
 
     if stamp == _stamp(source) != NO_STAMP:
         try:
-            write_index(path, restamped(bytes(index.data), stamp))
+            write_index(path, restamped(_mapped(path), stamp))
         except OutputError:
             return
 
@@ -217,6 +232,54 @@ def _stored(data: bytes, places: Iterable[tuple[str, str]]) -> Opened:
         except (OutputError, StaleIndexError):
             continue
     return Opened(Index(data), IN_MEMORY)
+
+
+class _File:
+    """A file that is open until nobody reads it any more."""
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = _open_regular(path, os.O_RDONLY)
+        self.size = os.fstat(self._descriptor).st_size
+
+    def __del__(self) -> None:
+        if hasattr(self, "_descriptor"):
+            os.close(self._descriptor)
+
+    def read(self, start: int, size: int) -> bytes:
+        """Return *size* bytes from *start*, fewer where the file ends.
+
+        Raises:
+            StaleIndexError: They cannot be read.
+        """
+        try:
+            return os.pread(self._descriptor, size, start)
+        except OSError as fault:
+            raise StaleIndexError(f"it cannot be read: {fault}") from fault
+
+
+def _read_in_blocks(path: str) -> Index:
+    try:
+        file = _File(path)
+        data = memoryview(_own_memory(file.size))
+    except (OSError, ValueError) as fault:
+        raise StaleIndexError(f"it cannot be opened: {fault}") from fault
+    first = file.read(0, FIXED_SIZE)
+    data[: len(first)] = first
+    first = file.read(0, head_size(data))
+    data[: len(first)] = first
+    return Index(data, in_blocks=True, read=file.read)
+
+
+def _own_memory(size: int) -> mmap.mmap:
+    """Return memory that takes room only where it is written."""
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        try:
+            # A page of 2 MB would take as much as all blocks that a search reads.
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+        except OSError:
+            return memory
+    return memory
 
 
 def _mapped(path: str) -> Buffer:

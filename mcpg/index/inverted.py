@@ -16,17 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_record, encode_content
-from mcpg.index.layout import (
-    HINTED,
-    IDENTIFIER,
-    IMPACT_SCALE,
-    NONE,
-    STEM,
-    Section,
-    keys_sections,
-    rows_sections,
-)
-from mcpg.index.reader import described_words
+from mcpg.index.fuzzy_sections import described_words
+from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
+from mcpg.index.packing import Section, keys_sections, rows_sections
 from mcpg.index.scoring import (
     BY_NUMBER,
     FIELDS,

@@ -7,16 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.documents.model import ToolDocument
-from mcpg.index.layout import (
-    COVERAGES,
-    HUNDREDTHS,
-    KINDS,
-    NONE,
-    ORIGINS,
-    Section,
-    rows_sections,
-    texts_sections,
-)
+from mcpg.index.layout import COVERAGES, HUNDREDTHS, KINDS, NONE, ORIGINS
+from mcpg.index.packing import Section, rows_sections, texts_sections
 from mcpg.relations.provides import Provision, build_field_index
 
 if TYPE_CHECKING:

@@ -12,27 +12,19 @@ from mcpg.index.layout import (
     NONE,
     ORIGINS,
     StaleIndexError,
-    span,
 )
+from mcpg.index.tables import span
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Protocol, TypeAlias
+    from typing import TypeAlias
 
-    from mcpg.index.layout import Rows, Texts
+    from mcpg.index.tables import Tables
 
     Ends: TypeAlias = tuple[tuple[int, int, str, float], ...]
     Provisions: TypeAlias = tuple[tuple[int, int, float], ...]
     Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
-
-    class Tables(Protocol):
-        """What an index has."""
-
-        def __len__(self) -> int: ...
-        def section(self, name: str) -> memoryview: ...
-        def rows(self, name: str) -> Rows: ...
-        def texts(self, name: str) -> Texts: ...
 
 
 # Tools whose edges, and reasons that, are kept once they have been read.
@@ -58,9 +50,9 @@ class LinkTables:
 
     def _outgoing(self, tool: int) -> list[tuple[int, int, str, float]]:
         index = self._index
-        first, end = span(index.section("links.at"), tool)
+        first, end = span(index.items("links.at"), tool)
         targets = index.rows("links")[tool]
-        kinds, weights = index.section("links.kind"), index.section("links.weight")
+        kinds, weights = index.items("links.kind"), index.items("links.weight")
         if end > min(len(kinds), len(weights)):
             raise StaleIndexError("its links are of unequal length")
         links = zip(range(first, end), targets, kinds[first:end], weights[first:end], strict=True)
@@ -100,7 +92,7 @@ class LinkTables:
         return coverage, tuple([(given, argument) for given, argument, _ in fields])
 
     def provides(self, tool: int) -> Provisions:
-        first, _ = span(self._index.section("provides.at"), tool)
+        first, _ = span(self._index.items("provides.at"), tool)
         targets = self._index.rows("provides")[tool].tolist()
         return tuple([(n, to, self._provided(n)) for n, to in enumerate(targets, first)])
 
@@ -127,14 +119,14 @@ class LinkTables:
 
     def _holder(self, name: str, number: int) -> int:
         """Return the row that the item *number* of a table stands in."""
-        row = bisect_right(self._index.section(name), number) - 1
+        row = bisect_right(self._index.items(name), number) - 1
         if not 0 <= row < len(self._index):
             raise StaleIndexError(f"a number leads out of its section {name!r}")
         return row
 
     def _item(self, name: str, number: int) -> float:
         try:
-            item: float = self._index.section(name)[number]
+            item: float = self._index.items(name)[number]
         except IndexError as fault:
             raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
         return item

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcpg.index.layout import Section, keys_sections, rows_sections, texts_sections
+from mcpg.index.packing import Section, keys_sections, rows_sections, texts_sections
 from mcpg.index.reader import MEANINGS, PROBABILITY_BITS
 from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.words import LANGUAGES, is_unspaced

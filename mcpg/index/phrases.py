@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from mcpg.index.layout import Section, keys_sections, numbered, rows_sections
 from mcpg.text import iter_words
 
 TYPE_CHECKING = False
@@ -35,13 +34,6 @@ def phrases_of(aliases: Iterable[str]) -> Iterator[str]:
     for words in map(words_of, aliases):
         if FEWEST_WORDS <= len(words) <= _MOST_WORDS:
             yield " ".join(words)
-
-
-def phrase_sections(aliases: Iterable[Iterable[str]]) -> Iterator[Section]:
-    """Return the sections that find tools by a phrase among the *aliases* of each."""
-    texts, holders = numbered(map(phrases_of, aliases))
-    yield from keys_sections("phrases", texts)
-    yield from rows_sections("phrases.tools", holders)
 
 
 def opening_phrases(words: Sequence[str], index: Index) -> tuple[int, tuple[int, ...]]:

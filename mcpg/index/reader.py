@@ -1,360 +1,46 @@
 """Reading an index, from a memory-mapped file or from bytes alike.
 
 Nothing is read before it is asked for, and nothing that is slow to import is imported before a
-whole record is asked for. Names, postings and character 3-grams are decoded once and kept within
-bounds. 3-grams find what is alike in words that share no stem.
-
-Source: McNamee & Mayfield, "Character n-gram tokenization for European language text retrieval",
-Information Retrieval 7, 2004; weights after Sparck Jones, 1972, as in the rest of the index.
+whole record is asked for.
 """
 
 from __future__ import annotations
 
 import zlib
-from bisect import bisect_left
 from itertools import islice
 
 from mcpg import __version__
+from mcpg.index.blocks import Blocks, CheckedItems
+from mcpg.index.decoded import Grams, Names, Postings
 from mcpg.index.layout import (
     ABSENT,
+    BLOCK_SIZE,
     HINTED,
     IDENTIFIER,
-    IMPACT_SCALE,
+    NAMED,
     NONE,
     OPTIONAL_SECTIONS,
     SECTIONS,
     STEM,
-    Keys,
-    Rows,
-    Section,
     StaleIndexError,
-    Texts,
-    check,
-    crc,
-    rows_sections,
     section_sizes,
-    span,
     unpack,
 )
 from mcpg.index.links import LinkTables
-from mcpg.index.scoring import inverse_document_frequency
 from mcpg.index.speller import Speller
-from mcpg.text import operations, split_words
+from mcpg.index.tables import Keys, Rows, Texts
+from mcpg.text import operations
 from mcpg.text.words import LANGUAGES
-from mcpg.values import value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
-    from mcpg.index.layout import Buffer
-
-
-# Tools whose names, and terms whose idfs, are kept once they have been read.
-_MOST_NAMES = 16_384
-
-
-@value
-class Name:
-    """The name of a tool.
-
-    Attributes:
-        terms: The distinct terms of the name; words of the source's name are left out, unless the
-            name has no other.
-        idfs: Each of them, in the name's order, with its rarity, above 0.
-        weight: The sum of the rarities.
-    """
-
-    terms: frozenset[int]
-    idfs: tuple[tuple[int, float], ...]
-    weight: float
-
-
-class Names:
-    """The names of an index."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._size = len(index)
-        self._names: dict[int, Name] = {}
-        self._rarities: dict[int, float] = {}
-
-    def of_tool(self, tool: int) -> Name:
-        known = self._names.get(tool)
-        if known is None:
-            known = self._read(tool)
-            if len(self._names) < _MOST_NAMES:
-                self._names[tool] = known
-        return known
-
-    def _read(self, tool: int) -> Name:
-        terms = self._index.name_terms(tool).tolist()
-        weight = 0.0
-        idfs = []
-        for term in terms:
-            idf = self._rarities.get(term) or self._rarity(term)
-            weight += idf
-            idfs.append((term, idf))
-        return Name(frozenset(terms), tuple(idfs), weight)
-
-    def _rarity(self, term: int) -> float:
-        idf = inverse_document_frequency(self._size, self._index.document_frequency(term))
-        if len(self._rarities) < _MOST_NAMES:
-            self._rarities[term] = idf
-        return idf
-
-
-_SECTIONS = ("postings", "postings.impact", "postings.fields")
-# How many postings are kept once they have been read, and the longest list of them that is.
-_MOST_KEPT = 262_144
-_LONGEST_KEPT = 1_024
-_UNIT = 1 / IMPACT_SCALE
-# How many best impacts are kept, and of how many postings at most one list of them is made.
-_MOST_BEST = 131_072
-_MOST_MERGED = 1_024
-# To merge lists takes as long as to look so many times into each of them. Requests have endless
-# words, so there is a bound.
-_TIMES_UNMERGED = 3
-_MOST_ASKED = 4_096
-
-
-class Postings:
-    """The postings of an index."""
-
-    def __init__(self, index: Index) -> None:
-        """Find the sections.
-
-        Raises:
-            StaleIndexError: They do not fit each other.
-        """
-        self._starts = index.section("postings.at")
-        self._tools, self._impacts, self._fields = map(index.section, _SECTIONS)
-        self._kept: dict[int, dict[int, int]] = {}
-        self._left = _MOST_KEPT
-        self._best: dict[tuple[tuple[int, float], ...], dict[int, float]] = {}
-        # How often the others were asked for.
-        self._asked: dict[tuple[tuple[int, float], ...], int] = {}
-        self._best_left = _MOST_BEST
-        if not len(self._tools) == len(self._impacts) == len(self._fields):
-            raise StaleIndexError("its postings are of unequal length")
-
-    def count(self, term: int) -> int:
-        start, end = span(self._starts, term)
-        return end - start
-
-    def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Return the tools that hold a term in order, its impacts there, and in which fields."""
-        start, end = self._span(term)
-        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
-
-    def _span(self, term: int) -> tuple[int, int]:
-        start, end = span(self._starts, term)
-        if end > len(self._tools):
-            raise StaleIndexError("a row leads out of its table")
-        return start, end
-
-    def impacts(self, term: int) -> dict[int, int] | None:
-        """Return the impacts of a term by tool, in order; `None` where they are too many to keep.
-
-        What is given must not be changed.
-        """
-        known = self._kept.get(term)
-        if known is None:
-            start, end = self._span(term)
-            if end - start <= min(_LONGEST_KEPT, self._left):
-                tools, impacts = self._tools[start:end].tolist(), self._impacts[start:end].tolist()
-                known = self._kept[term] = dict(zip(tools, impacts, strict=True))
-                self._left -= len(known)
-        return known
-
-    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
-        """Return the best impact, in [0, 1], of *credited* terms by tool.
-
-        It is `None` where they are too many to keep, and for the first few times: most of what is
-        asked for once is never asked for again. What is given must not be changed.
-        """
-        known = self._best.get(credited)
-        if known is not None or not self._is_usual(credited):
-            return known
-        if sum([self.count(term) for term, _ in credited]) <= min(_MOST_MERGED, self._best_left):
-            known = self._best[credited] = self._merged(credited)
-            self._best_left -= len(known) + len(credited)
-        return known
-
-    def _is_usual(self, credited: tuple[tuple[int, float], ...]) -> bool:
-        """Return whether *credited* are now asked for often enough to be merged."""
-        times = self._asked.get(credited, 0)
-        if times <= _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
-            self._asked[credited] = times + 1
-        return times == _TIMES_UNMERGED
-
-    def _merged(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
-        best: dict[int, float] = {}
-        get = best.get
-        for term, credit in credited:
-            unit = credit * _UNIT
-            tools, impacts, _ = self.of_term(term)
-            for tool, impact in zip(tools.tolist(), impacts.tolist(), strict=True):
-                weighed = unit * impact
-                if weighed > get(tool, 0.0):
-                    best[tool] = weighed
-        return best
-
-
-def posting(index: Index, term: int, document: int) -> tuple[int, int]:
-    """Return impact and field mask of *term* in *document*, zeros when it does not occur there."""
-    documents, impacts, fields = index.postings(term)
-    place = bisect_left(documents, document)
-    if place == len(documents) or documents[place] != document:
-        return 0, 0
-    return impacts[place], fields[place]
-
-
-def impact_of(index: Index, term: int, document: int) -> int:
-    """Return the impact of *term* in *document*, 0 when it does not occur there."""
-    return posting(index, term, document)[0]
-
-
-def add_fields(index: Index, term: int, asked: Iterable[int], masks: dict[int, int]) -> None:
-    """Add, for each document *asked* about, a bit for every field in which *term* occurs there."""
-    documents, _, fields = index.postings(term)
-    end = len(documents)
-    for document in asked:
-        place = bisect_left(documents, document)
-        if place < end and documents[place] == document:
-            masks[document] |= fields[place]
-
-
-# Code points take up to 21 bits, so three of them fit one number of 64.
-_BITS = 21
-_PAD = "_"
-# What a tool is stands at the beginning of its description.
-_DESCRIPTION_LENGTH = 300
-# Words, and 3-grams, that are remembered; words of queries are endless, so there is a bound.
-_MOST_WORDS = 16_384
-# Tools whose 3-grams are kept once they have been read; each takes some kilobytes.
-_MOST_TOOLS = 4_096
-
-
-def grams_of_word(word: str) -> list[int]:
-    """Return the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
-    codes = list(map(ord, f"{_PAD}{word}{_PAD}"))
-    return [
-        first << 2 * _BITS | second << _BITS | third
-        for first, second, third in zip(codes, codes[1:], codes[2:], strict=False)
-    ]
-
-
-def described_words(tool: Tool) -> list[str]:
-    """Return the words whose 3-grams stand for *tool*, each once."""
-    title = "" if tool.display_name == tool.name else tool.display_name
-    description = tool.description[:_DESCRIPTION_LENGTH]
-    text = f"{tool.name} {title} {tool.source_id} {description}"
-    return list(dict.fromkeys(split_words(text)))
-
-
-def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
-    """Return the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's.
-
-    Args:
-        described: For each tool its `described_words`.
-    """
-    from array import array  # noqa: PLC0415 - needed to build, not to search
-    from collections import Counter  # noqa: PLC0415 - as above
-    from itertools import chain  # noqa: PLC0415 - as above
-    from math import fsum  # noqa: PLC0415 - as above
-
-    known = _GramsOfWords()
-    # A set takes ten times the memory of an array.
-    held = [array("Q", {gram for word in words for gram in known[word]}) for words in described]
-    holders = Counter(chain.from_iterable(held))
-    ordered = sorted(holders)
-    numbers = {gram: number for number, gram in enumerate(ordered)}
-    counts = [holders[gram] for gram in ordered]
-    squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
-    rows = [array("I", sorted(map(numbers.__getitem__, grams))) for grams in held]
-    # `sum` adds in other ways from one Python to the next.
-    norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
-    return [
-        Section("grams", "Q", array("Q", ordered).tobytes()),
-        Section("grams.tools", "I", array("I", counts).tobytes()),
-        *rows_sections("grams_of", rows),
-        Section("grams.norm", "d", array("d", norms).tobytes()),
-    ]
-
-
-class _GramsOfWords(dict[str, tuple[int, ...]]):
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        grams = self[word] = tuple(grams_of_word(word))
-        return grams
-
-
-class Grams:
-    """The 3-grams of an index."""
-
-    def __init__(self, index: Index) -> None:
-        """Find the sections.
-
-        Raises:
-            StaleIndexError: They do not fit each other.
-        """
-        self._size = len(index)
-        self._grams = index.section("grams")
-        self._holders = index.section("grams.tools")
-        self._rows = index.rows("grams_of")
-        self._norms = index.section("grams.norm")
-        self._words: dict[str, dict[int, float]] = {}
-        self._known: dict[int, tuple[int, float] | None] = {}
-        self._tools: dict[int, list[int]] = {}
-        if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
-            raise StaleIndexError("its 3-grams are of unequal length")
-
-    def of_word(self, word: str) -> dict[int, float]:
-        """Return the rarity, above 0, of those 3-grams of a folded *word* that occur, by number.
-
-        What is given must not be changed.
-        """
-        known = self._words.get(word)
-        if known is None:
-            known = dict(self._found(word))
-            if len(self._words) < _MOST_WORDS:
-                self._words[word] = known
-        return known
-
-    def _found(self, word: str) -> Iterator[tuple[int, float]]:
-        for gram in grams_of_word(word):
-            found = self._known[gram] if gram in self._known else self._find(gram)
-            if found:
-                yield found
-
-    def _find(self, gram: int) -> tuple[int, float] | None:
-        """Look up number and rarity of a 3-gram, `None` for one that does not occur."""
-        found = None
-        number = bisect_left(self._grams, gram)
-        if number < len(self._grams) and self._grams[number] == gram:
-            found = number, inverse_document_frequency(self._size, self._holders[number])
-        if len(self._known) < _MOST_WORDS:
-            self._known[gram] = found
-        return found
-
-    def of_tool(self, tool: int) -> Sequence[int]:
-        known = self._tools.get(tool)
-        if known is None:
-            known = self._rows[tool].tolist()
-            if len(self._tools) < _MOST_TOOLS:
-                self._tools[tool] = known
-        return known
-
-    def norm(self, tool: int) -> float:
-        """Return the length, above 0, of a tool's vector of 3-gram rarities."""
-        norm: float = self._norms[tool]
-        if not norm > 0:
-            raise StaleIndexError("a tool of it has no 3-gram length")
-        return norm
+    from mcpg.index.blocks import Read
+    from mcpg.index.layout import Buffer, Entry, Items
 
 
 CHECKED_SIZE = 32 << 20
@@ -372,8 +58,12 @@ PROBABILITY_BITS = 8
 SHORTEST_PREFIX = 4
 """The fewest characters that are completed: too many words begin with fewer."""
 
+# To compare so many bytes takes as long as a few dozen questions for one item.
+_READ_WHOLE = 10 * BLOCK_SIZE
 # Records bear a checksum each, because a search reads few of many.
-_CHECKED_IN_PARTS = ("records", "records.at", "records.crc")
+_CHECKED_IN_PARTS = ("records", "records.at", "records.crc", "records.dictionary")
+# What else holds the text of a record, which is compressed with it.
+_RECORD_TEXTS = ("ids", "titles", "summaries")
 
 
 def recipe_of(recipe: bytes) -> int:
@@ -394,8 +84,15 @@ class Index:
 
     is_compiled = True
 
-    def __init__(self, data: Buffer) -> None:
+    def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
         """Open an index.
+
+        Args:
+            data: The file.
+            in_blocks: Whether it is compared with its checksums block by block as it is read,
+                which is right for a few questions, in place of section by section.
+            read: Returns a number of bytes of the file from an offset, where *data* has room for
+                all of it but holds only its head yet; with it, *in_blocks* must be set.
 
         Raises:
             StaleIndexError: *data* is no whole index of this version.
@@ -403,13 +100,16 @@ class Index:
         self._data = memoryview(data)
         self.header, self._entries = unpack(self._data)
         for name, item_type in SECTIONS.items():
-            if name not in self._entries or self._entries[name].item_type != item_type:
+            if name not in self._entries or self._entries[name].item_type not in item_type:
                 raise StaleIndexError(f"it has no section {name!r}")
         for name, item_type in OPTIONAL_SECTIONS.items():
             if name in self._entries and self._entries[name].item_type != item_type:
                 raise StaleIndexError(f"its section {name!r} has items of another type")
         searched = sum(section_sizes(self._entries).values()) - self._size("records")
-        self._is_checked = searched <= CHECKED_SIZE
+        self._in_blocks = in_blocks
+        self._is_checked = in_blocks or searched <= CHECKED_SIZE
+        self._blocks = Blocks(self._data, read)
+        self._items: dict[str, Items] = {}
         self._views: dict[str, memoryview] = {}
         self._texts: dict[str, Texts] = {}
         self._keys: dict[str, Keys] = {}
@@ -422,22 +122,36 @@ class Index:
 
     @property
     def data(self) -> memoryview:
+        """The whole file."""
+        if self._in_blocks:
+            self._blocks.check(self._blocks.start, len(self._data))
         return self._data
 
     @property
+    def size(self) -> int:
+        """Length of the file in bytes."""
+        return len(self._data)
+
+    @property
     def is_checked(self) -> bool:
-        """Whether every section is compared with its checksum before its first use."""
+        """Whether everything is compared with its checksums before its first use."""
         return self._is_checked
 
     def verify(self, *, records: bool = True) -> None:
-        """Compare every section with its checksum, or all but those of *records*.
+        """Compare every section with its checksums, or all but those of *records*.
 
         Raises:
             StaleIndexError: One is damaged.
         """
         for name, entry in self._entries.items():
             if records or name not in _CHECKED_IN_PARTS:
-                check(self._data, name, entry)
+                self._check(name, entry, self._blocks.verify)
+
+    def _check(self, name: str, entry: Entry, check: Callable[[int, int], None]) -> None:
+        try:
+            check(entry.start, entry.end)
+        except StaleIndexError as fault:
+            raise StaleIndexError(f"its section {name!r} is damaged") from fault
 
     def has_section(self, name: str) -> bool:
         return name in self._entries
@@ -452,49 +166,75 @@ class Index:
         """
         view = self._views.get(name)
         if view is None:
-            entry = self._entries.get(name)
-            if entry is None:
-                raise StaleIndexError(f"it has no section {name!r}")
-            if self._is_checked and name not in _CHECKED_IN_PARTS:
-                check(self._data, name, entry)
-            view = self._data[entry.start : entry.end].cast("B").cast(entry.item_type)  # type: ignore[call-overload]
-            self._views[name] = view
+            if self._in_blocks:
+                self._check(name, self._entry(name), self._blocks.check)
+            elif self._is_checked and name not in _CHECKED_IN_PARTS:
+                # A block may have been damaged since another section of it was compared.
+                self._check(name, self._entry(name), self._blocks.verify)
+            view = self._views[name] = self._view(name)
         return view
+
+    def items(self, name: str) -> Items:
+        """Return the items of the section called *name*, to read some of them.
+
+        Raises:
+            StaleIndexError: There is none, or it is damaged; damage may show only when an item is
+                read.
+        """
+        items = self._items.get(name)
+        if items is None:
+            is_whole = not self._in_blocks or self._size(name) <= _READ_WHOLE
+            items = self.section(name) if is_whole else self._in_parts(name)
+            self._items[name] = items
+        return items
+
+    def _in_parts(self, name: str) -> CheckedItems:
+        return CheckedItems(self._view(name), self._entry(name), self._blocks)
+
+    def _entry(self, name: str) -> Entry:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise StaleIndexError(f"it has no section {name!r}")
+        return entry
+
+    def _view(self, name: str) -> memoryview:
+        entry = self._entry(name)
+        return self._data[entry.start : entry.end].cast("B").cast(entry.item_type)  # type: ignore[call-overload, no-any-return]
 
     def texts(self, name: str) -> Texts:
         table = self._texts.get(name)
         if table is None:
-            table = self._texts[name] = Texts(self.section(name), self.section(f"{name}.at"))
+            table = self._texts[name] = Texts(self.items(name), self.items(f"{name}.at"))
         return table
 
     def keys(self, name: str) -> Keys:
         """Return the table of texts called *name* that finds the number of a text."""
         table = self._keys.get(name)
         if table is None:
-            parts = self.section(name), self.section(f"{name}.at"), self.section(f"{name}.slots")
+            parts = self.items(name), self.items(f"{name}.at"), self.items(f"{name}.slots")
             table = self._keys[name] = Keys(*parts)
         return table
 
     def rows(self, name: str) -> Rows:
         table = self._rows.get(name)
         if table is None:
-            table = self._rows[name] = Rows(self.section(name), self.section(f"{name}.at"))
+            table = self._rows[name] = Rows(self.items(name), self.items(f"{name}.at"))
         return table
 
     def _size(self, name: str) -> int:
-        entry = self._entries[name]
+        entry = self._entry(name)
         return entry.end - entry.start
 
     def _item(self, name: str, number: int) -> int:
-        items = self._views.get(name)
+        items = self._items.get(name)
         try:
-            item: int = (self.section(name) if items is None else items)[number]
+            item: int = (self.items(name) if items is None else items)[number]
         except IndexError as fault:
             raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
         return item
 
-    def _items(self, name: str, numbers: Iterable[int]) -> list[Any]:
-        items = self.section(name)
+    def _some(self, name: str, numbers: Iterable[int]) -> list[Any]:
+        items = self.items(name)
         try:
             return [items[number] for number in numbers]
         except IndexError as fault:
@@ -510,10 +250,11 @@ class Index:
         return self.texts("ids")[tool]
 
     def tool_name(self, tool: int) -> str:
-        return self.texts("names")[tool]
+        name = self.texts("names")[tool]
+        return name.removeprefix(NAMED) if name else self.tool_id(tool)
 
     def display_name(self, tool: int) -> str:
-        return self.texts("titles")[tool]
+        return self.texts("titles")[tool] or self.tool_name(tool)
 
     def summary(self, tool: int) -> str:
         return self.texts("summaries")[tool]
@@ -522,7 +263,7 @@ class Index:
         return self.texts("sources")[self._item("source_of", tool)]
 
     def sources_of(self, tools: Iterable[int]) -> list[int]:
-        return self._items("source_of", tools)
+        return self._some("source_of", tools)
 
     @property
     def source_ids(self) -> Texts:
@@ -602,7 +343,7 @@ class Index:
 
         It is that of the tool's text: what hints hold lengthens no vector.
         """
-        norms: list[float] = self._items("tools.norm", tools)
+        norms: list[float] = self._some("tools.norm", tools)
         if [norm for norm in norms if not norm > 0]:
             raise StaleIndexError("a tool of it has no length")
         return norms
@@ -629,10 +370,16 @@ class Index:
         return [_decoded(rows[number])[0] for number in range(len(rows))]
 
     def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
+        from mcpg.index.records import decompressed, own_dictionary  # noqa: PLC0415 - as above
+
+        texts = (self.rows(name)[tool] for name in _RECORD_TEXTS)
+        dictionary = own_dictionary(self.section("records.dictionary"), texts)
         data = self.rows("records")[tool]
-        if crc(data) != self._item("records.crc", tool):
-            raise StaleIndexError("a record is damaged")
-        return _decoded(data)
+        return _decoded(decompressed(data, dictionary, self._item("records.crc", tool)))
+
+    def place(self, tool: int) -> int:
+        """Return the number of the tool's document among those of the bundle, pages included."""
+        return self._item("tools.place", tool)
 
     # Relations
 
@@ -730,8 +477,8 @@ class Index:
         The number is 0 and the words are none when no word is within `allowed_edits`.
         """
         if not self._spellers:
-            deletions = self.section("deletions"), self.section("deletions.word")
-            pairs = self.section("pairs.key"), self.rows("pairs")
+            deletions = self.items("deletions"), self.items("deletions.word")
+            pairs = self.items("pairs.key"), self.rows("pairs")
             self._spellers.append(Speller(self.texts("words"), deletions, pairs))
         return self._spellers[0].nearest(word)
 

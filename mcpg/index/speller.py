@@ -11,18 +11,21 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left, bisect_right
 
-from mcpg.index.layout import Rows, Section, Texts
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
+
+    from mcpg.index.layout import Items
+    from mcpg.index.tables import Rows, Texts
 
 # A query has at least 4 characters to be repaired by one edit and 8 by two; what is shorter than
 # these less the edits is never found.
-_SHORTEST_AT_ONE_EDIT = 3
-_SHORTEST_AT_TWO_EDITS = 6
+SHORTEST_AT_ONE_EDIT = 3
+SHORTEST_AT_TWO_EDITS = 6
 # A substitution, insertion or deletion touches two of a word's pairs of characters, a
 # transposition of neighbours three.
 _PAIRS_AT_TWO_EDITS = 6
@@ -36,8 +39,8 @@ class Speller:
     def __init__(
         self,
         words: Texts,
-        deletions: tuple[memoryview, memoryview],
-        pairs: tuple[memoryview, Rows],
+        deletions: tuple[Items, Items],
+        pairs: tuple[Items, Rows],
     ) -> None:
         self._words = words
         self._deletions, self._deletion_words = deletions
@@ -68,8 +71,8 @@ class Speller:
     def _sharing_deletion(self, word: str) -> set[int]:
         """Return the words that equal *word* once a character, or none, is left out of each."""
         numbers: set[int] = set()
-        for part in _with_deletions(word):
-            key = _hash(part)
+        for part in with_deletions(word):
+            key = hash_of(part)
             start = bisect_left(self._deletions, key)
             end = bisect_right(self._deletions, key, start)
             numbers.update(self._deletion_words[start:end].tolist())
@@ -77,13 +80,13 @@ class Speller:
 
     def _sharing_pairs(self, word: str) -> list[int]:
         """Return the words of like length that share enough pairs of characters with *word*."""
-        pairs = _pairs_of(word)
+        pairs = pairs_of(word)
         needed = max(1, len(pairs) - _PAIRS_AT_TWO_EDITS)
         found: list[int] = []
         for length in range(len(word) - 2, len(word) + 3):
             shared: dict[int, int] = {}
             for pair in pairs:
-                for number in self._holding(_pair_key(length, pair)):
+                for number in self._holding(pair_key(length, pair)):
                     shared[number] = shared.get(number, 0) + 1
             found.extend(number for number, count in shared.items() if count >= needed)
         return found
@@ -95,53 +98,22 @@ class Speller:
         return ()
 
 
-def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
-    """Make the sections that `Speller` reads, of the sorted *words*."""
-    yield from _deletion_sections(words)
-    yield from _pair_sections(words)
-
-
-def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
-    from array import array  # noqa: PLC0415 - needed to build, not to search
-
-    found = sorted(
-        _hash(part) << 32 | number
-        for number, word in enumerate(words)
-        if len(word) >= _SHORTEST_AT_ONE_EDIT
-        for part in _with_deletions(word)
-    )
-    yield Section("deletions", "I", array("I", (one >> 32 for one in found)).tobytes())
-    yield Section("deletions.word", "I", array("I", (one & 0xFFFF_FFFF for one in found)).tobytes())
-
-
-def _pair_sections(words: Sequence[str]) -> Iterator[Section]:
-    from array import array  # noqa: PLC0415 - as above
-
-    from mcpg.index.layout import rows_sections  # noqa: PLC0415 - as above
-
-    holders: dict[int, list[int]] = {}
-    for number, word in enumerate(words):
-        if len(word) >= _SHORTEST_AT_TWO_EDITS:
-            for pair in _pairs_of(word):
-                holders.setdefault(_pair_key(len(word), pair), []).append(number)
-    keys = sorted(holders)
-    yield Section("pairs.key", "Q", array("Q", keys).tobytes())
-    yield from rows_sections("pairs", map(holders.__getitem__, keys))
-
-
-def _with_deletions(word: str) -> set[str]:
+def with_deletions(word: str) -> set[str]:
+    """Return *word*, whole and without each of its characters."""
     return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
 
 
-def _hash(part: str) -> int:
+def hash_of(part: str) -> int:
+    """Return the number that stands for a word, or for what is left of it."""
     return zlib.crc32(part.encode("utf-8", "surrogatepass"))
 
 
-def _pairs_of(word: str) -> set[str]:
+def pairs_of(word: str) -> set[str]:
+    """Return the pairs of neighbouring characters in *word*, padded at both ends."""
     padded = f"\0{word}\0"
     return {padded[place : place + 2] for place in range(len(padded) - 1)}
 
 
-def _pair_key(length: int, pair: str) -> int:
+def pair_key(length: int, pair: str) -> int:
     """Return one number for a pair of characters (21 bits each) in words of *length*."""
     return length << 42 | ord(pair[0]) << 21 | ord(pair[1])

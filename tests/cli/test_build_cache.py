@@ -12,7 +12,8 @@ import pytest
 
 from mcpg.bundle import codec
 from mcpg.cli.build import MOST_FILES
-from mcpg.index.layout import NO_STAMP, restamped
+from mcpg.index.layout import NO_STAMP
+from mcpg.index.packing import restamped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

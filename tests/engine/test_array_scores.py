@@ -22,7 +22,8 @@ from mcpg.engine.query import analyse
 from mcpg.engine.retrieval import retrieve, widened
 from mcpg.engine.scores import clause_impacts
 from mcpg.index import Index
-from mcpg.index.layout import NO_KEY, Header, Section, StaleIndexError, pack, unpack
+from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
+from mcpg.index.packing import Section, pack
 from mcpg.index.what_if import WhatIf
 from mcpg.sources import SourceBatch
 from mcpg.values import replace

@@ -165,7 +165,7 @@ def damaged(name: str) -> Index:
     return Index(bytes(data))
 
 
-@pytest.mark.parametrize("name", ["postings", "names", "records"])
+@pytest.mark.parametrize("name", ["postings", "words", "records"])
 def test_threads_share_one_repair(name: str) -> None:
     """However many searches meet the damage at once, the index is made anew once."""
     made: list[Index] = []

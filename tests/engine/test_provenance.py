@@ -12,7 +12,8 @@ from mcpg.engine.model import (
 )
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
-from mcpg.index.layout import Section, StaleIndexError
+from mcpg.index.layout import StaleIndexError
+from mcpg.index.packing import Section
 
 
 def index_with(section: Section) -> Index:

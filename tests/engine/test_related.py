@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcpg.engine.scores import clause_impacts
 from mcpg.gateway.routing.route import route
-from mcpg.index import Index, reader
+from mcpg.index import Index, decoded
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
@@ -279,7 +279,7 @@ def test_best_impacts_are_those_of_the_terms(credited: list[tuple[int, float]]) 
 def test_what_cannot_be_kept_is_not_merged() -> None:
     """Where there is no room for the best impacts, their lists are left as they are."""
     index, variants = Index(ENGINE.index.data), ((0, 1.0), (1, 0.5))
-    with patch.object(reader, "_MOST_BEST", 0):
+    with patch.object(decoded, "_MOST_BEST", 0):
         assert [index.best_impacts(variants) for _ in range(6)] == [None] * 6
 
 

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from mcpg.catalog.model import Hints
 from mcpg.engine import Engine, warm_up
 from mcpg.index import Index
-from mcpg.index.layout import ABSENT, Keys, StaleIndexError, keys_sections
-from mcpg.index.reader import Grams, Names
+from mcpg.index.decoded import Grams, Names
+from mcpg.index.layout import ABSENT, StaleIndexError
+from mcpg.index.packing import keys_sections
+from mcpg.index.tables import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.engine.explain import field_shares
+from mcpg.index.decoded import impact_of
 from mcpg.index.layout import IMPACT_SCALE
-from mcpg.index.reader import impact_of
 from mcpg.index.scoring import (
     FIELDS,
     PARAMETERS,

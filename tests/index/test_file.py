@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -147,6 +148,16 @@ def test_another_recipe_is_noticed(builder: Builder) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"no index", b"mcpg-idx" * 100])
+def test_a_damaged_index_is_not_read_in_blocks(builder: Builder, damage: bytes) -> None:
+    """What is no index is refused, however it is read."""
+    path = builder.source.with_suffix(".mdld.idx")
+    path.write_bytes(damage)
+
+    with pytest.raises(StaleIndexError):
+        open_index(str(path), in_blocks=True)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no index", b"mcpg-idx" * 100])
 def test_a_damaged_index_is_replaced(builder: Builder, damage: bytes) -> None:
     """Whatever stands where the index should, it is built anew."""
     builder.source.with_suffix(".mdld.idx").write_bytes(damage)
@@ -254,6 +265,57 @@ def test_a_pipe_in_place_of_the_source_is_not_read(builder: Builder) -> None:
     os.mkfifo(builder.source)
 
     assert fresh_index(str(builder.source), b"r") is None
+
+
+def test_an_index_read_in_blocks_answers_as_one_that_is_mapped(builder: Builder) -> None:
+    """A short-lived process reads what it needs, wherever it can read from an offset."""
+    builder.get()
+    path = str(builder.source) + ".idx"
+    mapped, read = open_index(path), open_index(path, in_blocks=True)
+
+    assert read.header == mapped.header
+    assert read.tool_id(0) == mapped.tool_id(0) == "one"
+    assert read.record(0) == mapped.record(0)
+    assert bytes(read.data) == bytes(mapped.data)
+
+
+def test_where_nothing_is_read_from_an_offset_blocks_are_mapped(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without such a function, as on Windows, the answers are the same."""
+    builder.get()
+    monkeypatch.delattr(os, "pread", raising=False)
+
+    assert open_index(str(builder.source) + ".idx", in_blocks=True).tool_id(0) == "one"
+
+
+def test_a_file_cut_while_it_is_read_is_refused(builder: Builder) -> None:
+    """What is no longer there is noticed when it is asked for."""
+    builder.get()
+    path = builder.source.with_suffix(".mdld.idx")
+    index = open_index(str(path), in_blocks=True)
+    os.truncate(path, 4096)
+
+    with pytest.raises(StaleIndexError):
+        index.tool_id(0)
+
+
+def test_a_file_that_is_read_in_blocks_is_closed_with_its_index(builder: Builder) -> None:
+    """Nothing is left open."""
+    builder.get()
+    path = str(builder.source) + ".idx"
+    gc.collect()
+    least = os.open(os.devnull, os.O_RDONLY)
+    os.close(least)
+
+    index = open_index(path, in_blocks=True)
+    assert index.tool_id(0) == "one"
+    del index
+    gc.collect()
+
+    again = os.open(os.devnull, os.O_RDONLY)
+    os.close(again)
+    assert again == least
 
 
 def test_an_open_index_survives_its_replacement(builder: Builder) -> None:

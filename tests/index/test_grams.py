@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.index.reader import Grams, add_fields, grams_of_word, impact_of, posting
+from mcpg.index.decoded import Grams, add_fields, grams_of_word, impact_of, posting
 from mcpg.index.scoring import inverse_document_frequency
 
 if TYPE_CHECKING:

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.index.blocks import Blocks, CheckedItems
 from mcpg.index.layout import (
+    BLOCK_SIZE,
     FORMAT_VERSION,
     ITEM_SIZES,
     KEY_SIZE,
     Header,
-    Section,
     StaleIndexError,
-    check,
-    pack,
-    restamped,
     unpack,
 )
+from mcpg.index.packing import Section, pack, restamped
 
 KEY = bytes(range(KEY_SIZE))
 FILE = pack([Section("numbers", "I", b"\1\0\0\0"), Section("text", "B", b"abc")], Header(KEY, 7))
-# Places in the header: byte order mark, format version, number of sections.
-ORDER, VERSION, COUNT = 8, 12, 20
+# Places in the header: byte order mark, format version, number of sections, number of blocks; where
+# the table begins.
+ORDER, VERSION, COUNT, BLOCKS, HEAD = 8, 12, 20, 96, 112
 
 
 @st.composite
@@ -46,9 +46,10 @@ def test_what_is_packed_is_unpacked(made: list[Section], key: bytes, recipe: int
     assert found == header
     assert len(data) % 8 == 0
     assert [Section(n, e.item_type, data[e.start : e.end]) for n, e in entries.items()] == made
-    for name, entry in entries.items():
+    blocks = Blocks(memoryview(data))
+    for entry in entries.values():
         assert entry.start % 8 == 0
-        check(data, name, entry)
+        blocks.verify(entry.start, entry.end)
 
 
 def test_a_stamp_can_be_changed_alone() -> None:
@@ -67,7 +68,8 @@ def test_a_stamp_can_be_changed_alone() -> None:
         (ORDER, struct.pack(">I" if sys.byteorder == "little" else "<I", 0x01020304), "byte order"),
         (VERSION, struct.pack("=I", FORMAT_VERSION + 1), f"format {FORMAT_VERSION + 1}"),
         (COUNT, struct.pack("=I", 0xFFFFFFFF), "cut short"),
-        (COUNT, struct.pack("=I", 900), "damaged"),
+        (COUNT, struct.pack("=I", 900), "one checksum"),
+        (COUNT, struct.pack("=I", 3), "damaged"),
         (COUNT + 12, b"\xff", "damaged"),
     ],
 )
@@ -91,12 +93,12 @@ def test_files_of_another_length_are_refused(data: bytes) -> None:
     [
         ((b"numbers", b"I", 1 << 62, 4), "lies where it cannot"),
         ((b"numbers", b"I", 0, 4), "lies where it cannot"),
-        ((b"numbers", b"I", 200, 1 << 63), "lies where it cannot"),
-        ((b"numbers", b"I", 200, 3), "makes no sense"),
-        ((b"numbers", b"I", 201, 4), "makes no sense"),
-        ((b"numbers", b"x", 200, 4), "makes no sense"),
-        ((b"text", b"I", 200, 4), "makes no sense"),
-        ((b"numbers", b"I", 200, 12), "lies where it cannot"),
+        ((b"numbers", b"I", BLOCK_SIZE, 1 << 63), "lies where it cannot"),
+        ((b"numbers", b"I", BLOCK_SIZE, 3), "makes no sense"),
+        ((b"numbers", b"I", BLOCK_SIZE + 1, 4), "makes no sense"),
+        ((b"numbers", b"x", BLOCK_SIZE, 4), "makes no sense"),
+        ((b"text", b"I", BLOCK_SIZE, 4), "makes no sense"),
+        ((b"numbers", b"I", BLOCK_SIZE, 12), "lies where it cannot"),
     ],
 )
 def test_tables_that_make_no_sense_are_refused(
@@ -104,7 +106,7 @@ def test_tables_that_make_no_sense_are_refused(
 ) -> None:
     """Sections outside the file, overlapping, misplaced, cut or repeated are noticed."""
     damaged = bytearray(FILE)
-    struct.pack_into("=23scQQ", damaged, 104, *entry)
+    struct.pack_into("=23scQQ", damaged, HEAD, *entry)
     damaged = bytearray(_with_checksum(bytes(damaged)))
 
     with pytest.raises(StaleIndexError, match=reason):
@@ -113,18 +115,42 @@ def test_tables_that_make_no_sense_are_refused(
 
 def _with_checksum(data: bytes) -> bytes:
     """Give *data* the checksum that its header ought to have."""
-    checksum = zlib.crc32(data[104 : 104 + 2 * 48], zlib.crc32(data[:96]))
-    return data[:96] + struct.pack("=Q", checksum) + data[104:]
+    tables = data[HEAD:BLOCK_SIZE]
+    checksum = zlib.crc32(tables, zlib.crc32(data[: HEAD - 8]))
+    return data[: HEAD - 8] + struct.pack("=Q", checksum) + data[HEAD:]
 
 
-def test_damaged_sections_are_told_by_their_checksum() -> None:
-    """A flipped bit within a section shows."""
-    _, entries = unpack(FILE)
-    place = entries["text"].start
-    damaged = FILE[:place] + b"A" + FILE[place + 1 :]
+def test_every_block_has_a_checksum() -> None:
+    """A header that counts other blocks than its sections have is refused."""
+    damaged = bytearray(FILE)
+    struct.pack_into("=Q", damaged, BLOCKS, 2)
 
-    with pytest.raises(StaleIndexError, match="'text' is damaged"):
-        check(damaged, "text", entries["text"])
+    with pytest.raises(StaleIndexError, match="one checksum for each block"):
+        unpack(_with_checksum(bytes(damaged)))
+
+
+@pytest.mark.parametrize("place", [0, BLOCK_SIZE - 1, BLOCK_SIZE, 2 * BLOCK_SIZE + 99])
+def test_a_damaged_block_is_refused_alone(place: int) -> None:
+    """A flipped bit shows in what is read of its block, and nowhere else."""
+    numbers = bytes(range(250)) * 50
+    file = bytearray(pack([Section("one", "B", b"x"), Section("all", "B", numbers)], Header(KEY)))
+    entry = unpack(file)[1]["all"]
+    file[entry.start + place] ^= 1
+    data = memoryview(bytes(file))
+    items = CheckedItems(data[entry.start : entry.end], entry, Blocks(data))
+    other = (place + BLOCK_SIZE) % len(numbers)
+
+    for _ in range(2):
+        for key in (place, place - len(numbers), slice(place, None), slice(None)):
+            with pytest.raises(StaleIndexError):
+                items[key]
+        assert items[other] == items[other - len(numbers)] == numbers[other]
+        assert bytes(items[other : other + 1]) == numbers[other : other + 1]
+        assert len(items[place:place]) == 0
+    with pytest.raises(IndexError):
+        items[len(numbers)]
+    with pytest.raises(StaleIndexError):
+        Blocks(data).verify(entry.start, entry.end)
 
 
 @pytest.mark.parametrize("section", [Section("n", "I", b"abc"), Section("n" * 24, "B", b"")])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.index import reader
-from mcpg.index.reader import Postings
+from mcpg.index import decoded
+from mcpg.index.decoded import Postings
 
 if TYPE_CHECKING:
     import pytest
@@ -26,8 +26,8 @@ def test_impacts_are_the_postings_by_tool(index: Index) -> None:
 
 def test_what_is_kept_has_a_bound(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once enough postings are kept, no more are, and long lists never are."""
-    monkeypatch.setattr(reader, "_MOST_KEPT", 3)
-    monkeypatch.setattr(reader, "_LONGEST_KEPT", 2)
+    monkeypatch.setattr(decoded, "_MOST_KEPT", 3)
+    monkeypatch.setattr(decoded, "_LONGEST_KEPT", 2)
     held = Postings(index)
     kept = [held.impacts(term) for term in range(len(index.texts("terms")))]
 

@@ -9,7 +9,8 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.index import reader
 from mcpg.index.compile import compile_index
-from mcpg.index.layout import ABSENT, IMPACT_SCALE, Section, StaleIndexError, bytes_sections, unpack
+from mcpg.index.layout import ABSENT, IMPACT_SCALE, StaleIndexError, unpack
+from mcpg.index.packing import Section, bytes_sections
 from mcpg.index.reader import Index
 from mcpg.index.scoring import FIELDS
 
@@ -240,6 +241,27 @@ def test_an_empty_catalogue_has_an_index() -> None:
     index.verify()
 
 
+@pytest.mark.parametrize("name", ["", "one", "\0", "\0\0one", "two"])
+def test_any_name_is_kept(name: str) -> None:
+    """Names are told from the id where they differ, and titles from the name."""
+    tools = Tool("one", "s", name), Tool("two", "s", name, title="Title")
+    index = Index(compile_index([ToolDocument(tool, tool.id, tool.id) for tool in tools]))
+
+    assert [index.tool_name(0), index.tool_name(1)] == [name, name]
+    assert [index.display_name(0), index.display_name(1)] == [name, "Title"]
+    assert index.record(0).tool == tools[0]
+
+
+def test_documents_have_their_place_in_the_bundle() -> None:
+    """A bundle holds documents and pages in the order of their paths."""
+    paths = {"b": "a", "c": "z"}
+    documents = [ToolDocument(Tool(one, "s", one), path, one) for one, path in paths.items()]
+    page = ToolDocument(Tool("", "", ""), "k.md", "page")
+    index = Index(compile_index(documents, pages=[page]))
+
+    assert [index.place(0), index.place(1)] == [0, 2]
+
+
 def test_texts_of_any_characters_are_kept() -> None:
     """Halves of surrogate pairs and control characters neither fail nor change."""
     tool = Tool("\ud800", "\0", "a\udfff b", description="x\u202e\ud800y")
@@ -260,7 +282,7 @@ def test_large_files_are_checked_on_demand(data: bytes, monkeypatch: pytest.Monk
     index = Index(damaged)
 
     assert index.tool_name(REFUND) == "Refund"
-    with pytest.raises(StaleIndexError, match="'names' is damaged"):
+    with pytest.raises(StaleIndexError, match="is damaged"):
         index.verify()
 
 

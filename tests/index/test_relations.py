@@ -12,7 +12,8 @@ from mcpg.bundle import assemble
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.index.compile import compile_index
-from mcpg.index.layout import Section, StaleIndexError, pack, unpack
+from mcpg.index.layout import StaleIndexError, unpack
+from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.index.layout import Rows, Texts, texts_sections
-from mcpg.index.speller import Speller, spelling_sections
+from mcpg.index.fuzzy_sections import spelling_sections
+from mcpg.index.packing import texts_sections
+from mcpg.index.speller import Speller
+from mcpg.index.tables import Rows, Texts
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 WORDS = st.text(alphabet="abcde", max_size=11)

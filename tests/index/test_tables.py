@@ -9,20 +9,12 @@ from hostile import words_of_one_crc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.index.layout import (
-    ABSENT,
-    NONE,
-    Keys,
-    Rows,
-    StaleIndexError,
-    Texts,
-    keys_sections,
-    rows_sections,
-    texts_sections,
-)
+from mcpg.index.layout import ABSENT, NONE, StaleIndexError
+from mcpg.index.packing import keys_sections, rows_sections, texts_sections
+from mcpg.index.tables import Keys, Rows, Texts
 
 if TYPE_CHECKING:
-    from mcpg.index.layout import Section
+    from mcpg.index.packing import Section
 
 ANY_TEXT = st.text(st.characters(), max_size=8)
 

@@ -1,0 +1,289 @@
+"""What of an index is decoded once and kept within bounds: names, postings, character 3-grams.
+
+3-grams find what is alike in words that share no stem.
+
+Source: McNamee & Mayfield, "Character n-gram tokenization for European language text retrieval",
+Information Retrieval 7, 2004; weights after Sparck Jones, 1972, as in the rest of the index.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from mcpg.index.layout import IMPACT_SCALE, StaleIndexError
+from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.tables import span
+from mcpg.values import value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Protocol
+
+    from mcpg.index.tables import Tables
+
+    class Terms(Protocol):
+        """What an index has of terms."""
+
+        def __len__(self) -> int: ...
+        def name_terms(self, tool: int) -> memoryview: ...
+        def document_frequency(self, term: int) -> int: ...
+        def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]: ...
+
+
+# Tools whose names, and terms whose idfs, are kept once they have been read.
+_MOST_NAMES = 16_384
+
+
+@value
+class Name:
+    """The name of a tool.
+
+    Attributes:
+        terms: The distinct terms of the name; words of the source's name are left out, unless the
+            name has no other.
+        idfs: Each of them, in the name's order, with its rarity, above 0.
+        weight: The sum of the rarities.
+    """
+
+    terms: frozenset[int]
+    idfs: tuple[tuple[int, float], ...]
+    weight: float
+
+
+class Names:
+    """The names of an index."""
+
+    def __init__(self, index: Terms) -> None:
+        self._index = index
+        self._size = len(index)
+        self._names: dict[int, Name] = {}
+        self._rarities: dict[int, float] = {}
+
+    def of_tool(self, tool: int) -> Name:
+        known = self._names.get(tool)
+        if known is None:
+            known = self._read(tool)
+            if len(self._names) < _MOST_NAMES:
+                self._names[tool] = known
+        return known
+
+    def _read(self, tool: int) -> Name:
+        terms = self._index.name_terms(tool).tolist()
+        weight = 0.0
+        idfs = []
+        for term in terms:
+            idf = self._rarities.get(term) or self._rarity(term)
+            weight += idf
+            idfs.append((term, idf))
+        return Name(frozenset(terms), tuple(idfs), weight)
+
+    def _rarity(self, term: int) -> float:
+        idf = inverse_document_frequency(self._size, self._index.document_frequency(term))
+        if len(self._rarities) < _MOST_NAMES:
+            self._rarities[term] = idf
+        return idf
+
+
+_SECTIONS = ("postings", "postings.impact", "postings.fields")
+# How many postings are kept once they have been read, and the longest list of them that is.
+_MOST_KEPT = 262_144
+_LONGEST_KEPT = 1_024
+_UNIT = 1 / IMPACT_SCALE
+# How many best impacts are kept, and of how many postings at most one list of them is made.
+_MOST_BEST = 131_072
+_MOST_MERGED = 1_024
+# To merge lists takes as long as to look so many times into each of them. Requests have endless
+# words, so there is a bound.
+_TIMES_UNMERGED = 3
+_MOST_ASKED = 4_096
+
+
+class Postings:
+    """The postings of an index."""
+
+    def __init__(self, index: Tables) -> None:
+        """Find the sections.
+
+        Raises:
+            StaleIndexError: They do not fit each other.
+        """
+        self._starts = index.items("postings.at")
+        self._tools, self._impacts, self._fields = map(index.items, _SECTIONS)
+        self._kept: dict[int, dict[int, int]] = {}
+        self._left = _MOST_KEPT
+        self._best: dict[tuple[tuple[int, float], ...], dict[int, float]] = {}
+        # How often the others were asked for.
+        self._asked: dict[tuple[tuple[int, float], ...], int] = {}
+        self._best_left = _MOST_BEST
+        if not len(self._tools) == len(self._impacts) == len(self._fields):
+            raise StaleIndexError("its postings are of unequal length")
+
+    def count(self, term: int) -> int:
+        start, end = span(self._starts, term)
+        return end - start
+
+    def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
+        """Return the tools that hold a term in order, its impacts there, and in which fields."""
+        start, end = self._span(term)
+        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
+
+    def _span(self, term: int) -> tuple[int, int]:
+        start, end = span(self._starts, term)
+        if end > len(self._tools):
+            raise StaleIndexError("a row leads out of its table")
+        return start, end
+
+    def impacts(self, term: int) -> dict[int, int] | None:
+        """Return the impacts of a term by tool, in order; `None` where they are too many to keep.
+
+        What is given must not be changed.
+        """
+        known = self._kept.get(term)
+        if known is None:
+            start, end = self._span(term)
+            if end - start <= min(_LONGEST_KEPT, self._left):
+                tools, impacts = self._tools[start:end].tolist(), self._impacts[start:end].tolist()
+                known = self._kept[term] = dict(zip(tools, impacts, strict=True))
+                self._left -= len(known)
+        return known
+
+    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
+        """Return the best impact, in [0, 1], of *credited* terms by tool.
+
+        It is `None` where they are too many to keep, and for the first few times: most of what is
+        asked for once is never asked for again. What is given must not be changed.
+        """
+        known = self._best.get(credited)
+        if known is not None or not self._is_usual(credited):
+            return known
+        if sum([self.count(term) for term, _ in credited]) <= min(_MOST_MERGED, self._best_left):
+            known = self._best[credited] = self._merged(credited)
+            self._best_left -= len(known) + len(credited)
+        return known
+
+    def _is_usual(self, credited: tuple[tuple[int, float], ...]) -> bool:
+        """Return whether *credited* are now asked for often enough to be merged."""
+        times = self._asked.get(credited, 0)
+        if times <= _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
+            self._asked[credited] = times + 1
+        return times == _TIMES_UNMERGED
+
+    def _merged(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
+        best: dict[int, float] = {}
+        get = best.get
+        for term, credit in credited:
+            unit = credit * _UNIT
+            tools, impacts, _ = self.of_term(term)
+            for tool, impact in zip(tools.tolist(), impacts.tolist(), strict=True):
+                weighed = unit * impact
+                if weighed > get(tool, 0.0):
+                    best[tool] = weighed
+        return best
+
+
+def posting(index: Terms, term: int, document: int) -> tuple[int, int]:
+    """Return impact and field mask of *term* in *document*, zeros when it does not occur there."""
+    documents, impacts, fields = index.postings(term)
+    place = bisect_left(documents, document)
+    if place == len(documents) or documents[place] != document:
+        return 0, 0
+    return impacts[place], fields[place]
+
+
+def impact_of(index: Terms, term: int, document: int) -> int:
+    """Return the impact of *term* in *document*, 0 when it does not occur there."""
+    return posting(index, term, document)[0]
+
+
+def add_fields(index: Terms, term: int, asked: Iterable[int], masks: dict[int, int]) -> None:
+    """Add, for each document *asked* about, a bit for every field in which *term* occurs there."""
+    documents, _, fields = index.postings(term)
+    end = len(documents)
+    for document in asked:
+        place = bisect_left(documents, document)
+        if place < end and documents[place] == document:
+            masks[document] |= fields[place]
+
+
+# Code points take up to 21 bits, so three of them fit one number of 64.
+_BITS = 21
+_PAD = "_"
+# Words, and 3-grams, that are remembered; words of queries are endless, so there is a bound.
+_MOST_WORDS = 16_384
+# Tools whose 3-grams are kept once they have been read; each takes some kilobytes.
+_MOST_TOOLS = 4_096
+
+
+def grams_of_word(word: str) -> list[int]:
+    """Return the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
+    codes = list(map(ord, f"{_PAD}{word}{_PAD}"))
+    return [
+        first << 2 * _BITS | second << _BITS | third
+        for first, second, third in zip(codes, codes[1:], codes[2:], strict=False)
+    ]
+
+
+class Grams:
+    """The 3-grams of an index."""
+
+    def __init__(self, index: Tables) -> None:
+        """Find the sections.
+
+        Raises:
+            StaleIndexError: They do not fit each other.
+        """
+        self._size = len(index)
+        self._grams = index.items("grams")
+        self._holders = index.items("grams.tools")
+        self._rows = index.rows("grams_of")
+        self._norms = index.items("grams.norm")
+        self._words: dict[str, dict[int, float]] = {}
+        self._known: dict[int, tuple[int, float] | None] = {}
+        self._tools: dict[int, list[int]] = {}
+        if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
+            raise StaleIndexError("its 3-grams are of unequal length")
+
+    def of_word(self, word: str) -> dict[int, float]:
+        """Return the rarity, above 0, of those 3-grams of a folded *word* that occur, by number.
+
+        What is given must not be changed.
+        """
+        known = self._words.get(word)
+        if known is None:
+            known = dict(self._found(word))
+            if len(self._words) < _MOST_WORDS:
+                self._words[word] = known
+        return known
+
+    def _found(self, word: str) -> Iterator[tuple[int, float]]:
+        for gram in grams_of_word(word):
+            found = self._known[gram] if gram in self._known else self._find(gram)
+            if found:
+                yield found
+
+    def _find(self, gram: int) -> tuple[int, float] | None:
+        """Look up number and rarity of a 3-gram, `None` for one that does not occur."""
+        found = None
+        number = bisect_left(self._grams, gram)
+        if number < len(self._grams) and self._grams[number] == gram:
+            found = number, inverse_document_frequency(self._size, self._holders[number])
+        if len(self._known) < _MOST_WORDS:
+            self._known[gram] = found
+        return found
+
+    def of_tool(self, tool: int) -> Sequence[int]:
+        known = self._tools.get(tool)
+        if known is None:
+            known = self._rows[tool].tolist()
+            if len(self._tools) < _MOST_TOOLS:
+                self._tools[tool] = known
+        return known
+
+    def norm(self, tool: int) -> float:
+        """Return the length, above 0, of a tool's vector of 3-gram rarities."""
+        norm: float = self._norms[tool]
+        if not norm > 0:
+            raise StaleIndexError("a tool of it has no 3-gram length")
+        return norm

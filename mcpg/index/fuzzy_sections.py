@@ -1,0 +1,99 @@
+"""Making the sections that find like words: edits of the words that occur, and 3-grams of tools."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from math import fsum
+from typing import TYPE_CHECKING
+
+from mcpg.index.decoded import grams_of_word
+from mcpg.index.packing import Section, rows_sections
+from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.speller import (
+    SHORTEST_AT_ONE_EDIT,
+    SHORTEST_AT_TWO_EDITS,
+    hash_of,
+    pair_key,
+    pairs_of,
+    with_deletions,
+)
+from mcpg.text import split_words
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+
+# What a tool is stands at the beginning of its description.
+_DESCRIPTION_LENGTH = 300
+# Up to so many 3-grams, their numbers take two bytes each.
+_MOST_SHORT = 1 << 16
+
+
+def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
+    """Make the sections that `Speller` reads, of the sorted *words*."""
+    yield from _deletion_sections(words)
+    yield from _pair_sections(words)
+
+
+def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
+    found = sorted(
+        hash_of(part) << 32 | number
+        for number, word in enumerate(words)
+        if len(word) >= SHORTEST_AT_ONE_EDIT
+        for part in with_deletions(word)
+    )
+    yield Section("deletions", "I", array("I", (one >> 32 for one in found)).tobytes())
+    yield Section("deletions.word", "I", array("I", (one & 0xFFFF_FFFF for one in found)).tobytes())
+
+
+def _pair_sections(words: Sequence[str]) -> Iterator[Section]:
+    holders: dict[int, list[int]] = {}
+    for number, word in enumerate(words):
+        if len(word) >= SHORTEST_AT_TWO_EDITS:
+            for pair in pairs_of(word):
+                holders.setdefault(pair_key(len(word), pair), []).append(number)
+    keys = sorted(holders)
+    yield Section("pairs.key", "Q", array("Q", keys).tobytes())
+    yield from rows_sections("pairs", map(holders.__getitem__, keys))
+
+
+def described_words(tool: Tool) -> list[str]:
+    """Return the words whose 3-grams stand for *tool*, each once."""
+    title = "" if tool.display_name == tool.name else tool.display_name
+    description = tool.description[:_DESCRIPTION_LENGTH]
+    text = f"{tool.name} {title} {tool.source_id} {description}"
+    return list(dict.fromkeys(split_words(text)))
+
+
+def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
+    """Return the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's.
+
+    Args:
+        described: For each tool its `described_words`.
+    """
+    known = _GramsOfWords()
+    # A set takes ten times the memory of an array.
+    held = [array("Q", {gram for word in words for gram in known[word]}) for words in described]
+    holders = Counter(chain.from_iterable(held))
+    ordered = sorted(holders)
+    numbers = {gram: number for number, gram in enumerate(ordered)}
+    counts = [holders[gram] for gram in ordered]
+    squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
+    kind = "H" if len(ordered) <= _MOST_SHORT else "I"
+    rows = [array(kind, sorted(map(numbers.__getitem__, grams))) for grams in held]
+    # `sum` adds in other ways from one Python to the next.
+    norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
+    return [
+        Section("grams", "Q", array("Q", ordered).tobytes()),
+        Section("grams.tools", "I", array("I", counts).tobytes()),
+        *rows_sections("grams_of", rows, kind),
+        Section("grams.norm", "d", array("d", norms).tobytes()),
+    ]
+
+
+class _GramsOfWords(dict[str, tuple[int, ...]]):
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        grams = self[word] = tuple(grams_of_word(word))
+        return grams

@@ -1,0 +1,156 @@
+"""Reading tables of an index: rows of numbers, texts by number, and numbers by text."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from zlib import crc32
+
+from mcpg.index.layout import ABSENT, NONE, StaleIndexError
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Protocol
+
+    from mcpg.index.layout import Items
+
+    class Tables(Protocol):
+        """What an index has."""
+
+        def __len__(self) -> int: ...
+        def items(self, name: str) -> Items: ...
+        def rows(self, name: str) -> Rows: ...
+        def texts(self, name: str) -> Texts: ...
+
+
+MOST_PROBES = 64
+"""The most slots that are looked into: texts that are made to share a hash would otherwise take
+time with the square of their number."""
+
+# Texts of a table that are all decoded, at some hundred bytes each.
+_MOST_DECODED = 32_768
+
+
+def span(starts: Items, number: int) -> tuple[int, int]:
+    """Return begin and end of row *number*.
+
+    Raises:
+        StaleIndexError: The table has no such row, or the row ends before it begins.
+    """
+    try:
+        start, end = starts[number], starts[number + 1]
+    except IndexError as fault:
+        raise StaleIndexError("a number leads out of its table") from fault
+    if start > end:
+        raise StaleIndexError("its rows are out of order")
+    return start, end
+
+
+class Rows:
+    """Rows of numbers."""
+
+    __slots__ = ("_end", "_items", "_starts")
+
+    def __init__(self, items: Items, starts: Items) -> None:
+        self._items = items
+        self._starts = starts
+        self._end = len(items)
+
+    def __len__(self) -> int:
+        return max(0, len(self._starts) - 1)
+
+    def __getitem__(self, number: int) -> memoryview:
+        starts = self._starts
+        try:
+            start, end = starts[number], starts[number + 1]
+        except IndexError as fault:
+            raise StaleIndexError("a number leads out of its table") from fault
+        if not start <= end <= self._end:
+            raise StaleIndexError("a row leads out of its table")
+        return self._items[start:end]
+
+    def holds(self, number: int, key: bytes) -> bool:
+        """Return whether row *number* is *key*; most others have another length."""
+        starts = self._starts
+        try:
+            start, end = starts[number], starts[number + 1]
+        except IndexError as fault:
+            raise StaleIndexError("a number leads out of its table") from fault
+        if not start <= end <= self._end:
+            raise StaleIndexError("a row leads out of its table")
+        return end - start == len(key) and self._items[start:end] == key
+
+
+class Texts:
+    """Texts by number."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, data: Items, starts: Items) -> None:
+        self._rows = Rows(data, starts)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, number: int) -> str:
+        try:
+            return str(self._rows[number], "utf-8", "surrogatepass")
+        except UnicodeDecodeError as fault:
+            raise StaleIndexError("a text is broken") from fault
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def beginning_with(self, prefix: str) -> Iterator[str]:
+        """Return the texts of a sorted table that begin with *prefix*, in order."""
+        for number in range(bisect_left(self, prefix), len(self)):
+            text = self[number]
+            if not text.startswith(prefix):
+                return
+            yield text
+
+
+class Keys(Texts):
+    """Distinct texts by number, in order, and their numbers by text.
+
+    Numbers are found through a hash table with open addressing: each stands in the first free
+    slot from the one that the text's CRC-32 points at. Half of the slots at least are free. A text
+    whose first 64 slots are all taken is in none, and found by its place in the order.
+    """
+
+    __slots__ = ("_numbers", "_slots")
+
+    def __init__(self, data: Items, starts: Items, slots: Items) -> None:
+        super().__init__(data, starts)
+        self._slots = slots
+        self._numbers: dict[str, int] = {}
+
+    def read_ahead(self) -> None:
+        """Decode all texts, unless they are too many to keep: then none is looked up in the file.
+
+        Raises:
+            StaleIndexError: One of them is broken.
+        """
+        if len(self) <= _MOST_DECODED:
+            self._numbers = {text: number for number, text in enumerate(self)}
+
+    def find(self, text: str) -> int:
+        """Return the number of *text*, `ABSENT` when it is not there."""
+        if self._numbers:
+            return self._numbers.get(text, ABSENT)
+        key = text.encode("utf-8", "surrogatepass")
+        slots, rows = self._slots, self._rows
+        last = len(slots) - 1
+        first = crc32(key)
+        for place in range(first, first + min(last, MOST_PROBES)):
+            number: int = slots[place & last]
+            if number == NONE:
+                return ABSENT
+            if rows.holds(number, key):
+                return number
+        return self._found_in_order(text)
+
+    def _found_in_order(self, text: str) -> int:
+        number = bisect_left(self, text)
+        return number if number < len(self) and self[number] == text else ABSENT
