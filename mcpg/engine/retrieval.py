@@ -253,7 +253,7 @@ def _reached(edge: _Edge, index: Index) -> Reached:
     negative, is_related, target, source, number, weight = edge
     kind = RELATED if is_related else NEXT_STEP
     reason = index.reason(number) or f"its document names it as {_PHRASES[kind]}"
-    return Reached(target, -negative, Via(kind, index.tool_id(source), reason, weight))
+    return Reached(target, -negative, Via(kind, index.tool_id(source), reason, weight, ()))
 
 
 def focused_graph(shown: Sequence[int], index: Index) -> FocusedGraph:

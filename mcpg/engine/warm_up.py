@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_TOOLS = 4_096
 """Tools are read ahead where there are up to so many; each takes about six kilobytes."""
 
-MOST_WORDS = 2_048
+MOST_WORDS = 4_096
 """What so many words stand for is read ahead, the most frequent; each takes about two kilobytes."""
 
 MOST_POSTINGS = 262_144
@@ -55,7 +55,9 @@ def _read_words(index: Index, memo: Memo) -> None:
     terms = index.section("words.term")
     numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
     words = map(index.word, numbers[:MOST_WORDS])
-    for term in TermReader(index, index.language or lexicon.ENGLISH, memo).read(words):
+    reader = TermReader(index, index.language or lexicon.ENGLISH, memo)
+    reader.read_stems()
+    for term in reader.read(words):
         index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
 
 

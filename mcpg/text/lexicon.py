@@ -329,6 +329,11 @@ def stem_of(number: int) -> str:
     return stems.word(number) if number < len(stems) else ""
 
 
+def count_stems() -> int:
+    """Return how many English stems have a number."""
+    return len(_table(f"{ENGLISH}.related"))
+
+
 def operation_shares(stem: str) -> list[float]:
     """Return the share of each kind of operation in those that *stem* opens the name of.
 
