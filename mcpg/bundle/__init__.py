@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from mcpg.bundle.assemble import Assembly, assemble, bundle_of
-from mcpg.bundle.codec import RANKING, STALE, Bundle, content_hash, decode_bundle, encode_bundle
+from mcpg.bundle.codec import (
+    RANKING,
+    STALE,
+    Bundle,
+    Encoding,
+    content_hash,
+    decode_bundle,
+    encode_bundle,
+)
 from mcpg.bundle.diff import BundleDiff, FieldChange, ToolChange, diff_bundles, unified_text
 from mcpg.bundle.folder import (
     LOCK_NAME,
@@ -23,6 +31,7 @@ __all__ = [
     "Assembly",
     "Bundle",
     "BundleDiff",
+    "Encoding",
     "FieldChange",
     "FolderPlan",
     "ToolChange",

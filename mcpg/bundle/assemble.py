@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import merge
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
@@ -17,7 +18,6 @@ from mcpg.bundle.codec import (
     Bundle,
     ReadDocument,
     decode_bundle,
-    path_fault,
     read_documents,
 )
 from mcpg.bundle.definitions import DEFINITIONS, Definitions, definitions_beside, extension_of
@@ -30,21 +30,19 @@ from mcpg.bundle.links import (
     with_asserted,
     with_stated,
 )
-from mcpg.bundle.merge import Places, former_paths, settle, sort_documents
+from mcpg.bundle.merge import Sorted, sort_documents
 from mcpg.bundle.observations import observed_edges, with_observed
-from mcpg.catalog.catalog import Catalog, build_catalog, content_key
+from mcpg.bundle.placing import Placed, placed_documents
+from mcpg.bundle.texts import held_texts
+from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
-from mcpg.catalog.model import Hints, SourceDocument, Tool
-from mcpg.documents.markdown import Targets, targets_of, with_pages
+from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.documents.markdown import Targets
 from mcpg.documents.model import (
     ToolDocument,
     document_for,
     encode_content,
-    normal_path,
-    path_key,
-    uris_for,
 )
-from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import DRAFTED, can_be_written, draft_document, write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.infer import Inferred, authored_edges, infer
@@ -196,7 +194,7 @@ class Assembly:
     """
 
     documents: tuple[ToolDocument, ...]
-    texts: tuple[SourceDocument, ...]
+    texts: Sequence[SourceDocument]
     catalog: Catalog
     relations: Relations
     diagnostics: tuple[Diagnostic, ...]
@@ -244,71 +242,127 @@ def assemble(
         BundleError: A bundle among the sources is damaged; no part of it is used.
     """
     bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
-    bundled = (document for bundle in bundles for document in bundle.documents)
-    read, found = read_documents(batch.documents, list(bundled), source_id, memo)
-    unread = {item.path for item in batch.documents} - {item.source.path for item in read}
     ranking, dropped = carried_ranking(bundles)
-    tools, too_deep = _of_bounded_depth(batch.tools)
-    sorted_ = sort_documents(tools, read, reserved)
+    gathered = _gathered(batch, bundles, source_id, reserved, memo)
+    tools, sorted_ = gathered.tools, gathered.sorted
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
-    by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
-    addresses, moved = assign_paths(catalog.tools, by_tool)
-    pages = place_pages(sorted_.pages, addresses.values())
-    places = _places(catalog, by_tool, addresses, pages, source_id)
-    by_tool, unresolved = settle(by_tool, places)
+    placed = placed_documents(catalog, sorted_, source_id)
     observed, doubtful = (
         observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
     )
-    _look_ahead(catalog, by_tool, addresses, memo, [DRAFTED, *ahead] if texts else ahead)
-    context = _context(catalog, by_tool, pages, places, memo, texts=texts)
-    context = replace(context, observed=observed)
-    results = [finalise(tool, by_tool.get(tool.id), context) for tool in catalog.tools]
-    finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
-    linked = [resolve_links(page, context.targets) for page in pages]
-    faults = [fault for _, faults in (*results, *linked) for fault in faults]
+    _look_ahead(catalog, placed, memo, [DRAFTED, *ahead] if texts else ahead)
+    context = replace(_context(catalog, placed, memo, texts=texts), observed=observed)
+    finished = _finished(catalog, placed, context)
     stale = still_stale(bundles, batch.documents, tools, source_id)
-    final = [*(item.text for item in finished), *(page.source for page in pages)]
+    inferred = context.inferred
     return Assembly(
-        documents=tuple(item.document for item in finished),
-        texts=tuple(sorted(final, key=lambda text: text.path)) if texts else (),
+        documents=tuple(finished.documents),
+        texts=finished.texts,
         catalog=catalog,
-        relations=Relations({item.document.tool.id: item.relations for item in finished}),
+        relations=Relations(finished.relations),
         diagnostics=(
-            *(*batch.diagnostics, *too_deep, *found, *sorted_.diagnostics, *catalog.diagnostics),
-            *(
-                *left_out,
-                *moved,
-                *unresolved,
-                *faults,
-                *context.stated.diagnostics,
-                *dropped,
-                *doubtful,
-            ),
+            *(*batch.diagnostics, *gathered.diagnostics, *catalog.diagnostics),
+            *(*placed.diagnostics, *finished.diagnostics, *context.stated.diagnostics),
+            *(*dropped, *doubtful),
         ),
         ranking=ranking,
-        pages=tuple(with_stated(page, context.stated) for page, _ in linked),
-        documented=frozenset(by_tool),
+        pages=tuple(finished.pages),
+        documented=frozenset(placed.by_tool),
         stale=tuple(tool.id for tool in catalog.tools if (tool.source_id, tool.name) in stale),
-        unread=frozenset(unread),
+        unread=gathered.unread,
         definitions=definitions_beside(sorted_.read, tools, sorted_.superseded, bundles),
-        provisions=context.inferred.provisions
-        if context.inferred and len(finished) == len(catalog.tools)
+        provisions=inferred.provisions
+        if inferred and len(finished.documents) == len(catalog.tools)
         else None,
     )
 
 
-def _look_ahead(
-    catalog: Catalog,
-    read: Mapping[str, ReadDocument],
-    addresses: Mapping[str, tuple[str, str]],
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """What the sources hold, parsed.
+
+    Attributes:
+        tools: The tools of manifests.
+        sorted: These and the documents, each sorted by what it is of.
+        unread: Paths of documents that could not be read.
+        diagnostics: What was found.
+    """
+
+    tools: Sequence[Tool]
+    sorted: Sorted
+    unread: frozenset[str]
+    diagnostics: Sequence[Diagnostic]
+
+
+def _gathered(
+    batch: SourceBatch,
+    bundles: Iterable[Bundle],
+    source_id: str | None,
+    reserved: Collection[str],
     memo: Memo,
-    kinds: Sequence[Kind[Any]],
-) -> None:
+) -> _Gathered:
+    bundled = [document for bundle in bundles for document in bundle.documents]
+    read, found = read_documents(batch.documents, bundled, source_id, memo)
+    tools, too_deep = _of_bounded_depth(batch.tools)
+    sorted_ = sort_documents(tools, read, reserved)
+    unread = {item.path for item in batch.documents} - {item.source.path for item in read}
+    diagnostics = (*too_deep, *found, *sorted_.diagnostics)
+    return _Gathered(tools, sorted_, frozenset(unread), diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    """Documents as they go into the bundle.
+
+    Attributes:
+        documents: That of every tool, sorted by path.
+        pages: Those of no tool, sorted by path.
+        relations: The graph, by tool id.
+        texts: The texts of all, sorted by path; none where nobody needs them.
+        diagnostics: What was found.
+    """
+
+    documents: Sequence[ToolDocument]
+    pages: Sequence[ToolDocument]
+    relations: Mapping[str, ToolRelations]
+    texts: Sequence[SourceDocument]
+    diagnostics: Sequence[Diagnostic]
+
+
+def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Finished:
+    """Finish the documents in the order of their paths, in which their texts are held."""
+    documents: list[ToolDocument] = []
+    relations: dict[str, ToolRelations] = {}
+    faults: dict[str, list[Diagnostic]] = {}
+
+    def written() -> Iterator[SourceDocument]:
+        for tool in sorted(catalog.tools, key=lambda tool: context.addresses[tool.id][0]):
+            final, faults[tool.id] = finalise(tool, placed.by_tool.get(tool.id), context)
+            if final is not None:
+                documents.append(final.document)
+                relations[final.document.tool.id] = final.relations
+                yield final.text
+
+    if context.texts:
+        pages = (page.source for page in placed.pages)
+        texts = held_texts(merge(written(), pages, key=attrgetter("path")))
+    else:
+        texts = ()
+        deque(written(), maxlen=0)
+    linked = [resolve_links(page, context.targets) for page in placed.pages]
+    found = [fault for tool in catalog.tools for fault in faults[tool.id]]
+    found += [fault for _, faults_of_page in linked for fault in faults_of_page]
+    pages_ = [with_stated(page, context.stated) for page, _ in linked]
+    return _Finished(documents, pages_, relations, texts, found)
+
+
+def _look_ahead(catalog: Catalog, placed: Placed, memo: Memo, kinds: Sequence[Kind[Any]]) -> None:
     """Let *memo* know what will be asked for, which does not depend on what tools have in common.
 
     The text of a document that was read is hardly ever written.
     """
+    addresses, read = placed.places.addresses, placed.by_tool
     made = (
         encode_content(ToolDocument(tool, *addresses[tool.id]))
         for tool in catalog.tools
@@ -356,173 +410,17 @@ def bundle_of(assembly: Assembly) -> Bundle:
     return Bundle(assembly.texts, extension)
 
 
-def _places(
-    catalog: Catalog,
-    by_tool: Mapping[str, ReadDocument],
-    addresses: Mapping[str, tuple[str, str]],
-    pages: Iterable[ReadDocument],
-    source_id: str | None,
-) -> Places:
-    tools = targets_of(catalog.tools, addresses)
-    kept = with_pages(tools, [page.document for page in pages])
-    former = former_paths(by_tool, addresses)
-    counts = Counter(tool.name for tool in catalog.tools)
-    return Places(
-        addresses=addresses,
-        kept=kept,
-        written=kept.with_paths(former) if former else kept,
-        namesakes={name for name, count in counts.items() if count > 1},
-        source_id=source_id,
-    )
-
-
-def _context(
-    catalog: Catalog,
-    read: Mapping[str, ReadDocument],
-    pages: Iterable[ReadDocument],
-    places: Places,
-    memo: Memo,
-    *,
-    texts: bool,
-) -> BundleContext:
+def _context(catalog: Catalog, placed: Placed, memo: Memo, *, texts: bool) -> BundleContext:
+    read, targets = placed.by_tool, placed.places.kept
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
     complete = all(tool.id in stated for tool in catalog.tools)
     return BundleContext(
-        addresses=places.addresses,
-        targets=places.kept,
+        addresses=placed.places.addresses,
+        targets=targets,
         authored=authored_edges(catalog),
         inferred=None if complete else infer(catalog, memo),
-        stated=stated_edges(read, pages, places.kept),
+        stated=stated_edges(read, placed.pages, targets),
         memo=memo,
         texts=texts,
     )
-
-
-class _Unique:
-    """Paths or URIs, none given twice.
-
-    Args:
-        suffix: What stands behind the number of one that is numbered.
-        taken: Those that are given already.
-    """
-
-    def __init__(self, suffix: str, taken: Iterable[str] = ()) -> None:
-        self._suffix = suffix
-        self._taken = {path_key(text) for text in taken}
-        self._numbers: dict[str, Iterator[int]] = {}
-
-    def take(self, wanted: Iterable[str], standard: str, joint: str = "") -> str:
-        """Return the first that is free: of *wanted*, *standard*, or *standard* with a number."""
-        # What was taken stays so: a number that was tried once need not be tried again.
-        numbers = self._numbers.setdefault(path_key(standard), itertools.count(2))
-        stem = standard.removesuffix(self._suffix) if joint else standard
-        numbered = (f"{stem}{joint}{number}{self._suffix}" for number in numbers)
-        candidates = itertools.chain(wanted, (standard,), numbered)
-        found = next(text for text in candidates if path_key(text) not in self._taken)
-        self._taken.add(path_key(found))
-        return found
-
-
-def documents_by_tool(
-    read: Iterable[ReadDocument], tools: Sequence[Tool]
-) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
-    """Find the document of each tool that has one, by tool id.
-
-    A document whose tool the catalogue left out, as a repeat of another, is left out as well, with
-    a diagnostic when its words are other ones.
-    """
-    counts = Counter((tool.source_id, tool.name) for tool in tools)
-
-    def key(tool: Tool) -> tuple[str, str, str]:
-        """Return what a tool and its document have in common, whatever hints others add."""
-        own = tool.source_id, tool.name
-        return *own, content_key(replace(tool, hints=Hints())) if counts[own] > 1 else ""
-
-    described = {key(tool): tool.id for tool in tools}
-    places = {(*key(tool), tool.place): tool.id for tool in tools}
-    found: dict[str, ReadDocument] = {}
-    left_out: list[tuple[ReadDocument, str]] = []
-    for item in read:
-        content = key(item.document.tool)
-        owner = places.get((*content, item.document.tool.place))
-        if owner is None or found.setdefault(owner, item) is not item:
-            left_out.append((item, owner or described[content]))
-    pairs = ((item, found.get(owner)) for item, owner in left_out)
-    return found, [_left_out(*pair) for pair in pairs if not _is_same_text(*pair)]
-
-
-def _is_same_text(item: ReadDocument, kept: ReadDocument | None) -> bool:
-    """Return whether two documents of one tool hold the same text, whatever they are related to."""
-    said = (item.document.body, item.document.further)
-    return said == ((kept.document.body, kept.document.further) if kept else ("", {}))
-
-
-def _left_out(item: ReadDocument, kept: ReadDocument | None) -> Diagnostic:
-    tool = item.document.tool
-    message = (
-        f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
-        f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
-        f" join the texts, or name the tool by the key `tool` alone"
-    )
-    return warning(Code.TEXT_LEFT_OUT, message, item.place)
-
-
-def assign_paths(
-    tools: Sequence[Tool], read: Mapping[str, ReadDocument]
-) -> tuple[dict[str, tuple[str, str]], list[Diagnostic]]:
-    """Return every tool a path and a URI, by tool id.
-
-    A document keeps its own, any other tool gets the standard ones. Where two would share one, the
-    later in order of tool id gives way, with a diagnostic when it is a document.
-    """
-    standard = uris_for(tools)
-    paths, uris = _Unique(".md"), _Unique("/")
-    addresses: dict[str, tuple[str, str]] = {}
-    diagnostics: list[Diagnostic] = []
-    for tool in sorted(tools, key=lambda tool: (tool.id not in read, tool.id)):
-        wanted = _own(read[tool.id]) if tool.id in read else standard[tool.id]
-        path = paths.take(_safe(wanted[0]), standard[tool.id][0], "-")
-        uri = uris.take([wanted[1]], standard[tool.id][1])
-        addresses[tool.id] = (path, uri)
-        if tool.id in read and wanted != (path, uri):
-            pairs = zip(("path", "URI"), wanted, (path, uri), strict=True)
-            changes = [
-                f"its {what} {old!r} is taken or unsafe; using {new!r}"
-                for what, old, new in pairs
-                if old != new
-            ]
-            diagnostics.append(
-                warning(Code.DOCUMENT_INVALID, "; ".join(changes), tool.place or None)
-            )
-    return addresses, diagnostics
-
-
-def place_pages(
-    pages: Iterable[ReadDocument], addresses: Iterable[tuple[str, str]]
-) -> list[ReadDocument]:
-    """Return *pages* each a path and a URI that no tool and no other page has, in order of paths.
-
-    A page stays in its folder, so that its links lead where they led. It is read again where it
-    goes: its text stays, and what it is called there is what whoever reads the bundle will see.
-    """
-    taken = list(addresses)
-    paths = _Unique(".md", (path for path, _ in taken))
-    uris = _Unique("/", (uri for _, uri in taken))
-    placed: list[ReadDocument] = []
-    for page in sorted(pages, key=lambda page: (page.document.path, page.source.content)):
-        path, uri = _own(page)
-        path = paths.take((), next(iter(_safe(path)), "pages/page.md"), "-")
-        uri = uris.take([uri], f"{uri.rstrip('/')}/page/")
-        source = replace(page.source, path=path, canonical_uri=uri)
-        document = replace(parse_document(source)[0], is_page=True)
-        placed.append(replace(page, source=source, document=document))
-    return sorted(placed, key=lambda page: page.document.path)
-
-
-def _own(item: ReadDocument) -> tuple[str, str]:
-    return normal_path(item.document.path), item.document.uri
-
-
-def _safe(path: str) -> list[str]:
-    return [path] if path_fault(path) is None else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,7 +25,7 @@ from mcpg.documents.reader import parse_document
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 from mcpg.library_errors import json_reason
-from mcpg.values import counted
+from mcpg.values import counted, replace
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -216,7 +216,7 @@ class Bundle:
             it has not been written yet; not part of a bundle's identity.
     """
 
-    documents: tuple[SourceDocument, ...] = ()
+    documents: Sequence[SourceDocument] = ()
     extension: JsonObject = field(default_factory=dict)
     generator: str | None = field(default=None, compare=False)
 
@@ -248,8 +248,10 @@ def content_hash(documents: Iterable[SourceDocument]) -> str:
     The digest is taken over the UTF-8 bytes of the JSON array of the documents, sorted by path, in
     the form in which a bundle writes each, joined by commas without white space.
     """
-    ordered = sorted(documents, key=lambda document: document.path)
-    return _digest(map(_document_line, ordered))
+    digest = _Digest()
+    for document in sorted(documents, key=lambda document: document.path):
+        digest.add(_document_line(document))
+    return digest.name()
 
 
 def encode_bundle(bundle: Bundle) -> bytes:
@@ -265,17 +267,62 @@ def encode_bundle(bundle: Bundle) -> bytes:
         checked_document(document, document.place or f"documents[{position}]")
         for position, document in enumerate(bundle.documents)
     ]
-    documents = sorted_by_path(checked, "documents")
-    lines = [_document_line(document) for document in documents]
-    name = _digest(lines)
-    extension = _extension_json(bundle.extension | {_GENERATOR: __version__, _HASH: name})
-    tail = _utf8(f'],"mcpg":{extension}}}\n')
-    before, between, after = (b"\n", b",\n", b"\n") if lines else (b"", b"", b"")
-    head = f'{{"version":{VERSION},"documents":['.encode() + before
-    data = b"".join((head, between.join(lines), after, tail))
-    if len(data) > MAX_BYTES:
-        raise too_big("the bundle")
-    return data
+    ordered = Bundle(sorted_by_path(checked, "documents"), bundle.extension)
+    return b"".join(Encoding(ordered))
+
+
+class Encoding:
+    """The bytes that `encode_bundle` returns, in parts, which are never all in memory.
+
+    Args:
+        bundle: Its documents are in normal form and sorted by path, and no two have one path.
+
+    Attributes:
+        size: How many bytes there are, as soon as the last part is made.
+        key: Their SHA-256.
+        content_hash: The name of the content; see `content_hash`.
+    """
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._whole = hashlib.sha256()
+        self.size = 0
+        self.content_hash = ""
+
+    @property
+    def key(self) -> bytes:
+        """The SHA-256 of the parts."""
+        return self._whole.digest()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Return the parts.
+
+        Raises:
+            BundleError: See `encode_bundle`; parts may have been returned before.
+        """
+        checked = (
+            checked_document(document, document.place or f"documents[{position}]")
+            for position, document in enumerate(self._bundle.documents)
+        )
+        self._whole, self.size = hashlib.sha256(), 0
+        for part in self._parts(checked):
+            self.size += len(part)
+            if self.size > MAX_BYTES:
+                raise too_big("the bundle")
+            self._whole.update(part)
+            yield part
+
+    def _parts(self, documents: Iterable[SourceDocument]) -> Iterator[bytes]:
+        digest = _Digest()
+        before, after = f'{{"version":{VERSION},"documents":['.encode(), b""
+        for document in documents:
+            line = _document_line(document)
+            digest.add(line)
+            yield (before or b",") + b"\n" + line
+            before, after = b"", b"\n"
+        self.content_hash = digest.name()
+        members = self._bundle.extension | {_GENERATOR: __version__, _HASH: self.content_hash}
+        yield before + after + _utf8(f'],"mcpg":{_extension_json(members)}}}\n')
 
 
 def decode_bundle(data: bytes | str, place: str) -> Bundle:
@@ -338,12 +385,24 @@ def _utf8(text: str) -> bytes:
         raise _refuse("mcpg", found, "repair the text") from fault
 
 
-def _digest(lines: Iterable[bytes]) -> str:
-    digest = hashlib.sha256(b"[")
-    for number, line in enumerate(lines):
-        digest.update(b"," + line if number else line)
-    digest.update(b"]")
-    return f"sha256:{digest.hexdigest()}"
+class _Digest:
+    """The digest of a JSON array, of which the items are given one by one."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._separator = b"["
+
+    def add(self, line: bytes) -> None:
+        """Add an item."""
+        self._digest.update(self._separator)
+        self._digest.update(line)
+        self._separator = b","
+
+    def name(self) -> str:
+        """Return the name of the whole array."""
+        whole = self._digest.copy()
+        whole.update(b"]" if self._separator == b"," else b"[]")
+        return f"sha256:{whole.hexdigest()}"
 
 
 def _by_lower_name(members: JsonObject) -> JsonObject:

@@ -15,7 +15,7 @@ from mcpg.bundle.codec import Bundle, checked_document, decode_bundle, encode_bu
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import normal_path, path_key
 from mcpg.documents.writer import addressed_text
-from mcpg.errors import BundleError, InputError, McpgError, NotFoundError, OutputError
+from mcpg.errors import BundleError, InputError, McpgError, NotFoundError, OutputError, os_reason
 from mcpg.files import (
     MAX_BYTES,
     atomic_write,
@@ -24,6 +24,7 @@ from mcpg.files import (
     is_folder,
     is_link,
     locked_folder,
+    open_at_once,
     read_bytes,
     remove_leftovers,
     write_files,
@@ -349,6 +350,7 @@ def _refused(root: Path, message: str, remedy: str) -> OutputError:
 
 
 # How every bundle of this version begins, damaged further on or not.
+_START = 4096
 _OURS = re.compile(rb'\s*\{\s*"version"\s*:\s*1\s*,\s*"documents"\s*:\s*\[')
 
 
@@ -382,44 +384,61 @@ def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bo
     return write_encoded(path, encode_bundle(bundle), force=force)
 
 
-def write_encoded(path: Path | str, data: bytes, *, force: bool = False) -> bool:
+def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: bool = False) -> bool:
     """Write the bytes of a bundle as `write_bundle` does.
+
+    Args:
+        path: The file to write.
+        data: The bytes, or parts of them that can be made anew.
+        force: Replace a file that is no bundle as well.
 
     Raises:
         OutputError: See `write_bundle`.
     """
-    present = _present(Path(path))
-    if present == data:
-        return False
-    if present and not force and not _is_bundle(present, str(path)):
-        raise OutputError(
-            "the file exists and is not a bundle, so it is not overwritten",
-            place=str(path),
-            remedy="name another file, or use --force",
-        )
-    atomic_write(path, data)
+    parts = (data,) if isinstance(data, bytes) else data
+    if is_file(path):
+        if _holds(path, parts):
+            return False
+        if not (force or _is_replaceable(path)):
+            raise OutputError(
+                "the file exists and is not a bundle, so it is not overwritten",
+                place=str(path),
+                remedy="name another file, or use --force",
+            )
+    atomic_write(path, parts)
     return True
 
 
-def _present(path: Path) -> bytes | None:
-    if not is_file(path):
-        return None
+def _holds(path: Path | str, parts: Iterable[bytes]) -> bool:
+    """Return whether the file at *path* holds *parts* and nothing else."""
     try:
-        return read_bytes(path, MAX_BYTES)
-    except McpgError as fault:
-        raise OutputError(
-            f"the file exists and cannot be checked before it is overwritten: {fault.message}",
-            place=str(path),
-            remedy="move it away, or name another file",
-        ) from fault
+        with open(path, "rb", opener=open_at_once) as stream:
+            return all(stream.read(len(part)) == part for part in parts) and not stream.read(1)
+    except OSError as fault:
+        raise _unchecked(path, f"cannot be read: {os_reason(fault)}") from fault
 
 
-def _is_bundle(data: bytes, place: str) -> bool:
-    if _OURS.match(data):
+def _is_replaceable(path: Path | str) -> bool:
+    """Return whether the file at *path* is empty, or a bundle."""
+    with open(path, "rb", opener=open_at_once) as stream:
+        start = stream.read(_START)
+    if not start or _OURS.match(start):
         # A damaged bundle is ours to replace: rebuilding it is what its error message advises.
         return True
     try:
-        decode_bundle(data, place)
+        data = read_bytes(path, MAX_BYTES)
+    except McpgError as fault:
+        raise _unchecked(path, fault.message) from fault
+    try:
+        decode_bundle(data, str(path))
     except BundleError:
         return False
     return True
+
+
+def _unchecked(path: Path | str, reason: str) -> OutputError:
+    return OutputError(
+        f"the file exists and cannot be checked before it is overwritten: {reason}",
+        place=str(path),
+        remedy="move it away, or name another file",
+    )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -120,119 +120,145 @@ def bundle(
     The same sources give the same bytes on every machine. A bundle that is up to date is not
     touched.
     """
+    wanted = _Wanted(
+        sources=sources,
+        target=target or settings_of().target(),
+        check=check,
+        diff=diff,
+        strict=strict,
+        allow_missing=allow_missing,
+        force=force,
+        untuned=untuned,
+        embed=embed,
+        embed_with=embed_with,
+        vector_type=vector_type,
+        source_id=source_id,
+        header=header,
+        server_timeout=server_timeout,
+        jobs=jobs,
+        form=form,
+    )
+    _check_options(wanted)
+    if not watch:
+        return _build(output, wanted)
+    _check_watch(wanted)
+    from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
+
+    watcher = Watcher(
+        lambda: Intake(sources, settings_of()).watched, output, exclude=[wanted.target]
+    )
+    return watcher.run(partial(_build, output, wanted))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """The options of a run; see `bundle`."""
+
+    sources: Sequence[str] | None
+    target: str
+    check: bool
+    diff: bool
+    strict: bool
+    allow_missing: bool
+    force: bool
+    untuned: bool
+    embed: bool
+    embed_with: str | None
+    vector_type: VectorKind
+    source_id: str | None
+    header: Sequence[str] | None
+    server_timeout: float | None
+    jobs: int | None
+    form: OutputFormat
+
+    @property
+    def compares(self) -> bool:
+        """Whether nothing is written."""
+        return self.check or self.diff
+
+    @property
+    def file(self) -> str | None:
+        """The bundle file, `None` for standard output."""
+        return None if self.target == STDOUT else self.target
+
+    @property
+    def makes_index(self) -> bool:
+        """Whether an index is written beside the bundle."""
+        return self.file is not None and not self.compares
+
+
+def _build(output: Output, wanted: _Wanted) -> int:
+    """Read the sources, put them together, and write or compare the bundle."""
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
 
-    target = target or settings_of().target()
-    compares = check or diff
-    _check_options(target, form, compares=compares)
-    if watch:
-        _check_watch(sources, target, compares=compares)
-        from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
-
-        again = partial(
-            bundle,
-            output,
-            sources=sources,
-            target=target,
-            strict=strict,
-            allow_missing=allow_missing,
-            force=force,
-            untuned=untuned,
-            embed=embed,
-            embed_with=embed_with,
-            vector_type=vector_type,
-            source_id=source_id,
-            header=header,
-            server_timeout=server_timeout,
-            jobs=jobs,
-            form=form,
-        )
-        return Watcher(
-            lambda: Intake(sources, settings_of()).watched, output, exclude=[target]
-        ).run(again)
-    embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
+    embedding = _embedding(wanted)
     settings = settings_of()
-    intake = Intake(sources, settings, source_id=source_id, header=header, seconds=server_timeout)
-    signature = "" if compares or target == STDOUT else intake.sign(target)
-    last = None if strict or force or untuned else _last_run(target, signature, form)
+    intake = Intake(
+        wanted.sources,
+        settings,
+        source_id=wanted.source_id,
+        header=wanted.header,
+        seconds=wanted.server_timeout,
+    )
+    signature = intake.sign(wanted.target) if wanted.makes_index else ""
+    last = _last_run(wanted, signature)
     if last is not None:
-        vectors = _vectors_of_last(target, last, embedding, output)
-        return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
-    makes_index = not compares and target != STDOUT
-    remembered = Memory(None if target == STDOUT else target, jobs, makes_index=makes_index)
-    with watched_bundle(settings, output, makes_index=makes_index) as tell, remembered as memory:
-        last_build = build.LastBuild(partial(_present, target), allow_missing)
-        assembly = _assembled(intake, memory, target, last_build, output, keeps_ranking=not untuned)
-        if strict and build.refused(assembly, output):
+        vectors = _vectors_of_last(wanted.target, last, embedding, output)
+        return _tell(wanted, last.report, (), vectors=vectors, output=output)
+    remembered = Memory(wanted.file, wanted.jobs, makes_index=wanted.makes_index)
+    with watched_bundle(settings, output, makes_index=wanted.makes_index) as tell, remembered:
+        assembly = _assembled(intake, remembered, wanted, output)
+        if wanted.strict and build.refused(assembly, output):
             return ExitCode.FINDINGS
         made = bundle_of(assembly)
-        if compares:
-            return _compare(
-                made, assembly, target, embedding, shows_diff=diff, form=form, output=output
-            )
-        if target == STDOUT:
+        if wanted.compares:
+            return _compare(made, assembly, wanted, embedding, output)
+        if wanted.file is None:
             return _send(made, assembly, output)
-        if intake.options.asked or signature != intake.sign(target):
+        if intake.options.asked or signature != intake.sign(wanted.target):
             signature = ""  # servers may answer otherwise, or files changed while they were read
-        code = _write(
-            made,
-            assembly,
-            target,
-            signature,
-            memory,
-            embedding,
-            force=force,
-            form=form,
-            output=output,
-        )
+        code = _write(made, assembly, signature, remembered, wanted, embedding, output)
         tell(assembly)
         return code
 
 
-def _last_run(target: str, signature: str, form: OutputFormat) -> BuildStamp | None:
-    """Return the stamp of the run that made *target* of the same sources, `None` if none did.
+def _last_run(wanted: _Wanted, signature: str) -> BuildStamp | None:
+    """Return the stamp of the run that made the bundle of the same sources, `None` if none did.
 
     Diagnostics are not kept with it, so a JSON report that needs them takes a new run.
     """
-    last = build_stamp(target) if signature else None
+    if wanted.strict or wanted.force or wanted.untuned:
+        return None
+    last = build_stamp(wanted.target) if signature else None
     if last is None or last.signature != signature:
         return None
-    return last if form is OutputFormat.TEXT or not last.noticed else None
+    return last if wanted.form is OutputFormat.TEXT or not last.noticed else None
 
 
-def _present(target: str) -> tuple[SourceDocument, ...]:
+def _present(target: str) -> Sequence[SourceDocument]:
     """Return the documents of the bundle that is there now."""
     from mcpg.bundle import read_bundle  # noqa: PLC0415 - only where a source failed
 
     return () if target == STDOUT else read_bundle(target).documents
 
 
-def _assembled(
-    intake: Intake,
-    memory: Memory,
-    target: str,
-    last: LastBuild,
-    output: Output,
-    *,
-    keeps_ranking: bool,
-) -> Assembly:
+def _assembled(intake: Intake, memory: Memory, wanted: _Wanted, output: Output) -> Assembly:
     """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
-    assembly = build.assembled(intake, output, memory, last, [target])
-    if not keeps_ranking:
+    last = LastBuild(partial(_present, wanted.target), wanted.allow_missing)
+    assembly = build.assembled(intake, output, memory, last, [wanted.target])
+    if wanted.untuned:
         return replace(assembly, ranking=None)
-    return build.with_kept_ranking(assembly, None if target == STDOUT else target, output)
+    return build.with_kept_ranking(assembly, wanted.file, output)
 
 
-def _embedding(
-    spec: str | None, kind: VectorKind, target: str, *, is_wanted: bool
-) -> Embedding | None:
-    if not is_wanted and spec is None:
+def _embedding(wanted: _Wanted) -> Embedding | None:
+    if not wanted.embed and wanted.embed_with is None:
         return None
-    if not is_wanted:
+    if not wanted.embed:
         raise UsageError(
             "no vectors are made", place="--embed-with", remedy="add --embed, or leave it out"
         )
-    if target == STDOUT:
+    if wanted.file is None:
         raise UsageError(
             "vectors stand in a file beside the bundle, and standard output has none",
             place="--embed",
@@ -241,12 +267,12 @@ def _embedding(
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - most runs make no vectors
     from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - as above
 
-    settings = settings_of(embed_with=spec)
+    settings = settings_of(embed_with=wanted.embed_with)
     is_local = isinstance(ServiceFactory(settings).embedder(), str)
     need_numpy("embeddings" if is_local else "llm")
     from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - as above
 
-    return embedding_by(settings, kind.value)
+    return embedding_by(settings, wanted.vector_type.value)
 
 
 def _vectors_of_last(
@@ -280,14 +306,14 @@ def _vectors(
     return embeddings.embed(bundle, lambda: assembly.documents, embedding, output)
 
 
-def _check_options(target: str, form: OutputFormat, *, compares: bool) -> None:
-    if target == STDOUT and compares:
+def _check_options(wanted: _Wanted) -> None:
+    if wanted.file is None and wanted.compares:
         raise UsageError(
             "standard output cannot be compared with anything",
             place="--output",
             remedy="name the bundle to compare with",
         )
-    if target == STDOUT and form is OutputFormat.JSON:
+    if wanted.file is None and wanted.form is OutputFormat.JSON:
         raise UsageError(
             "standard output cannot take both the bundle and a report",
             place="--format",
@@ -295,8 +321,8 @@ def _check_options(target: str, form: OutputFormat, *, compares: bool) -> None:
         )
 
 
-def _check_watch(sources: Iterable[str] | None, target: str, *, compares: bool) -> None:
-    if compares or STDOUT in (target, *(sources or ())):
+def _check_watch(wanted: _Wanted) -> None:
+    if wanted.compares or STDOUT in (wanted.target, *(wanted.sources or ())):
         raise UsageError(
             "only a bundle in a file can be kept up to date, from sources that can be read again",
             place="--watch",
@@ -317,50 +343,46 @@ def _send(made: Bundle, assembly: Assembly, output: Output) -> int:
 def _write(
     made: Bundle,
     assembly: Assembly,
-    target: str,
     signature: str,
     memory: Memory,
+    wanted: _Wanted,
     embedding: Embedding | None,
-    *,
-    force: bool,
-    form: OutputFormat,
     output: Output,
 ) -> int:
-    from mcpg.bundle import encode_bundle, write_encoded  # noqa: PLC0415
+    """Write the bundle, its index and its vectors."""
+    from mcpg.bundle import Encoding, write_encoded  # noqa: PLC0415
 
-    data = encode_bundle(made)
-    written = write_encoded(target, data, force=force)
-    facts = _facts(made, assembly) | {"bytes": len(data)}
-    key = hashlib.sha256(data).digest()
-    del data  # a large catalogue needs the memory for its index
+    data = Encoding(made)
+    written = write_encoded(wanted.target, data, force=wanted.force)
+    facts = _facts(data.content_hash, assembly) | {"bytes": data.size}
     run = build.this_run(signature, assembly, facts)
     noticed = assembly.diagnostics
     indexed = False
     try:
         with output.progress("compiling the index"):
-            indexed = build.leave(run, target, key, assembly, memory.memo)
+            indexed = build.leave(run, wanted.target, data.key, assembly, memory.memo)
     except OutputError as fault:
         failed = build.no_index(fault)
         output.diagnostics([failed])
         noticed = (*noticed, failed)
     memory.keep()
-    vectors = _vectors(target, key, assembly, embedding, output)
+    vectors = _vectors(wanted.target, data.key, assembly, embedding, output)
     changes = {"written": written, "indexWritten": indexed}
-    return _tell(target, facts, noticed, changes=changes, vectors=vectors, form=form, output=output)
+    return _tell(wanted, facts, noticed, changes=changes, vectors=vectors, output=output)
 
 
 def _tell(
-    target: str,
+    wanted: _Wanted,
     facts: Mapping[str, Any],
     noticed: Iterable[Diagnostic],
     *,
     changes: Mapping[str, bool] = NO_CHANGES,
     vectors: Embedded | None,
-    form: OutputFormat,
     output: Output,
 ) -> int:
     """Report what was written, and the *facts* about the bundle; return the exit code."""
-    if form is OutputFormat.JSON:
+    target = wanted.target
+    if wanted.form is OutputFormat.JSON:
         found = vectors.facts if vectors else {}
         noticed = (*noticed, *(vectors.diagnostics if vectors else ()))
         output.json(_report(target, facts, {**changes, **found}, noticed))
@@ -375,21 +397,19 @@ def _tell(
 def _compare(
     made: Bundle,
     assembly: Assembly,
-    target: str,
+    wanted: _Wanted,
     embedding: Embedding | None,
-    *,
-    shows_diff: bool,
-    form: OutputFormat,
     output: Output,
 ) -> int:
-    path = Path(target)
+    path = Path(wanted.target)
     reasons, text = _differences(made, path)
     reasons += [f"? {tool_id}: its source failed" for tool_id in assembly.kept]
-    reasons += _stale_vectors(made, len(assembly.documents), target, embedding)
-    if form is OutputFormat.JSON:
+    reasons += _stale_vectors(made, len(assembly.documents), wanted.target, embedding)
+    if wanted.form is OutputFormat.JSON:
         changes = {"stale": bool(reasons), "differences": reasons}
-        output.json(_report(str(path), _facts(made, assembly), changes, assembly.diagnostics))
-    elif shows_diff:
+        facts = _facts(made.content_hash, assembly)
+        output.json(_report(str(path), facts, changes, assembly.diagnostics))
+    elif wanted.diff:
         output.text(lines_kept(text).rstrip("\n"))
     return build.judged(str(path), reasons, build.summary(assembly), output)
 
@@ -436,8 +456,8 @@ def _same_content(present: Bundle) -> str:
     return "the same documents in other bytes: the file was edited"
 
 
-def _facts(made: Bundle, assembly: Assembly) -> dict[str, Any]:
-    facts = {"contentHash": made.content_hash, "staleTools": list(assembly.stale)}
+def _facts(content_hash: str, assembly: Assembly) -> dict[str, Any]:
+    facts = {"contentHash": content_hash, "staleTools": list(assembly.stale)}
     return build.counts(assembly) | facts
 
 
