@@ -19,6 +19,7 @@ from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.review_check import check_review
 from mcpg.cli.settings import Settings
 from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
 from mcpg.gateway.sources import FileSource, ServerSource, Source
@@ -166,7 +167,9 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
     elif not starts:
         yield Check(SOURCES, Status.OFF, f"{counted(len(entries), 'source')}: {_SKIPPED}")
     else:
-        yield from _Round(entries).checks()
+        whole = _Round(entries)
+        yield from whole.checks()
+        yield from check_review(settings, [tool for batch in whole.batches for tool in batch.tools])
 
 
 @dataclass(slots=True)
