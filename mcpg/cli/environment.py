@@ -80,6 +80,7 @@ KEYS = {
         Key("postgres.sslmode", plain=str),
         Key("postgres.sslrootcert", plain=str),
         Key("learn.output", plain=str),
+        Key("graph.base_iri", "MCPG_BASE_IRI", "--base-iri", plain=str),
         Key("limits.invoke", "MCPG_INVOKE_TIMEOUT", "--timeout"),
         Key("limits.result"),
         Key("limits.sessions"),

@@ -115,6 +115,15 @@ CandidateSource = Annotated[Literal["local", "postgres"] | None, typed(parameter
 Normalize = Annotated[bool | None, typed(parameters.NORMALIZE)]
 Lexicon = Annotated[bool | None, typed(parameters.LEXICON)]
 IncludeDisabled = Annotated[bool, typed(parameters.INCLUDE_DISABLED)]
+BaseIri = Annotated[
+    str | None,
+    typer.Option(
+        "--base-iri",
+        metavar="IRI",
+        show_default=False,
+        help="What the IRIs of tools, groups, sources and labels begin with. [default: urn:mcpg:]",
+    ),
+]
 Sources = Annotated[
     list[str] | None,
     typer.Argument(

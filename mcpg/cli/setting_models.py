@@ -164,6 +164,14 @@ class Learn(Table):
     `[[sources]]` as well, so that each build of the bundle has it"""
 
 
+class Graph(Table):
+    """The section `[graph]`."""
+
+    base_iri: str = unset("`urn:mcpg:`")
+    """what the IRIs of tools, groups, sources and labels begin with [in the
+    graph](../how-to/graph.md#give-the-graph-an-address-of-your-own)"""
+
+
 class Postgres(Table):
     """The section `[postgres]`."""
 
@@ -208,6 +216,7 @@ class Configuration(Table):
     store: Store = Store()
     cache: Cache = Cache()
     learn: Learn = Learn()
+    graph: Graph = Graph()
     limits: Limits = Limits()
     serve: Serve = Serve()
     postgres: Postgres = Postgres()

@@ -31,6 +31,7 @@ from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
+    from mcpg.graph.terms import Triple
 
 SUFFIX = ".triples"
 """How the name of an entry ends."""
@@ -167,15 +168,19 @@ class CachedGraph:
     """
 
     def __init__(
-        self, read: Callable[[], Iterable[ToolDocument]], entry: CacheEntry | None = None
+        self,
+        read: Callable[[], Iterable[ToolDocument]],
+        entry: CacheEntry | None = None,
+        base: str | None = None,
     ) -> None:
         """Take a graph.
 
         Args:
             read: Reads the documents.
-            entry: Where the loaded graph is kept; `None` to keep nothing.
+            entry: Where the loaded graph is kept, one for each base; `None` to keep nothing.
+            base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`.
         """
-        self._read, self._entry = read, entry
+        self._read, self._entry, self._base = read, entry, base
         self._noticed: list[dict[str, Any]] | None = None
 
     @cached_property
@@ -194,12 +199,18 @@ class CachedGraph:
             _ = self.documents
         return tuple(Diagnostic(**one) for one in self._noticed or ())
 
-    def turtle(self) -> bytes:
-        """Return the graph in Turtle."""
-        from mcpg.graph.exports import turtle  # noqa: PLC0415 - a kept graph needs none
+    def triples(self) -> Iterator[Triple]:
+        """Return what the documents say."""
+        from mcpg.graph.iris import BASE  # noqa: PLC0415 - a kept graph needs none
         from mcpg.graph.triples import triples_of  # noqa: PLC0415 - as above
 
-        return "".join(turtle(triples_of(self.documents))).encode()
+        return triples_of(self.documents, self._base or BASE)
+
+    def turtle(self) -> bytes:
+        """Return the graph in Turtle."""
+        from mcpg.graph.exports import turtle  # noqa: PLC0415 - as above
+
+        return "".join(turtle(self.triples())).encode()
 
     @cached_property
     def store(self) -> str | None:

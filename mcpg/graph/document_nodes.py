@@ -18,8 +18,17 @@ from mcpg.documents.model import Link, ToolDocument, tool_path, tool_uri
 from mcpg.documents.reader import TOOL_KEY, read_mappings
 from mcpg.errors import DocumentError
 from mcpg.graph import terms as v
+from mcpg.graph.iris import (
+    BASE,
+    SOURCES,
+    document_uri,
+    node_iri,
+    original_iri,
+    slug,
+    source_iri,
+)
 from mcpg.graph.parsing import ANONYMOUS
-from mcpg.graph.terms import SOURCES, Literal, Triple, node_iri, slug
+from mcpg.graph.terms import Literal, Triple
 from mcpg.graph.triples import FLAGS, PREDICATES, TEXTS, TIERS, stated_by
 from mcpg.json_types import JsonObject
 from mcpg.relations.model import Coverage, EdgeOrigin, FieldMapping
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
 Statements: TypeAlias = Mapping[str, Mapping[str, Sequence[str | Literal]]]
 """The values of each predicate of each subject, in the order of the graph."""
 
+_Gathered: TypeAlias = dict[str, dict[str, dict[str | Literal, None]]]
+
 _KINDS = {iri: kind for kind, iri in PREDICATES.items()}
 _ORDER = {kind: place for place, kind in enumerate(PREDICATES)}
 _NUMBERED = re.compile(r"example/(\d+)\Z")
@@ -38,13 +49,47 @@ _TRUE = frozenset({"true", "1"})
 
 def by_subject(triples: Iterable[Triple]) -> Statements:
     """Gather *triples* by subject and predicate, each once."""
-    found: dict[str, dict[str, dict[str | Literal, None]]] = {}
-    for subject, predicate, value in triples:
-        found.setdefault(subject, {}).setdefault(predicate, {})[value] = None
+    found = _gathered(triples)
+    base = _base_of(found)
+    if base is not None:
+        found = _gathered(_with_original_iris(found, base))
     return {
         subject: {predicate: tuple(values) for predicate, values in facts.items()}
         for subject, facts in found.items()
     }
+
+
+def _gathered(triples: Iterable[Triple]) -> _Gathered:
+    found: _Gathered = {}
+    for subject, predicate, value in triples:
+        found.setdefault(subject, {}).setdefault(predicate, {})[value] = None
+    return found
+
+
+def _base_of(found: _Gathered) -> str | None:
+    """Return the base IRI below which a graph has its nodes, which sources give away.
+
+    A graph that was merged of several keeps the IRIs that tell them apart.
+    """
+    bases: set[str] = set()
+    for node, facts in found.items():
+        is_source = v.MCPG_SOURCE in facts.get(v.RDF_TYPE, ())
+        for name in facts.get(v.SCHEMA_NAME, ()) if is_source else ():
+            usual = source_iri(name.text if isinstance(name, Literal) else name)
+            own = f"source/{usual.removeprefix(SOURCES)}"
+            is_own = node != usual and node.endswith(own)
+            bases.add(node.removesuffix(own) if is_own else BASE)
+    # One without sources has at most the names of the .NET library, which are replaced.
+    return BASE if not bases else bases.pop() if len(bases) == 1 else None
+
+
+def _with_original_iris(found: _Gathered, base: str) -> Iterator[Triple]:
+    for subject, facts in found.items():
+        own = original_iri(subject, base)
+        for predicate, values in facts.items():
+            for value in values:
+                named = value if isinstance(value, Literal) else original_iri(value, base)
+                yield own, predicate, named
 
 
 def tools_in(statements: Statements, place: str) -> Iterator[NodeReader]:
@@ -127,7 +172,7 @@ class NodeReader:
             place=self.place,
         )
         path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
-        page = self._document(tool, path, f"{v.BASE}{path.removesuffix('.md')}/")
+        page = self._document(tool, path, tool_uri("pages", slug(title)))
         further = page.further if TOOL_KEY in page.further else {TOOL_KEY: False, **page.further}
         return replace(page, further=further, is_page=True)
 
@@ -140,7 +185,7 @@ class NodeReader:
             self._stated = {key: None for key in stated if key[0] != v.MCPG_FRONT_MATTER}
 
     def _uri(self, standard: str) -> str:
-        own = "" if self.node.startswith(ANONYMOUS) else self.node
+        own = "" if self.node.startswith(ANONYMOUS) else document_uri(self.node)
         return self._text(v.MCPG_STATED_URI) or own or standard
 
     def _document(self, tool: Tool, path: str, standard: str) -> ToolDocument:
@@ -194,13 +239,14 @@ class NodeReader:
         for predicate, kind in _KINDS.items():
             for target in self._nodes(predicate):
                 if (predicate, target) not in self._stated:
-                    links.setdefault((kind, target), Link(kind, target))
+                    links.setdefault((kind, target), Link(kind, document_uri(target)))
         return tuple(sorted(links.values(), key=lambda link: _ORDER[link.kind]))
 
     def link(self) -> Link | None:
         """Read a statement; `None` when it is about no edge between tools."""
         kind = next(map(_KINDS.get, self._nodes(v.RDF_PREDICATE)), None)
-        target = self._text(v.MCPG_STATED_TARGET) or next(self._nodes(v.RDF_OBJECT), "")
+        stated = self._text(v.MCPG_STATED_TARGET)
+        target = stated or next(map(document_uri, self._nodes(v.RDF_OBJECT)), "")
         if kind is None or not target:
             return None
         return Link(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import DocumentError, SourceError
 from mcpg.graph.document_nodes import by_subject, tools_in
+from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import RdfFormat, triples_in, triples_of_json_ld
-from mcpg.graph.terms import compacted, context, node_iri
+from mcpg.graph.terms import compacted, context
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
 
 if TYPE_CHECKING:

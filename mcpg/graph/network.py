@@ -14,7 +14,7 @@ from statistics import fmean, median
 from mcpg.documents.facts import facts_of
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import terms as v
-from mcpg.graph.terms import SOURCES, Literal, Triple, compacted, terms
+from mcpg.graph.terms import Literal, Triple, compacted, terms
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS
 
@@ -30,7 +30,7 @@ _KINDS = {v.MCPG_TOOL: TOOL, v.KB_MARKDOWN_DOCUMENT: PAGE, v.SCHEMA_DEFINED_TERM
 _HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
     v.SKOS_CONCEPT_SCHEME
 }
-_NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM}
+_NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def network_of(triples: Iterable[Triple]) -> Network:
     places = {iri: place for place, iri in enumerate(dict.fromkeys((*drawn, *targets)))}
     statements = dict(_statements(facts))
     return Network(
-        tuple(_node(iri, facts.get(iri) or _Facts()) for iri in places),
+        tuple(_node(iri, facts) for iri in places),
         tuple(_edge(line, places, statements.get(line)) for line in lines),
     )
 
@@ -151,9 +151,10 @@ def _statements(facts: dict[str, _Facts]) -> Iterator[tuple[tuple[str, str, str]
             yield (subject, predicate, parts.get(v.RDF_OBJECT, "")), one
 
 
-def _node(iri: str, facts: _Facts) -> Node:
+def _node(iri: str, known: dict[str, _Facts]) -> Node:
+    facts = known.get(iri) or _Facts()
     kind = next((kind for one, kind in _KINDS.items() if one in facts.types), THING)
-    source = dict(facts.references).get(v.MCPG_HAS_SOURCE, "")
+    source = known.get(dict(facts.references).get(v.MCPG_HAS_SOURCE, ""))
     name = facts.texts.get(v.SCHEMA_NAME) or iri
     return Node(
         iri,
@@ -161,7 +162,7 @@ def _node(iri: str, facts: _Facts) -> Node:
         facts.texts.get(v.MCPG_TOOL_ID) or name,
         name,
         facts.texts.get(v.SCHEMA_DESCRIPTION, ""),
-        source.removeprefix(SOURCES),
+        source.texts.get(v.SCHEMA_NAME, "") if source else "",
     )
 
 

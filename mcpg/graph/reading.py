@@ -19,8 +19,9 @@ from mcpg.documents.writer import write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, SourceError, error, warning
 from mcpg.graph import terms as v
 from mcpg.graph.document_nodes import NodeReader, Statements, by_subject, pages_in, tools_in
+from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import ANONYMOUS, format_of, triples_in
-from mcpg.graph.terms import Literal, Triple, compacted, node_iri
+from mcpg.graph.terms import Literal, Triple, compacted
 from mcpg.graph.triples import FLAGS, TEXTS, TIERS, distinct_documents, number, triples_of
 from mcpg.values import counted
 

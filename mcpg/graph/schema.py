@@ -113,7 +113,14 @@ def schema_of(
         documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
         profile: What a search is to read.
     """
-    triples = list(triples_of(documents))
+    return schema_of_triples(triples_of(documents), profile)
+
+
+def schema_of_triples(
+    triples: Iterable[Triple], profile: SearchProfile = DEFAULT_PROFILE
+) -> GraphSchema:
+    """Describe the graph of *triples*; see `schema_of`."""
+    triples = list(triples)
     types = _types(triples)
     uses: dict[str, _Use] = defaultdict(_Use)
     for subject, predicate, value in triples:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import groupby
@@ -24,6 +24,18 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import mapping_json
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.graph import terms as v
+from mcpg.graph.iris import (
+    BASE,
+    GROUP_SCHEME,
+    broader_group,
+    digest,
+    document_uri,
+    group_label,
+    node_iri,
+    part_iri,
+    rebased,
+    source_iri,
+)
 from mcpg.graph.terms import (
     KB_MARKDOWN_DOCUMENT,
     KB_MEMBER_OF,
@@ -39,12 +51,8 @@ from mcpg.graph.terms import (
     Triple,
     class_names,
     compacted,
-    digest,
     json_value,
-    node_iri,
-    part_iri,
     plain,
-    source_iri,
     terms,
 )
 from mcpg.relations.model import EdgeKind
@@ -251,7 +259,7 @@ TIERS: Mapping[str, str] = {"cost_tier": v.MCPG_COST_TIER, "latency_tier": v.MCP
 _TRUE, _FALSE = Literal("true", v.XSD_BOOLEAN), Literal("false", v.XSD_BOOLEAN)
 
 
-def triples_of(documents: Iterable[ToolDocument]) -> Iterator[Triple]:
+def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[Triple]:
     """Return what *documents* say, subject after subject, each triple once.
 
     All triples of a subject come together, in the order in which the document states things; groups
@@ -259,12 +267,19 @@ def triples_of(documents: Iterable[ToolDocument]) -> Iterator[Triple]:
 
     Args:
         documents: No two with the same node, see `distinct_documents`.
+        base: What the IRIs begin with that are the project's own, see `mcpg.graph.iris`.
     """
+    found = _triples_of(list(documents))
+    return found if base == BASE else rebased(found, base)
+
+
+def _triples_of(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
     described: set[str] = set()
-    documents = list(documents)
     stated = stated_by(documents)
+    groups = dict.fromkeys(name for document in documents for name in document.groups)
+    yield from _scheme(groups)
     for document in documents:
-        yield from _shared(document, described, stated)
+        yield from _shared(document, described, stated, groups)
         yield from _with_stated(_document(document), node_iri(document.uri), stated)
     yield from stated.rest()
 
@@ -310,8 +325,10 @@ def _with_stated(triples: Iterable[Triple], node: str, stated: Stated) -> Iterat
     yield from (triple for triple in known if triple[0] != node)
 
 
-def _shared(document: ToolDocument, described: set[str], stated: Stated) -> Iterator[Triple]:
-    """Describe the groups and the source of *document* that are not *described* yet."""
+def _shared(
+    document: ToolDocument, described: set[str], stated: Stated, groups: Container[str]
+) -> Iterator[Triple]:
+    """Describe the source and those *groups* of *document* that are not *described* yet."""
     source = source_iri(document.tool.source_id)
     if source not in described and not document.is_page:
         described.add(source)
@@ -320,21 +337,31 @@ def _shared(document: ToolDocument, described: set[str], stated: Stated) -> Iter
     for name in document.groups:
         group = node_iri(name)
         if group not in described:
-            is_first = v.GROUP_SCHEME not in described
-            yield from _with_stated(_group(group, name, is_first=is_first), group, stated)
-            described |= {group, v.GROUP_SCHEME}
+            yield from _with_stated(_group(group, name, groups), group, stated)
+            described.add(group)
 
 
-def _group(group: str, name: str, *, is_first: bool) -> Iterator[Triple]:
-    if is_first:
-        yield v.GROUP_SCHEME, v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME
-        yield v.GROUP_SCHEME, v.SCHEMA_NAME, Literal("Groups of tools")
-    label = plain(name)
+def _scheme(groups: Collection[str]) -> Iterator[Triple]:
+    """Describe the concept scheme of the *groups*, if there are any, and its top concepts."""
+    if not groups:
+        return
+    yield GROUP_SCHEME, v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME
+    yield GROUP_SCHEME, v.SCHEMA_NAME, Literal("Groups of tools")
+    tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
+    yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
+
+
+def _group(group: str, name: str, groups: Container[str]) -> Iterator[Triple]:
     yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
     yield group, v.RDF_TYPE, v.SKOS_CONCEPT
-    yield group, v.SCHEMA_NAME, label
-    yield group, v.SKOS_PREF_LABEL, label
-    yield group, v.SKOS_IN_SCHEME, v.GROUP_SCHEME
+    yield group, v.SCHEMA_NAME, plain(name)
+    yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
+    yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
+    broader = broader_group(name)
+    if broader is not None and broader in groups:
+        yield group, v.SKOS_BROADER, node_iri(broader)
+    else:
+        yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
 
 
 def _document(document: ToolDocument) -> Iterator[Triple]:
@@ -346,7 +373,7 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
         yield node, v.RDF_TYPE, v.MCPG_TOOL
     yield from _identity(node, tool, is_tool=is_tool)
     yield node, v.MCPG_PATH, plain(document.path)
-    if node != document.uri:
+    if document_uri(node) != document.uri:
         yield node, v.MCPG_STATED_URI, plain(document.uri)
     yield from _hints(node, tool.hints)
     if is_tool:
@@ -468,7 +495,7 @@ def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
         yield part, v.MCPG_COVERAGE, Literal(link.coverage.value)
     if link.fields:
         yield part, v.MCPG_MAPPING, json_value({"fields": list(map(mapping_json, link.fields))})
-    if target != link.target:
+    if document_uri(target) != link.target:
         yield part, v.MCPG_STATED_TARGET, plain(link.target)
 
 

@@ -23,7 +23,7 @@ from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.errors import Diagnostic, DocumentError, InputError, UsageError
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
-from mcpg.graph.terms import digest, node_iri, part_iri
+from mcpg.graph.iris import digest, node_iri, part_iri
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
 from mcpg.installation import install_command

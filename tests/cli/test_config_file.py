@@ -56,6 +56,9 @@ sliding = 60.5
 kind = "sqlite"
 path = "vectors.sqlite"
 
+[graph]
+base_iri = "https://graph.example/"
+
 [postgres]
 schema = "mcpg"
 pool = 4

@@ -215,3 +215,51 @@ def test_rdf_xml_tells_what_it_cannot_hold(run: Callable[..., Run], folder: Path
 
     assert done.code == 0
     assert "XML cannot hold 1 statement" in done.err
+
+
+BASE_IRI = "https://graph.example/"
+
+
+def test_a_base_iri_stands_in_exports_and_answers(run: Callable[..., Run], folder: Path) -> None:
+    """An option, a variable or a setting gives the graph an address of the project's own."""
+    query = 'SELECT ?tool { ?tool mcpg:toolId "shipment_status" }'
+    option = ("--base-iri", BASE_IRI)
+    (row,) = run("graph", "sparql", query, "--format", "json", *option).json["results"]["bindings"]
+    expected = row["tool"]["value"]
+
+    assert expected.startswith(f"{BASE_IRI}tools/")
+    assert f"<{expected}>" in run("graph", "export", *option).out
+    classes = run("graph", "schema", "--format", "json", *option).json["classes"]
+    assert any(one["example"].startswith(BASE_IRI) for one in classes)
+    found = run("graph", "search", "shipment status", "--format", "json", *option).json
+    match = found["matches"][0]
+    assert (match["node"].startswith(BASE_IRI), bool(match["toolId"])) == (True, True)
+
+    (folder / "mcpg.toml").write_text(f'[graph]\nbase_iri = "{BASE_IRI}"\n', encoding="utf-8")
+    assert f"<{expected}>" in run("graph", "export").out
+
+
+def test_a_graph_with_a_base_is_bundled_as_the_same(run: Callable[..., Run], folder: Path) -> None:
+    """Nobody needs to state the base again."""
+    run("graph", "export", "-o", "own.ttl", "--base-iri", BASE_IRI)
+    run("graph", "export", "-o", "usual.ttl")
+    for name in ("own", "usual"):
+        run("bundle", f"{name}.ttl", "-o", f"{name}.mdld")
+    assert (folder / "own.mdld").read_bytes() == (folder / "usual.mdld").read_bytes()
+
+
+def test_a_base_that_is_none_is_refused(run: Callable[..., Run]) -> None:
+    """The message names what sets it, and shows one that is right."""
+    done = run("graph", "export", "--base-iri", "https://graph.example/tools")
+    assert done.code == 2
+    assert "ends in neither a slash nor a colon" in done.err
+
+
+def test_the_vocabulary_can_be_printed(run: Callable[..., Run]) -> None:
+    """Ontology and context come as the package has them."""
+    store = pyoxigraph.Store()
+    ontology = run("graph", "ontology")
+    store.load(ontology.out.encode(), format=pyoxigraph.RdfFormat.TURTLE)
+
+    assert store.query("ASK { <urn:mcpg:vocab:> <http://www.w3.org/2002/07/owl#versionInfo> ?v }")
+    assert run("graph", "context").json["@context"]["toolId"] == "mcpg:toolId"

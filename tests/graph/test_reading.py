@@ -354,3 +354,31 @@ def test_a_graph_that_is_sent_twice_is_the_same_bundle(rich: ToolDocument) -> No
     assert first == second
     assert re.search("[0-9a-f]{32}", str(first)) is None
     assert reading.read_graph(written([rich], "a.nq"), "a.nq").documents == (rich,)
+
+
+def test_a_graph_below_another_base_is_read_as_the_same(shop: Mapping[str, ToolDocument]) -> None:
+    """The base shows in the names of sources, so that nobody needs to state it again."""
+    text = "".join(turtle(triples_of(shop.values(), "https://graph.example/")))
+
+    assert "<https://graph.example/tools/commerce/invoice_search/>" in text
+    assert "urn:mcpg:tools" not in text
+    assert read_graph(text, "a.ttl").documents == tuple(shop.values())
+
+
+def test_graphs_of_two_companies_can_be_merged(shop: Mapping[str, ToolDocument]) -> None:
+    """Below bases of their own, equal names are different tools, sources and groups."""
+    bases = ("https://one.example/", "https://two.example/")
+    graphs = [set(triples_of(shop.values(), base)) for base in bases]
+    nodes = [{subject for subject, _, _ in graph} for graph in graphs]
+    merged = read_graph("".join(nquads(sorted(graphs[0] | graphs[1], key=repr))), "a.nq")
+
+    assert nodes[0].isdisjoint(nodes[1])
+    assert len(merged.documents) == 2 * len(shop)
+
+
+def test_a_graph_with_the_addresses_of_the_net_library_is_read(rich: ToolDocument) -> None:
+    """What was exported under these addresses says the same today."""
+    text = written([rich], "a.nq")
+    text = text.replace("<urn:mcpg:tools/", "<https://managedcode.com/mcpgateway/knowledge/tools/")
+    text = text.replace("<urn:mcpg:id/", "<urn:managedcode:markdown-ld-kb:/id/")
+    assert read_graph(text, "a.nq").documents == (rich,)

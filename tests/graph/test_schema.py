@@ -27,7 +27,7 @@ def test_everything_is_counted(shop: dict[str, ToolDocument]) -> None:
     assert found.triples == len(list(triples_of(shop.values())))
     assert found.triples == sum(one.count for one in found.predicates)
     assert classes[MCPG_TOOL].count == len(shop)
-    assert "/tools/" in classes[MCPG_TOOL].example
+    assert ":tools/" in classes[MCPG_TOOL].example
     counts = [one.count for one in found.predicates]
     assert counts == sorted(counts, reverse=True)
 

@@ -47,7 +47,7 @@ graph_edges:
 Text.
 """
 NODE = "https://shop.example/recover/"
-THINGS = "urn:managedcode:markdown-ld-kb:/id/"
+THINGS = "urn:mcpg:id/"
 EX = "https://example.com/vocab/"
 
 

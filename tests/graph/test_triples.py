@@ -10,7 +10,7 @@ from builders import make_tool
 from generated import documents
 from hypothesis import HealthCheck, given, settings
 
-from mcpg.documents.model import ToolDocument, tool_uri
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code
 from mcpg.graph import distinct_documents, triples_of
 from mcpg.graph import terms as v
@@ -57,8 +57,8 @@ def test_what_a_tool_says(rich: ToolDocument) -> None:
     ]
     assert said[v.KB_MEMBER_OF] == [
         "domain:shipment",
-        "urn:managedcode:markdown-ld-kb:/id/finance-team",
-        "urn:managedcode:markdown-ld-kb:/id/c-f1deb75f",
+        "urn:mcpg:id/finance-team",
+        "urn:mcpg:id/c-f1deb75f",
     ]
     assert said[v.MCPG_STATED_GROUP] == ["domain:shipment", "Finance Team", "C++"]
     assert said[v.KB_NEXT_STEP] == ["urn:x:next%20step"]
@@ -90,7 +90,7 @@ def test_an_edge_is_a_statement_with_its_weight_and_reason(rich: ToolDocument) -
         v.RDF_TYPE: [v.RDF_STATEMENT],
         v.RDF_SUBJECT: [node],
         v.RDF_PREDICATE: [v.KB_RELATED_TO],
-        v.RDF_OBJECT: [tool_uri("commerce", "invoice_search")],
+        v.RDF_OBJECT: ["urn:mcpg:tools/commerce/invoice_search/"],
         v.KB_CONFIDENCE: ["0.25"],
         v.MCPG_REASON: ["both \\ pay"],
         v.MCPG_ORIGIN: ["authored"],

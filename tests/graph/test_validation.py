@@ -90,7 +90,7 @@ def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
         "from mcpg.catalog.model import SourceDocument\n"
         "from mcpg.sources import SourceBatch\n"
         "from mcpg.graph.validation import SourceLocations\n"
-        "from mcpg.graph.terms import node_iri\n"
+        "from mcpg.graph.iris import node_iri\n"
         "from mcpg.graph.validation import Result\n"
         "from mcpg.graph.terms import KB_RELATED_TO\n"
         "names = [f'gone{n}' for n in range(5_000)]\n"

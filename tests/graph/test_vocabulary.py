@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 import rdflib
 from pyld import jsonld
-from rdflib import OWL, RDF, RDFS
+from rdflib import OWL, RDF, RDFS, SKOS
 
 from mcpg.graph import PREFIXES, triples_of
 from mcpg.graph import terms as v
+from mcpg.graph.exports import turtle
 from mcpg.graph.terms import Literal, class_names, compacted, context, expanded, terms
 
 if TYPE_CHECKING:
@@ -49,6 +50,37 @@ def test_every_term_says_what_it_means(ontology: rdflib.Graph) -> None:
             assert ontology.value(term, RDFS.range), term
 
 
+def test_the_ontology_has_a_version_and_its_terms_know_it(ontology: rdflib.Graph) -> None:
+    """Every term names the vocabulary that defines it."""
+    own, kb = rdflib.URIRef(v.MCPG), rdflib.URIRef(v.KB)
+    assert (
+        str(ontology.value(own, OWL.versionIRI))
+        == f"{v.MCPG}{ontology.value(own, OWL.versionInfo)}"
+    )
+    for term in {one for kind in KINDS for one in ontology.subjects(RDF.type, kind)}:
+        assert ontology.value(term, RDFS.isDefinedBy) == (own if v.MCPG in term else kb)
+
+
+def test_terms_of_the_net_library_are_described(ontology: rdflib.Graph) -> None:
+    """What the graph uses of them has a label here."""
+    used = {value for name, value in vars(v).items() if name.startswith("KB_")}
+    assert {one for one in used if ontology.value(rdflib.URIRef(one), RDFS.label)} == used
+
+
+def test_groups_are_a_thesaurus(shop: dict[str, ToolDocument]) -> None:
+    """Every concept is a top concept, or has a broader one that is; labels are for people."""
+    graph = rdflib.Graph()
+    graph.parse(data="".join(turtle(triples_of(shop.values()))), format="turtle")
+    (scheme,) = graph.subjects(RDF.type, SKOS.ConceptScheme)
+    tops = set(graph.objects(scheme, SKOS.hasTopConcept))
+
+    assert tops == set(graph.subjects(SKOS.topConceptOf, scheme))
+    for concept in graph.subjects(SKOS.inScheme, scheme):
+        broader = graph.value(concept, SKOS.broader)
+        assert (concept in tops) != (broader in tops)
+        assert ":" not in str(graph.value(concept, SKOS.prefLabel))
+
+
 def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: ToolDocument) -> None:
     """Subjects have the class of the domain, values the type of the range."""
     triples = list(triples_of([rich]))
@@ -59,7 +91,9 @@ def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: To
             assert (subject, str(domain)) in classes
             meant = str(ontology.value(rdflib.URIRef(predicate), RDFS.range))
             held = isinstance(value, Literal) and value.datatype == meant
-            assert held or (value, meant) in classes
+            # The other end of an edge may be described elsewhere.
+            is_described = value in {subject for subject, _ in classes}
+            assert held or (value, meant) in classes or not is_described
 
     said = {one[1] for one in triples} | {str(one[2]) for one in triples}
     declared = {str(one) for kind in KINDS for one in ontology.subjects(RDF.type, kind)}

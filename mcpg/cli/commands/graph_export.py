@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcpg.cli import options
+from mcpg.cli.commands.graph_query import base_of
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.options import complete_tool
@@ -100,18 +101,26 @@ def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
 
 
 def written_graph(
-    documents: Sequence[ToolDocument], form: GraphFormat, *, is_framed: bool = False
+    documents: Sequence[ToolDocument],
+    form: GraphFormat,
+    *,
+    is_framed: bool = False,
+    base: str | None = None,
 ) -> str:
-    """Return *documents* in the format *form*; JSON-LD *is_framed* where asked for."""
+    """Return *documents* in the format *form*, their IRIs below *base*.
+
+    JSON-LD *is_framed* where asked for.
+    """
     if form is GraphFormat.HTML:
         from mcpg.reports.map import graph_page  # noqa: PLC0415 - help needs no graph
 
         return graph_page(documents)
     from mcpg.graph import exports  # noqa: PLC0415 - as above
+    from mcpg.graph.iris import BASE  # noqa: PLC0415
     from mcpg.graph.network import network_of  # noqa: PLC0415
     from mcpg.graph.triples import triples_of  # noqa: PLC0415
 
-    triples = triples_of(documents)
+    triples = triples_of(documents, base or BASE)
     if form is GraphFormat.JSON_LD:  # JSON has no comments
         return "".join((exports.framed_json_ld if is_framed else exports.json_ld)(triples))
     written = {
@@ -161,9 +170,36 @@ mcpg graph export --query "where is my parcel" -o parcel.nq"""
 _DEFAULT_DEPTH = 1
 
 
+CONTEXT_EXAMPLES = """\
+mcpg graph context > context.jsonld
+mcpg graph context | jq '.["@context"].toolId'"""
+ONTOLOGY_EXAMPLES = """\
+mcpg graph ontology > mcpg.ttl
+mcpg graph ontology | riot --syntax=turtle --count -"""
+_VOCABULARY = "docs/reference/graph-vocabulary.md"
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
+    """Add the commands to *app*."""
+    options.command(app, "context", examples=CONTEXT_EXAMPLES, more=_VOCABULARY)(context)
     options.command(app, "export", examples=EXPORT_EXAMPLES, more="docs/how-to/graph.md")(export)
+    options.command(app, "ontology", examples=ONTOLOGY_EXAMPLES, more=_VOCABULARY)(ontology)
+
+
+def context(output: Output) -> int:
+    """Print the JSON-LD context of the graph."""
+    from mcpg.graph.terms import context_text  # noqa: PLC0415 - help needs no graph
+
+    output.document(context_text())
+    return ExitCode.DONE
+
+
+def ontology(output: Output) -> int:
+    """Print the ontology of the graph's vocabulary, in Turtle."""
+    from mcpg.graph.terms import ontology_text  # noqa: PLC0415 - as above
+
+    output.document(ontology_text())
+    return ExitCode.DONE
 
 
 Target = Annotated[
@@ -229,6 +265,7 @@ def export(
     framed: Framed = False,
     lexicon: options.Lexicon = None,
     include_disabled: options.IncludeDisabled = False,
+    base_iri: options.BaseIri = None,
     force: options.Force = False,
 ) -> int:
     """Write the graph of the tools, or a part of it, in a standard format."""
@@ -243,14 +280,15 @@ def export(
         raise UsageError(
             f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
         )
-    settings = settings_of(bundle=bundle, lexicon=lexicon)
+    settings = settings_of(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
+    base = base_of(settings)
     engine = open_engine(settings, output)
     output.opened(engine.diagnostics)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
     documents = _documents(engine, around or [], query, depth, asked)
     kept, repeated = distinct_documents(documents)
     output.diagnostics(repeated)
-    text = written_graph(kept, chosen, is_framed=framed)
+    text = written_graph(kept, chosen, is_framed=framed, base=base)
     output.diagnostics(_beyond(kept, chosen))
     size = write_graph(target, text, chosen, output, force=force)
     if target != STDOUT:

@@ -37,6 +37,7 @@ from mcpg.reports.blocks import (
 from mcpg.values import counted
 
 if TYPE_CHECKING:
+    from mcpg.cli.settings import Settings
     from mcpg.engine import Engine
     from mcpg.graph.cache import CachedGraph
     from mcpg.graph.schema import GraphSchema
@@ -131,6 +132,7 @@ def search(
     explain: Explain = False,
     lexicon: options.Lexicon = None,
     include_disabled: options.IncludeDisabled = False,
+    base_iri: options.BaseIri = None,
     form: options.ListFormat = "text",
 ) -> int:
     """Search the graph by its predicates, with the evidence for each match.
@@ -143,10 +145,11 @@ def search(
     endpoints = tuple(endpoint or ())
     _check(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
     request = GraphSearchRequest(query, limit, Mode(mode), federate, not no_local, endpoints)
-    settings = settings_of(bundle=bundle, lexicon=lexicon)
+    settings = settings_of(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
+    base = base_of(settings)
     engine = open_engine(settings, output)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
-    searcher = _searcher(engine, request, output, timeout, asked)
+    searcher = _searcher(engine, request, output, timeout, asked, base)
     found = searcher.search(request)
     if form == "json":
         output.json(result_json(found, engine.diagnostics))
@@ -197,6 +200,7 @@ def _searcher(
     output: Output,
     timeout: float,
     asked: dict[str, Any],
+    base: str | None,
 ) -> GraphSearcher:
     """Return what searches the graph; *asked* are the options of a search of tools."""
     from mcpg.graph.search import GraphSearcher  # noqa: PLC0415 - help needs no graph
@@ -219,6 +223,7 @@ def _searcher(
         allowed=request.endpoints,
         fallback=ranked,
         limits=Limits(seconds=timeout, rows=10_000),
+        base=base,
     )
 
 
@@ -287,7 +292,21 @@ def _rows(answer: Answer) -> Listing:
     return Listing(answer.rows, names, f"{names[0]}.value" if names else "", table)
 
 
-def cached_graph(engine: Engine) -> CachedGraph:
+def base_of(settings: Settings) -> str | None:
+    """Return the base IRI that the settings state, `None` for the usual one.
+
+    Raises:
+        UsageError: It cannot be one.
+    """
+    stated = settings.find("graph.base_iri")
+    if stated is None:
+        return None
+    from mcpg.graph.iris import checked_base  # noqa: PLC0415 - few set one
+
+    return checked_base(stated.value, stated.origin)
+
+
+def cached_graph(engine: Engine, base: str | None = None) -> CachedGraph:
     """Return the graph of the documents of *engine*, kept in the cache folder if it is a bundle's.
 
     As with an index, nothing is kept of folders, of manifests, and of several bundles at once.
@@ -296,8 +315,9 @@ def cached_graph(engine: Engine) -> CachedGraph:
     from mcpg.index.layout import NO_KEY  # noqa: PLC0415
 
     folder, key = cache_folder(), engine.index.header.key
-    entry = GraphCache(folder).entry(key) if folder and key != NO_KEY else None
-    return CachedGraph(lambda: (*engine.documents.values(), *engine.pages), entry)
+    parts = (key, *([] if base is None else [base.encode()]))
+    entry = GraphCache(folder).entry(*parts) if folder and key != NO_KEY else None
+    return CachedGraph(lambda: (*engine.documents.values(), *engine.pages), entry, base)
 
 
 # `mcpg graph sparql`.
@@ -365,6 +385,7 @@ def sparql(
     timeout: SparqlTimeout = _SPARQL_SECONDS,
     max_memory: MaxMemory = None,
     services: AllowService = None,
+    base_iri: options.BaseIri = None,
 ) -> int:
     """Query the graph of the tools in SPARQL 1.1.
 
@@ -374,10 +395,11 @@ def sparql(
     from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in  # noqa: PLC0415
 
     text = query_of(query)
-    settings = settings_of(bundle=bundle, max_memory=max_memory)
+    settings = settings_of(bundle=bundle, max_memory=max_memory, base_iri=base_iri)
+    base = base_of(settings)
     engine = open_engine(settings, output)
     output.opened(engine.diagnostics)
-    graph = cached_graph(engine)
+    graph = cached_graph(engine, base)
     memory = settings.find("limits.query_memory")
     limits = Limits(seconds=timeout, rows=rows)
     if memory is not None:
@@ -408,16 +430,19 @@ def schema(
     output: Output,
     *,
     bundle: options.BundlePaths = None,
+    base_iri: options.BaseIri = None,
     form: options.ListFormat = "text",
 ) -> int:
     """List the prefixes, classes and predicates of the graph."""
     from mcpg.gateway.json import result_json  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.cache import DESCRIPTION  # noqa: PLC0415
-    from mcpg.graph.schema import GraphSchema, schema_of  # noqa: PLC0415
+    from mcpg.graph.schema import GraphSchema, schema_of_triples  # noqa: PLC0415
 
-    engine = open_engine(settings_of(bundle=bundle), output)
-    graph = cached_graph(engine)
-    facts = graph.recall(DESCRIPTION, lambda: schema_of(graph.documents).facts())
+    settings = settings_of(bundle=bundle, base_iri=base_iri)
+    base = base_of(settings)
+    engine = open_engine(settings, output)
+    graph = cached_graph(engine, base)
+    facts = graph.recall(DESCRIPTION, lambda: schema_of_triples(graph.triples()).facts())
     found = GraphSchema.of_facts(facts)
     diagnostics = (*engine.diagnostics, *graph.diagnostics)
     data: dict[str, Any] = result_json(found, diagnostics)

@@ -15,6 +15,7 @@ from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
 from mcpg.graph.exports import oxigraph_store
 from mcpg.graph.federation import EndpointInvalidError, check_endpoint
+from mcpg.graph.iris import BASE, node_iri, rebased_iri, source_iri
 from mcpg.graph.search.model import (
     DEFAULT_PROFILE,
     NEXT,
@@ -49,7 +50,6 @@ from mcpg.graph.search.scoring import (
     terms_of,
 )
 from mcpg.graph.sparql import Limits, SparqlEndpoint
-from mcpg.graph.terms import node_iri, source_iri
 from mcpg.graph.triples import triples_of
 from mcpg.text import language_of, split_words
 
@@ -86,10 +86,12 @@ class LocalGraph:
         self.language = language_of(word for text in texts for word in split_words(text))
 
     @classmethod
-    def of(cls, documents: Iterable[ToolDocument], profile: SearchProfile) -> Self:
+    def of(
+        cls, documents: Iterable[ToolDocument], profile: SearchProfile, base: str = BASE
+    ) -> Self:
         """Load what a search by *profile* needs of *documents*."""
         needed = {*profile.predicates, *DESCRIBED}
-        triples = (triple for triple in triples_of(documents) if triple[1] in needed)
+        triples = (triple for triple in triples_of(documents, base) if triple[1] in needed)
         return cls(oxigraph_store(triples), profile)
 
     def rows(self, query: str) -> list[Bindings]:
@@ -278,6 +280,7 @@ class GraphSearcher:
         allowed: Collection[str] = (),
         fallback: Fallback | None = None,
         limits: Limits = _LIMITS,
+        base: str | None = None,
     ) -> None:
         """Load what a search needs of *documents*.
 
@@ -287,12 +290,14 @@ class GraphSearcher:
             allowed: Addresses of endpoints that requests may name.
             fallback: The search that stands in when the schema finds no tool.
             limits: What one question to one endpoint may take.
+            base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`.
         """
         documents = list(documents)
-        tools = {node_iri(one.uri): one.tool for one in documents if not one.is_page}
+        self._base = base or BASE
+        tools = {self._own(one.uri): one.tool for one in documents if not one.is_page}
         self._tools: dict[str, Tool] = tools
         self._nodes = {tool.id: node for node, tool in tools.items()}
-        self._local = LocalGraph.of(documents, profile)
+        self._local = LocalGraph.of(documents, profile, self._base)
         self._profile, self._allowed = profile, frozenset(allowed)
         self._fallback, self._limits = fallback, limits
 
@@ -466,12 +471,18 @@ class GraphSearcher:
         match = GraphMatch(found.node, *shown, Role.PRIMARY, found.score, kind, tuple(evidence))
         return self._mapped(match)
 
+    def _own(self, uri: str) -> str:
+        """Return the IRI in this graph of what *uri* names."""
+        return rebased_iri(node_iri(uri), self._base)
+
     def _mapped(self, match: GraphMatch) -> GraphMatch:
         """Return which tool *match* is, and where what is said here of it comes from."""
-        tool = self._tools.get(match.node)
+        # Another endpoint may call a tool as its document does.
+        tool = self._tools.get(match.node) or self._tools.get(self._own(match.node))
         if tool is None:
             return match
-        sources = (SourceContext(source_iri(tool.source_id), tool.source_id),)
+        source = rebased_iri(source_iri(tool.source_id), self._base)
+        sources = (SourceContext(source, tool.source_id),)
         evidence = (
             one if one.endpoint else replace(one, sources=sources) for one in match.evidence
         )

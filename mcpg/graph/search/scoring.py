@@ -24,8 +24,9 @@ from itertools import takewhile
 from math import fsum, log, sqrt
 
 from mcpg.graph import terms as v
+from mcpg.graph.iris import escaped
 from mcpg.graph.search.model import Evidence, Relationship, SearchProfile
-from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION, escaped
+from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION
 from mcpg.text import fold, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.words import is_unspaced
 

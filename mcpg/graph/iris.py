@@ -1,0 +1,213 @@
+"""IRIs of the graph: what documents name as nodes, and the base that a project gives them.
+
+IRIs are plain texts, the same for the same document on every machine; no node is blank.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from re import Match
+from urllib.parse import quote
+
+from mcpg.documents.model import BASE_URI
+from mcpg.errors import UsageError
+from mcpg.graph.terms import KB, PREFIXES, Literal, Triple
+from mcpg.text.words import normalized, strip_accents
+
+BASE = "urn:mcpg:"
+"""What the IRIs of tools, labels, sources and the scheme of groups begin with by default."""
+
+SOURCES = f"{BASE}source:"
+"""What the IRI of a source begins with."""
+
+GROUP_SCHEME = f"{BASE}groups"
+"""The concept scheme that every group belongs to."""
+
+_FOLDERS = ("tools/", "code/")
+_DOCUMENTS = tuple(f"{BASE}{folder}" for folder in _FOLDERS)
+_LABELS = f"{BASE}id/"
+# As the .NET library has them: the canonical URIs of tools, and what is known by a label alone.
+_LABELS_OF_KB = f"{KB.removesuffix('vocab:')}/id/"
+_NEUTRAL = {
+    **{f"{BASE_URI}{folder}": f"{BASE}{folder}" for folder in _FOLDERS},
+    _LABELS_OF_KB: _LABELS,
+}
+
+# A scheme, and either no host or one with nothing odd in it: no `[`, no port that is no number.
+_ABSOLUTE = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*:"
+    r"(?:(?!//)\S|//(?:[^\s/?#\[\]@]*@)?[^\s/?#\[\]@:]*(?::[0-9]*)?(?=[/?#]|\Z))"
+)
+# What RFC 3987 allows in no IRI, and a `%` that escapes nothing.
+_FORBIDDEN = re.compile(
+    '[\x00-\x20\x7f-\xa0<>"{}|\\\\^`\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff'
+    "\u061c\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]|%(?![0-9A-Fa-f]{2})"
+)
+_BRACKET = re.compile(r"[\[\]#]")
+_DROPPED = re.compile(r"[^\w\s-]|_")
+_SPACE = re.compile(r"[\s-]+")
+_DIGITS = 8
+
+
+def node_iri(name: str) -> str:
+    """Return the IRI of what a document calls *name*.
+
+    An absolute IRI stands for itself, with what no IRI may hold percent-encoded, and one that
+    begins with a prefix of `PREFIXES`, such as `schema:Thing`, for what it abbreviates. Those of
+    the .NET library, and any other text, which is a label, stand below `BASE`.
+    """
+    if _ABSOLUTE.match(name) is None:
+        return f"{BASE}id/{slug(name)}"
+    scheme, _, rest = name.partition(":")
+    is_short = scheme in PREFIXES and not rest.startswith("//")
+    return escaped(f"{PREFIXES[scheme]}{rest}" if is_short else neutral(name))
+
+
+def escaped(iri: str) -> str:
+    """Return *iri* with what no IRI may hold percent-encoded; a valid one stays as it is."""
+    if iri.isascii() and iri.isprintable() and "#" not in iri and _FORBIDDEN.search(iri) is None:
+        return _BRACKET.sub(_encoded, iri) if "[" in iri or "]" in iri else iri
+    address, mark, fragment = _FORBIDDEN.sub(_encoded, iri).partition("#")
+    return f"{_BRACKET.sub(_encoded, address)}{mark}{_BRACKET.sub(_encoded, fragment)}"
+
+
+def slug(label: str) -> str:
+    """Return *label* as a part of an IRI: lower case, no accents, hyphens for spaces.
+
+    Letters of any script stay, and so do the marks that make others of them, as in Cyrillic. A
+    label that differs from another in what is dropped, such as `C++`
+    from `C`, keeps eight hexadecimal digits of its SHA-256.
+    """
+    kept, dropped = _DROPPED.subn("", strip_accents(label.strip().casefold()))
+    words = normalized("NFC", _SPACE.sub("-", kept).strip("-"))
+    if words and not dropped:
+        return escaped(words)
+    return escaped(f"{words}-{digest(label)}".strip("-"))
+
+
+def part_iri(owner: str, kind: str, name: str) -> str:
+    """Return the IRI of the part *name*, of a *kind* such as `parameter`, of the node *owner*."""
+    mark = "/" if "#" in owner else "#"
+    return f"{owner}{mark}{kind}/{quote(name, safe='', errors='replace')}"
+
+
+def source_iri(source_id: str) -> str:
+    """Return the IRI of the source that tools call *source_id*."""
+    return f"{SOURCES}{quote(source_id, safe='', errors='replace')}"
+
+
+def digest(text: str) -> str:
+    """Return eight hexadecimal digits that tell *text* from others."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def _encoded(found: Match[str]) -> str:
+    return quote(found.group(), safe="", errors="replace")
+
+
+def neutral(iri: str) -> str:
+    """Return *iri*, but below `BASE` where the .NET library has its own address for it."""
+    for foreign, own in _NEUTRAL.items():
+        if iri.startswith(foreign):
+            return f"{own}{iri.removeprefix(foreign)}"
+    return iri
+
+
+def document_uri(node: str) -> str:
+    """Return the canonical URI of the document whose node is *node*, unless it states another."""
+    return f"{BASE_URI}{node.removeprefix(BASE)}" if node.startswith(_DOCUMENTS) else node
+
+
+_OF_SOURCE = re.compile(r"source-domain:([^:]*):(.*)", re.DOTALL)
+
+
+def broader_group(name: str) -> str | None:
+    """Return the group of which the group *name* is the part of one source, `None` for none."""
+    found = _OF_SOURCE.fullmatch(name)
+    return f"domain:{found[2]}" if found else None
+
+
+def group_label(name: str) -> str:
+    """Return what to call the group *name* to people."""
+    found = _OF_SOURCE.fullmatch(name)
+    if found:
+        return f"{found[2]} of {found[1]}"
+    kind, colon, rest = name.partition(":")
+    if not colon or not _GENERATED.match(name) or not rest:
+        return name
+    return rest if kind == "domain" else f"{rest} ({kind})"
+
+
+# The kinds of groups that are made of what tools have in common.
+_GENERATED = re.compile(r"(?:domain|source-domain|category):")
+
+
+def checked_base(base: str, place: str = "--base-iri") -> str:
+    """Return *base*, below which the IRIs of a project's graph can stand.
+
+    Args:
+        base: What is set.
+        place: What sets it, for messages.
+
+    Raises:
+        UsageError: It is no absolute IRI that ends in a slash or a colon.
+    """
+    fault = ""
+    if _ABSOLUTE.match(base) is None or escaped(base) != base:
+        fault = "is not an absolute IRI"
+    elif "#" in base or "?" in base:
+        fault = "has a fragment or a query"
+    elif not base.endswith(("/", ":")):
+        fault = "ends in neither a slash nor a colon"
+    if fault:
+        remedy = "use an address such as https://graph.example/tools/"
+        raise UsageError(f"the base IRI {base!r} {fault}", place=place, remedy=remedy)
+    return base
+
+
+def rebased(triples: Iterable[Triple], base: str) -> Iterator[Triple]:
+    """Return *triples* with all that is the project's own below *base* instead of `BASE`.
+
+    Groups that are made of what tools have in common are the project's own as well.
+    """
+    names = _Rebased(base)
+    for subject, predicate, value in triples:
+        found = value if isinstance(value, Literal) else names[value]
+        yield names[subject], predicate, found
+
+
+class _Rebased(dict[str, str]):
+    """IRIs below another base."""
+
+    def __init__(self, base: str) -> None:
+        super().__init__()
+        self._base = base
+
+    def __missing__(self, iri: str) -> str:
+        self[iri] = name = rebased_iri(iri, self._base)
+        return name
+
+
+def rebased_iri(iri: str, base: str) -> str:
+    """Return *iri* as `rebased` has it."""
+    if base == BASE:
+        return iri
+    if iri.startswith(SOURCES):
+        return f"{base}source/{iri.removeprefix(SOURCES)}"
+    if iri.startswith((*_DOCUMENTS, _LABELS)) or iri == GROUP_SCHEME:
+        return f"{base}{iri.removeprefix(BASE)}"
+    return f"{base}groups/{iri}" if _GENERATED.match(iri) else iri
+
+
+def original_iri(iri: str, base: str) -> str:
+    """Return the IRI that `rebased_iri` makes *iri* of; that of the .NET library likewise."""
+    own = iri.removeprefix(base)
+    if own == iri or base == BASE:
+        return neutral(iri)
+    for folder, original in (("source/", SOURCES), ("groups/", "")):
+        if own.startswith(folder):
+            return f"{original}{own.removeprefix(folder)}"
+    return f"{BASE}{own}" if own == "groups" or own.startswith((*_FOLDERS, "id/")) else iri
