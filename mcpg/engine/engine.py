@@ -221,11 +221,11 @@ class Engine:
         catalogue it imports numpy where it is installed: then long lists take less time. The
         answers are the same.
         """
-        index = self.index
-        if len(index):
-            ARRAYS.prepare(len(index))
+        if len(self.index):
+            ARRAYS.prepare(len(self.index))
             self._ask(Searcher.read_ahead)
-            self.search(index.display_name(0))
+            # A damaged index has been replaced by now.
+            self.search(self.index.display_name(0))
 
     def ask(  # noqa: PLR0913 - as above
         self,
