@@ -11,7 +11,7 @@ from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
 from mcpg.index.fuzzy_sections import gram_sections, spelling_sections
-from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents, name_words
+from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents
 from mcpg.index.layout import (
     NAMED,
     NO_KEY,
@@ -44,7 +44,7 @@ from mcpg.text import joined, language_of, lexicon, operations, split_words
 _SAID = {None: UNSAID, True: READS, False: WRITES}
 
 
-def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
+def tool_sections(tools: Sequence[Tool], analysed: Iterable[Analysed]) -> Iterator[Section]:
     """Return the sections that hold one text or number for each tool."""
     sources = sorted({tool.source_id for tool in tools})
     numbers = {source: number for number, source in enumerate(sources)}
@@ -57,7 +57,7 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
     yield Section("tools.read_only", "B", bytes(_SAID[tool.hints.read_only] for tool in tools))
-    yield Section("tools.operation", "B", b"".join(map(_operation, tools)))
+    yield Section("tools.operation", "B", b"".join(map(_operation, tools, analysed)))
 
 
 def _own_name(tool: Tool) -> str:
@@ -70,9 +70,9 @@ def _own_title(tool: Tool) -> str:
     return "" if tool.display_name == tool.name else tool.display_name
 
 
-def _operation(tool: Tool) -> bytes:
+def _operation(tool: Tool, analysed: Analysed) -> bytes:
     """Return the probability of each kind of operation, in 255ths."""
-    shares = kinds_of(tool, name_words(tool)) or (0.0,) * len(operations.KINDS)
+    shares = kinds_of(tool, analysed.name) or (0.0,) * len(operations.KINDS)
     return bytes(round(0xFF * share) for share in shares)
 
 
@@ -167,7 +167,7 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     sections = (
         Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
         Section("model", "d", array("d", model).tobytes()),
-        *tool_sections(tools),
+        *tool_sections(tools, analysed),
         *key_sections(tools),
         *phrase_sections(tools),
         *category_sections(tools),
