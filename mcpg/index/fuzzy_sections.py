@@ -75,14 +75,17 @@ def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
     """
     known = _GramsOfWords()
     # A set takes ten times the memory of an array.
-    held = [array("Q", {gram for word in words for gram in known[word]}) for words in described]
+    held = [array("I", set[int]().union(*map(known.__getitem__, words))) for words in described]
     holders = Counter(chain.from_iterable(held))
-    ordered = sorted(holders)
-    numbers = {gram: number for number, gram in enumerate(ordered)}
-    counts = [holders[gram] for gram in ordered]
+    ordered = sorted(known.numbers)
+    met = [known.numbers[gram] for gram in ordered]
+    counts = [holders[number] for number in met]
     squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
     kind = "H" if len(ordered) <= _MOST_SHORT else "I"
-    rows = [array(kind, sorted(map(numbers.__getitem__, grams))) for grams in held]
+    final = array("I", bytes(4 * len(met)))
+    for number, place in enumerate(met):
+        final[place] = number
+    rows = [array(kind, sorted(map(final.__getitem__, grams))) for grams in held]
     # `sum` adds in other ways from one Python to the next.
     norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
     return [
@@ -94,6 +97,18 @@ def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
 
 
 class _GramsOfWords(dict[str, tuple[int, ...]]):
+    """For each word met, provisional numbers of its 3-grams.
+
+    Attributes:
+        numbers: The number of each 3-gram, in the order in which they are met.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: dict[int, int] = {}
+
     def __missing__(self, word: str) -> tuple[int, ...]:
-        grams = self[word] = tuple(grams_of_word(word))
-        return grams
+        numbers = self.numbers
+        grams = [numbers.setdefault(gram, len(numbers)) for gram in grams_of_word(word)]
+        found = self[word] = tuple(grams)
+        return found
