@@ -14,7 +14,6 @@ from math import log
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import Tool
-from mcpg.relations.fields import singular
 from mcpg.relations.kinds import names_operation
 from mcpg.text import language_of, split_words, stem, stop_words_in
 from mcpg.values import value
@@ -289,6 +288,8 @@ def _words_by_place(tool: Tool, language: str | None, memo: Memo) -> _Rows:
 
 def _name_subjects(tool: Tool) -> set[str]:
     """Return what the name of *tool* says it works on, without what names its server."""
+    from mcpg.relations.fields import singular  # noqa: PLC0415 - needed to relate, not to search
+
     server = map(singular, subject_terms(tool.source_id))
     return {*map(singular, subject_terms(tool.name))}.difference(server)
 
