@@ -32,6 +32,8 @@ OPENED, WRITTEN, CACHED, IN_MEMORY = "opened", "written", "cached", "in memory"
 folder; built, and kept in memory alone because neither could be written."""
 
 _CHUNK = 1 << 20
+# To map a small file and read its blocks there takes less time, and no more memory than its length.
+_MOST_MAPPED = 4 << 20
 _TIME_LIMIT = 1 << 63
 _INODES = 1 << 64
 
@@ -54,12 +56,13 @@ class Opened:
 def open_index(path: str, *, in_blocks: bool = False) -> Index:
     """Open the index file at *path*, checked as `Index` has it.
 
-    It is mapped into memory. In blocks, it is read, where the system can read from an offset.
+    It is mapped into memory. In blocks, a file above 4 MB is read, where the system can read from
+    an offset.
 
     Raises:
         StaleIndexError: There is no such file, or it is no whole index of this version.
     """
-    if in_blocks and hasattr(os, "pread"):
+    if in_blocks and hasattr(os, "pread") and _stamp(path)[0] > _MOST_MAPPED:
         return _read_in_blocks(path)
     return Index(_mapped(path), in_blocks=in_blocks)
 

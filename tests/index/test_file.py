@@ -11,6 +11,7 @@ import pytest
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import OutputError
+from mcpg.index import file
 from mcpg.index.compile import compile_index
 from mcpg.index.file import (
     CACHED,
@@ -48,6 +49,12 @@ class Builder:
         """Ask for the index."""
         cache = None if cache_dir is None else str(cache_dir)
         return index_for(str(self.source), self, recipe=recipe, cache_dir=cache)
+
+
+@pytest.fixture
+def read_whatever_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small files be read in blocks as large ones are."""
+    monkeypatch.setattr(file, "_MOST_MAPPED", -1)
 
 
 @pytest.fixture
@@ -147,6 +154,7 @@ def test_another_recipe_is_noticed(builder: Builder) -> None:
     assert builder.built == 2
 
 
+@pytest.mark.usefixtures("read_whatever_the_size")
 @pytest.mark.parametrize("damage", [b"", b"no index", b"mcpg-idx" * 100])
 def test_a_damaged_index_is_not_read_in_blocks(builder: Builder, damage: bytes) -> None:
     """What is no index is refused, however it is read."""
@@ -267,6 +275,7 @@ def test_a_pipe_in_place_of_the_source_is_not_read(builder: Builder) -> None:
     assert fresh_index(str(builder.source), b"r") is None
 
 
+@pytest.mark.usefixtures("read_whatever_the_size")
 def test_an_index_read_in_blocks_answers_as_one_that_is_mapped(builder: Builder) -> None:
     """A short-lived process reads what it needs, wherever it can read from an offset."""
     builder.get()
@@ -279,6 +288,7 @@ def test_an_index_read_in_blocks_answers_as_one_that_is_mapped(builder: Builder)
     assert bytes(read.data) == bytes(mapped.data)
 
 
+@pytest.mark.usefixtures("read_whatever_the_size")
 def test_where_nothing_is_read_from_an_offset_blocks_are_mapped(
     builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +299,7 @@ def test_where_nothing_is_read_from_an_offset_blocks_are_mapped(
     assert open_index(str(builder.source) + ".idx", in_blocks=True).tool_id(0) == "one"
 
 
+@pytest.mark.usefixtures("read_whatever_the_size")
 def test_a_file_cut_while_it_is_read_is_refused(builder: Builder) -> None:
     """What is no longer there is noticed when it is asked for."""
     builder.get()
@@ -300,6 +311,7 @@ def test_a_file_cut_while_it_is_read_is_refused(builder: Builder) -> None:
         index.tool_id(0)
 
 
+@pytest.mark.usefixtures("read_whatever_the_size")
 def test_a_file_that_is_read_in_blocks_is_closed_with_its_index(builder: Builder) -> None:
     """Nothing is left open."""
     builder.get()
