@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
@@ -95,11 +96,15 @@ def shown(term: dict[str, Any] | None) -> str:
     return _plain(term)
 
 
+# As the grammar of SPARQL has it, but for what a backslash would have to escape.
+_LOCAL_NAME = re.compile(r"\w(?:[\w.-]*[\w-])?")
+
+
 def shortened(iri: str) -> str:
     """Return *iri* with a prefix that every query has, where one fits."""
     for prefix, namespace in PREFIXES.items():
         rest = iri.removeprefix(namespace)
-        if rest != iri and rest.isidentifier():
+        if rest != iri and _LOCAL_NAME.fullmatch(rest):
             return f"{prefix}:{rest}"
     return iri
 

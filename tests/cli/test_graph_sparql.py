@@ -10,7 +10,7 @@ from sparqlserver import serving
 
 from mcpg.cli.commands.graph_query import write_answer
 from mcpg.cli.output import Color, Output
-from mcpg.graph.sparql_worker import Answer
+from mcpg.graph.sparql_worker import Answer, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,3 +179,38 @@ def test_the_memory_of_a_query_can_be_set(run: Callable[..., Run], folder: Path)
         assert "--max-memory" in done.err
     (folder / "mcpg.toml").write_text("[limits]\nquery_memory = 0\n", encoding="utf-8")
     assert "'limits.query_memory' is 0" in run(*call).err
+
+
+LONG = "SELECT ?p ?r { ?t mcpg:parameter ?p ; mcpg:relation ?r } ORDER BY ?p ?r LIMIT 3"
+
+
+def test_no_iri_is_cut_in_a_pipe(run: Callable[..., Run]) -> None:
+    """Each row holds its values whole, however long they are."""
+    found = run("graph", "sparql", LONG, "--format", "json").json["results"]["bindings"]
+    _, *rows = run("graph", "sparql", LONG).out.splitlines()
+
+    assert [row.split() for row in rows] == [[one[name]["value"] for name in "pr"] for one in found]
+
+
+@pytest.mark.parametrize("is_wide", [True, False])
+def test_a_wide_table_cuts_nothing_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, *, is_wide: bool
+) -> None:
+    """`--wide` writes rows as long as they are; without it they fit the terminal."""
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "60")
+    iri = f"https://shop.example/{'a' * 100}"
+    row = {name: {"type": "uri", "value": iri} for name in "pr"}
+
+    write_answer(Answer("select", ("p", "r"), (row,)), None, Output(), is_wide=is_wide)
+
+    assert (f"{iri}  {iri}" in terminal.getvalue()) == is_wide
+
+
+def test_prefixes_shorten_what_they_can() -> None:
+    """A local name may have digits, hyphens and dots, and no slash."""
+    assert shortened("https://schema.org/x-1.b") == "schema:x-1.b"
+    assert shortened("https://schema.org/a/b") == "https://schema.org/a/b"
+    assert shortened("https://schema.org/a.") == "https://schema.org/a."

@@ -17,7 +17,7 @@ from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import SPARQL_FORMAT
 from mcpg.cli.query import uses_lexicon
-from mcpg.cli.terminal import cut, either, one_line, standard_input
+from mcpg.cli.terminal import UNLIMITED, cut, either, one_line, standard_input
 from mcpg.cli.text import text as text_of
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
@@ -256,8 +256,12 @@ def query_of(argument: str) -> str:
         ) from fault
 
 
-def write_answer(answer: Answer, form: str | None, output: Output) -> None:
+def write_answer(
+    answer: Answer, form: str | None, output: Output, *, is_wide: bool = False
+) -> None:
     """Write *answer* to *output* in the format *form*, or in the one that suits it.
+
+    In a table that *is_wide* no value is cut, however narrow the terminal is.
 
     Raises:
         UsageError: The answer has no such form.
@@ -280,7 +284,20 @@ def write_answer(answer: Answer, form: str | None, output: Output) -> None:
     elif form == "csv":
         output.document(answer.csv())
     else:
-        write_listing(_rows(answer), form, output)
+        listing = _rows(answer)
+        if is_wide and form == "text":
+            output.text(text_of([listing.table], _WholeRows(output)))
+        else:
+            write_listing(listing, form, output)
+
+
+class _WholeRows:
+    """A view in which rows are as long as they are, on a terminal as in a pipe."""
+
+    columns = row_columns = UNLIMITED
+
+    def __init__(self, output: Output) -> None:
+        self.paint = output.paint
 
 
 def _rows(answer: Answer) -> Listing:
@@ -365,6 +382,7 @@ MaxMemory = Annotated[
         help="Maximum memory of the query beyond the graph, in bytes. [default: 1073741824]",
     ),
 ]
+Wide = Annotated[bool, typer.Option("--wide", help="Cut no values on a terminal, either.")]
 AllowService = Annotated[
     list[str] | None,
     typer.Option(
@@ -386,6 +404,7 @@ def sparql(
     max_memory: MaxMemory = None,
     services: AllowService = None,
     base_iri: options.BaseIri = None,
+    wide: Wide = False,
 ) -> int:
     """Query the graph of the tools in SPARQL 1.1.
 
@@ -407,7 +426,7 @@ def sparql(
     with SparqlEndpoint(graph, services=services or (), limits=limits) as endpoint:
         answer = endpoint.query(text)
     output.diagnostics(graph.diagnostics)
-    write_answer(answer, form, output)
+    write_answer(answer, form, output, is_wide=wide)
     for name, likely in unknown_names_in(text).items():
         meant = f": did you mean {either(likely)}?" if likely else ""
         message = f"the vocabulary has no {name}{meant}"
