@@ -17,6 +17,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from mcpg.catalog.claims import overlong_claims
@@ -39,18 +40,36 @@ _LIKENESS = 0.6
 class ToolLookup:
     """Finds tools by id, name or glob, ignoring case.
 
-    Names are looked up in tables; only globs look at every tool.
+    Names are looked up in tables, which are made when they are needed; only globs look at every
+    tool.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = tuple(tools)
-        self._by_id = {tool.id.casefold(): tool for tool in self._tools}
-        self._by_key: dict[str, list[int]] = defaultdict(list)
-        self._keys = [tuple(dict.fromkeys(_keys(tool))) for tool in self._tools]
+
+    @cached_property
+    def _by_id(self) -> dict[str, Tool]:
+        return {tool.id.casefold(): tool for tool in self._tools}
+
+    @cached_property
+    def _keys(self) -> list[tuple[str, ...]]:
+        return [tuple(dict.fromkeys(_keys(tool))) for tool in self._tools]
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
         for index, keys in enumerate(self._keys):
             for key in keys:
-                self._by_key[key].append(index)
-        self._grams: dict[str, list[int]] | None = None
+                found[key].append(index)
+        return found
+
+    @cached_property
+    def _grams(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, keys in enumerate(self._keys):
+            for gram in dict.fromkeys(gram for key in keys for gram in _grams(key)):
+                found[gram].append(index)
+        return found
 
     def get(self, tool_id: str) -> Tool | None:
         """Return the tool of this id, or `None`."""
@@ -78,7 +97,7 @@ class ToolLookup:
         wanted = reference.strip().casefold()
         names = {wanted, wanted.rpartition("::")[2]}
         grams = [gram for name in sorted(names) for gram in _grams(name)]
-        counts = Counter(index for gram in grams for index in self._with(gram))
+        counts = Counter(index for gram in grams for index in self._grams.get(gram, ()))
         shortlist = sorted(counts, key=lambda index: (-counts[index], index))[:_SHORTLIST]
         scores = {
             self._tools[index].id: max(
@@ -96,15 +115,6 @@ class ToolLookup:
         for tool, keys in zip(self._tools, self._keys, strict=True):
             if any(matches(key) for key in keys):
                 yield tool
-
-    def _with(self, gram: str) -> list[int]:
-        """Return the tools with *gram* in a name; the table is made when it is needed."""
-        if self._grams is None:
-            self._grams = defaultdict(list)
-            for index, keys in enumerate(self._keys):
-                for found in dict.fromkeys(gram for key in keys for gram in _grams(key)):
-                    self._grams[found].append(index)
-        return self._grams.get(gram, [])
 
 
 def _keys(tool: Tool) -> tuple[str, str, str]:
