@@ -4,10 +4,10 @@
 
 The catalogues are made, and bundled first. `mcpg graph export` runs as a whole process that loads
 the bundle and writes a file. `mcpg graph sparql` and `schema` run likewise, the first time and
-again, when the loaded graph is kept. The rows below them run in one process: what the graph is made
-of, a search of it once it is loaded, loading the triples into Oxigraph, a path query over all next
-steps, and the same triples read and written by rdflib alone, up to the size that `--rdflib` names,
-as it takes minutes beyond.
+again, when the loaded graph is kept, and `validate` once. The rows below them run in one process:
+what the graph is made of, a search of it once it is loaded, loading the triples into Oxigraph, a
+path query over all next steps, and the same triples read and written by rdflib alone, up to the
+size that `--rdflib` names, as it takes minutes beyond.
 
 Columns: s is the median of the runs (of queries, the first run and then the median of the others,
 in processor time), MB the size of the file, triples what it says.
@@ -77,6 +77,8 @@ def queries(bundle: Path, runs: int) -> None:
         first = processor_seconds(command)
         later = middle([processor_seconds(command) for _ in range(runs)])
         print(row(f"mcpg graph {arguments[0]}, {name}", first, later, first=40))
+    command = [*program(), "graph", "validate", "-b", str(bundle), "-q", "--timeout", "3600"]
+    print(row("mcpg graph validate", processor_seconds(command), first=40))
 
 
 def stores(documents: list[ToolDocument], runs: int, *, has_rdflib: bool) -> None:

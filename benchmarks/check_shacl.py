@@ -19,7 +19,8 @@ import pyshacl
 import rdflib
 
 from mcpg.errors import McpgError
-from mcpg.graph.validation import check_shapes, validate
+from mcpg.graph.shapes import check_shapes
+from mcpg.graph.validation import validate
 
 MF = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 SHT = rdflib.Namespace("http://www.w3.org/ns/shacl-test#")

@@ -8,11 +8,10 @@ network access.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import quote
@@ -24,11 +23,12 @@ from mcpg.errors import Diagnostic, DocumentError, InputError, UsageError
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
 from mcpg.graph.iris import digest, node_iri, part_iri
+from mcpg.graph.shapes import complete_shapes, shipped_shapes, with_base
+from mcpg.graph.terms import Triple
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
 from mcpg.installation import install_command
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.library_errors import turtle_reason
 
 _THINGS = {
     v.SCHEMA_ABOUT: ("about",),
@@ -202,10 +202,6 @@ MEMORY = 4 * 1024 * 1024 * 1024
 """How many bytes a validation may take, where the system knows such a bound."""
 
 _WORKER = "mcpg.graph.shacl_worker"
-_SHIPPED = "shapes.ttl"
-_SH = "http://www.w3.org/ns/shacl#"
-_SCRIPTED = tuple(f"{_SH}{name}" for name in ("js", "jsFunctionName", "jsLibrary", "jsLibraryURL"))
-_ADVANCED = tuple(f"{_SH}{name}" for name in ("rule", "target", "expression", "returnType"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,36 +227,6 @@ class Result:
     shape: str = ""
 
 
-def shipped_shapes() -> str:
-    """Return the shapes of tools, documents and relations that come with the package, in Turtle."""
-    return (files("mcpg.graph") / "data" / _SHIPPED).read_text("utf-8")
-
-
-def check_shapes(text: str, place: str) -> None:
-    """See that *text* is Turtle and asks for nothing that is not done.
-
-    Args:
-        text: Shapes in Turtle.
-        place: Name of the file, for messages.
-
-    Raises:
-        InputError: It is no Turtle, holds no shape, or needs JavaScript or SHACL's advanced
-            features; these would be passed over, and passing would mean nothing.
-    """
-    predicates = _predicates(text, place)
-    for names, what in ((_SCRIPTED, "JavaScript"), (_ADVANCED, "SHACL's advanced features")):
-        used = next((name for name in names if name in predicates), None)
-        if used:
-            raise InputError(
-                f"these shapes need {what} (sh:{used.removeprefix(_SH)}), which is not supported",
-                place=place,
-                remedy="state it with core constraints, or with sh:sparql",
-            )
-    if not any(predicate.startswith(_SH) for predicate in predicates):
-        remedy = "use a file of SHACL shapes"
-        raise InputError("this file contains no shapes", place=place, remedy=remedy)
-
-
 def validate(
     data: bytes, shapes: Sequence[str], *, timeout: float, memory: int = MEMORY
 ) -> tuple[Result, ...]:
@@ -268,7 +234,8 @@ def validate(
 
     Args:
         data: The graph in Turtle.
-        shapes: Texts of shapes in Turtle, which `check_shapes` has seen; they count together.
+        shapes: Texts of shapes in Turtle, which `mcpg.graph.shapes.check_shapes` has seen; they
+            count together.
         timeout: Longest time to take, in seconds.
         memory: Bytes to take, where the system knows such a bound.
 
@@ -313,23 +280,6 @@ def _result_order(result: Result) -> tuple[Any, ...]:
     return rank, result.focus, result.path, result.value, result.message, result.shape
 
 
-def _predicates(text: str, place: str) -> set[str]:
-    import pyoxigraph  # noqa: PLC0415 - only these commands need it
-
-    try:
-        triples = pyoxigraph.parse(text.encode(), format=pyoxigraph.RdfFormat.TURTLE)
-        return {triple.predicate.value for triple in triples}
-    except (SyntaxError, UnicodeEncodeError) as fault:
-        line = getattr(fault, "lineno", None)
-        where = f"{place}:{line}" if line else place
-        problem, remedy = (
-            turtle_reason(fault)
-            if isinstance(fault, SyntaxError)
-            else ("half a character", "save it as UTF-8")
-        )
-        raise InputError(f"invalid Turtle: {problem}", place=where, remedy=remedy) from fault
-
-
 DEFAULT_TIMEOUT = 300.0
 """How long a validation may take, in seconds."""
 
@@ -365,6 +315,7 @@ class Validation:
         pages: How many of them are of no tool.
         triples: How many triples they make.
         diagnostics: What was noticed on the way.
+        shapes: The files of further shapes, with those that they import.
     """
 
     findings: tuple[Finding, ...]
@@ -372,6 +323,7 @@ class Validation:
     triples: int
     diagnostics: tuple[Diagnostic, ...] = ()
     pages: int = 0
+    shapes: tuple[str, ...] = ()
 
     def count(self, severity: str) -> int:
         """Return how many findings are a `violation`, a `warning` or an `info`."""
@@ -391,24 +343,31 @@ def validate_documents(
         documents: The documents, those of no tool included, links resolved.
         originals: Place and text of what authors wrote, by path of the document;
             see `SourceLocations`.
-        shapes: Texts of further shapes in Turtle, by file.
+        shapes: Texts of further shapes in Turtle, by file; what they import is read.
         timeout: Longest time to take, in seconds.
 
     Raises:
         InputError: Some shapes cannot be used, or take too long.
         UsageError: The validator is not installed.
     """
-    for place, text in shapes.items():
-        check_shapes(text, place)
+    texts = complete_shapes(shapes)
     kept, noticed = distinct_documents(documents)
-    triples = list(triples_of(kept))
-    data = "".join(turtle(triples)).encode()
-    results = validate(data, [shipped_shapes(), *shapes.values()], timeout=timeout)
+    count = 0
+
+    def counted() -> Iterator[Triple]:
+        nonlocal count
+        for triple in triples_of(kept):
+            count += 1
+            yield triple
+
+    data = "".join(turtle(counted())).encode()
+    based = [with_base(text, place) for place, text in texts.items()]
+    results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
     findings = [Finding(result, blame.place_of(result)) for result in results]
     ordered = sorted(findings, key=_finding_order)
     pages = sum(document.is_page for document in kept)
-    return Validation(tuple(ordered), len(kept), len(triples), tuple(noticed), pages)
+    return Validation(tuple(ordered), len(kept), count, tuple(noticed), pages, tuple(texts))
 
 
 def _finding_order(finding: Finding) -> tuple[int, str, int, str]:

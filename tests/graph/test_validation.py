@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,8 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph import validation as shacl
 from mcpg.graph.shacl_worker import found
-from mcpg.graph.validation import Validation, check_shapes, shipped_shapes, validate_documents
+from mcpg.graph.shapes import check_shapes, complete_shapes, shipped_shapes
+from mcpg.graph.validation import Validation, validate_documents
 from mcpg.installation import install_command
 from mcpg.sources import SourceBatch
 
@@ -25,6 +27,7 @@ PREFIXES = (
     "@prefix sh: <http://www.w3.org/ns/shacl#> .\n@prefix ex: <urn:ex:> .\n"
     "@prefix schema: <https://schema.org/> .\n"
 )
+OWL = "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
 PAGE = "a sh:NodeShape ; sh:targetClass schema:Article"
 FAULTY = """---
 title: One
@@ -220,7 +223,7 @@ def test_the_work_itself_tells_what_is_wrong() -> None:
 def test_memory_is_bounded() -> None:
     """A validation that takes more than its memory, by default 4 GiB, is an error."""
     assert shacl.MEMORY == 4 << 30
-    subjects = "".join(f'<urn:x:{n}> <urn:p> "{n:09}" .' for n in range(40_000))
+    subjects = "".join(f'<urn:x:{n}> <urn:p> "{n:09}" .' for n in range(400_000))
     with pytest.raises(InputError, match=r"more than 0\.0625 GiB of memory"):
         shacl.validate(subjects.encode(), [shipped_shapes()], timeout=60, memory=64 << 20)
 
@@ -231,3 +234,79 @@ def test_without_the_validator_the_remedy_is_told(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(UsageError, match="not installed") as caught:
         shacl.validate(b"", [shipped_shapes()], timeout=1)
     assert caught.value.remedy == install_command("shacl")
+
+
+def test_a_severity_of_ones_own_fails() -> None:
+    """What is no severity of SHACL counts as a violation, and is not played down."""
+    severity = "sh:severity ex:Blocker"
+    validation = validated(house=f"ex:A {PAGE} ; {severity} ; sh:closed true .")
+    told = [one for one in validation.findings if one.result.constraint == "Closed"]
+    assert told
+    assert {one.result.severity for one in told} == {"violation"}
+
+
+OWN = "ex:A a sh:NodeShape ; sh:targetClass schema:Article ; sh:closed true .\n"
+
+
+def imported(folder: Path, **texts: str) -> dict[str, str]:
+    """Write files of shapes to *folder*, and return the first with what it imports."""
+    for name, text in texts.items():
+        (folder / f"{name}.ttl").write_text(PREFIXES + OWL + text, encoding="utf-8")
+    first = folder / f"{next(iter(texts))}.ttl"
+    return complete_shapes({str(first): first.read_text(encoding="utf-8")})
+
+
+def test_imports_are_read_from_files(tmp_path: Path) -> None:
+    """A file may import another by its address, beside it or in full, and that one further ones."""
+    address = (tmp_path / "c.ttl").as_uri()
+    found = imported(
+        tmp_path,
+        a=f"<> owl:imports <b.ttl> .\n{OWN}",
+        b=f"<> owl:imports <{address}>, <a.ttl> .",
+        c=OWN.replace("ex:A", "ex:C"),
+    )
+    assert [Path(place).name for place in found] == ["a.ttl", "b.ttl", "c.ttl"]
+    assembly = assemble(SourceBatch(documents=(SourceDocument("a.md", FAULTY, place="a.md"),)))
+    validation = validate_documents(
+        assembly.documents, originals={}, shapes={next(iter(found)): next(iter(found.values()))}
+    )
+    shapes = {one.result.shape for one in validation.findings}
+    assert shapes >= {"urn:ex:A", "urn:ex:C"}
+    assert validation.shapes == tuple(found)
+
+
+def test_an_import_of_what_is_given_is_met(tmp_path: Path) -> None:
+    """The address of an ontology that one of the files holds, or the package, needs no file."""
+    (tmp_path / "b.ttl").write_text(
+        f"{PREFIXES}{OWL}<https://x.example/b> a owl:Ontology .\n{OWN}", encoding="utf-8"
+    )
+    second = str(tmp_path / "b.ttl")
+    text = f"{PREFIXES}{OWL}<urn:a> owl:imports <https://x.example/b>, <urn:mcpg:vocab:> .\n{OWN}"
+    given = {"a.ttl": text, second: (tmp_path / "b.ttl").read_text(encoding="utf-8")}
+    assert complete_shapes(given) == given
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("<https://x.example/shapes>", "reads nothing from the network"),
+        ("<file://host.example/shapes.ttl>", "reads nothing from the network"),
+        ("<urn:other>", "reads nothing from the network"),
+        ("<gone.ttl>", "there is no such file"),
+        ("<.>", "is a folder"),
+        ('"b.ttl"', "names no address"),
+    ],
+)
+def test_an_import_that_cannot_be_had_is_refused(tmp_path: Path, address: str, reason: str) -> None:
+    """Shapes that rest on others are not checked without these in silence."""
+    with pytest.raises(InputError, match=reason) as caught:
+        imported(tmp_path, a=f"<> owl:imports {address} .\n{OWN}")
+    assert caught.value.place == str(tmp_path / "a.ttl")
+
+
+def test_what_is_imported_is_checked_too(tmp_path: Path) -> None:
+    """A file that is imported may need nothing that is not supported, and must be Turtle."""
+    for text, reason in (("ex:A sh:rule ex:R .", "advanced features"), ("ex:A", "invalid Turtle")):
+        with pytest.raises(InputError, match=reason) as caught:
+            imported(tmp_path, a=f"<> owl:imports <b.ttl> .\n{OWN}", b=text)
+        assert str(caught.value.place).startswith(str(tmp_path / "b.ttl"))

@@ -220,7 +220,7 @@ def validate(
     batch = open_sources(settings_of(bundle=bundle), output)
     found, assembly = _validated(batch, texts, timeout, output)
     diagnostics = (*assembly.diagnostics, *found.diagnostics)
-    data: dict[str, Any] = validation_json(found, list(texts), diagnostics)
+    data: dict[str, Any] = validation_json(found, diagnostics)
     if form == "json":
         output.json(data)
     else:
@@ -270,9 +270,7 @@ def validation_text(found: Validation, output: Output) -> str:
     return "\n".join((*lines, f"{documents}, {triples}: {violations}, {warnings}"))
 
 
-def validation_json(
-    found: Validation, shapes: Sequence[str], diagnostics: Iterable[Diagnostic]
-) -> JsonObject:
+def validation_json(found: Validation, diagnostics: Iterable[Diagnostic]) -> JsonObject:
     """Return the object that `graph validate` prints."""
     return {
         "schema": "mcpg/graph-validate/1",
@@ -280,7 +278,7 @@ def validation_json(
         "documents": found.documents,
         "pages": found.pages,
         "triples": found.triples,
-        "shapes": list(shapes),
+        "shapes": list(found.shapes),
         "violations": found.count("violation"),
         "warnings": found.count("warning"),
         "findings": [_finding_json(finding) for finding in found.findings],
