@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mcpg.catalog.hints import HINT_FIELDS, claimed_hints, meta_parts
-from mcpg.catalog.model import HINT_LISTS, Hints, Tool, unique
+from mcpg.catalog.model import HINT_LISTS, Hints, Tool
+from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.text import split_words
 from mcpg.values import value

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.catalog.model import HINT_LISTS, HintRule, Hints, Tier, ToolExample, unique
+from mcpg.catalog.model import HINT_LISTS, HintRule, Hints, Tier, ToolExample
+from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.text.safeyaml import load_yaml_with_lines
 

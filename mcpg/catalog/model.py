@@ -10,6 +10,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from mcpg.catalog.view import (
+    ToolView,
+    display_name,
+    hints_json,
+    required_arguments,
+    unique,
+)
 from mcpg.values import default_of, member, to_json, value
 
 if TYPE_CHECKING:
@@ -46,16 +53,6 @@ class ToolExample:
     input: str
     output: str | None = None
     description: str | None = None
-
-
-def unique(values: Iterable[str]) -> tuple[str, ...]:
-    """Trim *values*, drop blanks and repeats (case-insensitively), keep first-seen order."""
-    seen: dict[str, str] = {}
-    for text in values:
-        trimmed = text.strip()
-        if trimmed:
-            seen.setdefault(trimmed.casefold(), trimmed)
-    return tuple(seen.values())
 
 
 @value
@@ -95,14 +92,8 @@ class Hints:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all hints; unset ones are `null`, but a tool is enabled by default."""
-        flags = ("read_only", "idempotent", "destructive", "open_world", "enabled_by_default")
-        return to_json(self, {"examples": "usageExamples"}, flags) | {
-            "isReadOnly": self.read_only,
-            "isIdempotent": self.idempotent,
-            "isDestructive": self.destructive,
-            "isOpenWorld": self.open_world,
-            "isEnabledByDefault": self.enabled_by_default is not False,
-        }
+        members = {name: getattr(self, name) for name in type(self).__match_args__}
+        return hints_json(members | {"examples": [to_json(one) for one in self.examples]})
 
 
 HINT_LISTS = tuple(name for name in Hints.__match_args__ if default_of(Hints, name) == ())
@@ -164,19 +155,20 @@ class Tool:
             "description": self.description,
         }
 
+    def view(self) -> ToolView:
+        """Return what lists show of the tool."""
+        hints = self.hints.to_dict()
+        return ToolView(self.card(), self.required_arguments, hints, self.input_schema)
+
     @property
     def display_name(self) -> str:
         """The name to show: the title, else the annotations' title, else the raw name."""
-        annotated = self.annotations.get("title")
-        return self.title or (annotated.strip() if isinstance(annotated, str) else "") or self.name
+        return display_name(self.title, self.annotations, self.name)
 
     @property
     def required_arguments(self) -> tuple[str, ...]:
         """Names of the arguments that must be given, in the schema's order."""
-        required = self.input_schema.get("required")
-        if not isinstance(required, list):
-            return ()
-        return unique(name for name in required if isinstance(name, str))
+        return required_arguments(self.input_schema)
 
     @property
     def enabled(self) -> bool:

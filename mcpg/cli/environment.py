@@ -124,6 +124,15 @@ def holds_password(text: str) -> bool:
     return "password=" in lower.replace(" ", "") or (bool(is_with_user) and ":" in user)
 
 
+def may_be_key(name: str, text: str) -> bool:
+    """Return whether *name* may stand in a TOML *text* as a key, or begin a broken line.
+
+    That is looked at before the text is parsed, which takes longer.
+    """
+    after = (part.lstrip("\"' \t")[:1] for part in text.split(name)[1:])
+    return any(sign in ".=]\r\n" for sign in after)
+
+
 def cache_folder() -> str | None:
     """Return the user's cache folder for mcpg, which need not exist; `None` when there is none."""
     return os.environ.get("MCPG_CACHE") or _default_cache_folder()

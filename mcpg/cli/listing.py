@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from mcpg.cli.output import Output
 from mcpg.cli.terminal import is_terminal, json_safe, lines_kept, one_line
-from mcpg.reports.blocks import Table
+from mcpg.text.plain_json import write_json
 from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from mcpg.cli.matches import View
+    from mcpg.cli.output import Output
+    from mcpg.reports.blocks import Table
 
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -26,13 +30,13 @@ class Listing:
         members: Names of the members of a record that are columns of CSV; a dotted name leads
             into an object.
         identity: Name of the member that identifies a record.
-        table: The list for people.
+        table: The list for people, or what makes it.
     """
 
     records: Sequence[Mapping[str, Any]]
     members: tuple[str, ...]
     identity: str
-    table: Table
+    table: Table | Callable[[], Table]
 
 
 def write_listing(listing: Listing, form: str, output: Output) -> None:
@@ -40,7 +44,7 @@ def write_listing(listing: Listing, form: str, output: Output) -> None:
     output.text(listing_text(listing, form, output))
 
 
-def listing_text(listing: Listing, form: str, output: Output) -> str:
+def listing_text(listing: Listing, form: str, output: View) -> str:
     """Return *listing* in the *form* `text`, `jsonl`, `csv`, `ids` or `markdown`."""
     match form:
         case "jsonl":
@@ -53,12 +57,16 @@ def listing_text(listing: Listing, form: str, output: Output) -> str:
         case "markdown":
             from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
 
-            return markdown([listing.table])
+            return markdown([_table_of(listing)])
         case _:
-            return table_text(listing.table, output)
+            return table_text(_table_of(listing), output)
 
 
-def table_text(table: Table, output: Output) -> str:
+def _table_of(listing: Listing) -> Table:
+    return listing.table() if callable(listing.table) else listing.table
+
+
+def table_text(table: Table, output: View) -> str:
     """Return *table* as text: drawn by rich on a terminal, in whole aligned rows in a pipe."""
     from mcpg.cli.text import Layout, text  # noqa: PLC0415 - other formats do without
 
@@ -98,10 +106,12 @@ def table_text(table: Table, output: Output) -> str:
 
 
 def _json_line(record: Mapping[str, Any]) -> str:
-    return json_safe(json.dumps(record, ensure_ascii=False))
+    return json_safe(write_json(record))
 
 
 def _csv(listing: Listing) -> str:
+    import csv  # noqa: PLC0415 - only for this format
+
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(listing.members)
@@ -144,4 +154,4 @@ def _cell(member: Any) -> str:
         case list() if not any(isinstance(one, dict | list) for one in member):
             return "; ".join(map(_cell, member))
         case _:
-            return json.dumps(member, ensure_ascii=False)
+            return write_json(member)

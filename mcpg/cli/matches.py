@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Protocol
+    from typing import Protocol, TextIO
 
     from mcpg.catalog.model import Tool
     from mcpg.engine import Match, SearchResult
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
         @property
         def row_columns(self) -> int:
             """Columns that a row may take before it is cut."""
+
+        def colored(self, stream: TextIO | None) -> bool:
+            """Return whether text on *stream* is coloured."""
 
         def paint(self, text: str, style: str) -> str:
             """Put *text* in a style where colour is wanted."""
@@ -149,7 +152,7 @@ def _summary_of(match: Match, room: int) -> str:
     names = {match.tool_name, match.tool_id}
     text = match.summary
     if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
-        text = match.descriptor.description
+        text = match.view.description
     return _summary(match.display_name, text, names, is_enabled=match.is_enabled)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import math
 import sys
 from collections import Counter
@@ -18,7 +17,7 @@ from mcpg.cli.terminal import (
     Screen,
     cut,
     is_terminal,
-    json_safe,
+    json_text,
     lines_kept,
     one_line,
     paint,
@@ -84,7 +83,7 @@ class Output:
 
     def json(self, members: Mapping[str, Any]) -> None:
         """Write *members* as indented JSON in which nothing can steer a terminal."""
-        _write_data(json_safe(json.dumps(members, ensure_ascii=False, indent=2)) + "\n")
+        _write_data(json_text(members) + "\n")
 
     def note(self, text: str) -> None:
         """Write *text* as a line to standard error, unless `--quiet` is given."""
@@ -142,7 +141,7 @@ class Output:
         with _data_stream() as stream:
             stream.flush()
 
-    def colored(self, stream: TextIO) -> bool:
+    def colored(self, stream: TextIO | None) -> bool:
         """Return whether text on *stream* is coloured."""
         return self._screen.colored(stream)
 

@@ -12,6 +12,7 @@ from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import FILTERS, FUSION, SETTINGS
 from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.result_forms import result_text
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
@@ -20,7 +21,6 @@ from mcpg.values import value
 
 if TYPE_CHECKING:
     from mcpg.cli.listing import Listing
-    from mcpg.engine import Match
     from mcpg.json_types import JsonObject
     from mcpg.reports.blocks import Block
 
@@ -149,23 +149,13 @@ def answer_search(
     result = engine.search(**arguments)
     if not related:
         result = result.without_related()
-    if form == "json":
-        from mcpg.gateway.json import result_json  # noqa: PLC0415 - only for this format
-
-        members = result_json(result, engine.diagnostics)
-        output.json(members | (_with_schemas(result) if schemas else {}))
+    text = result_text(result, form, output, engine.diagnostics, schemas=schemas)
+    if form == "json":  # which holds the diagnostics
+        output.text(text)
         return exit_code(result)
     output.opened(engine.diagnostics)
     output.diagnostics(result.diagnostics)
-    if form == "text":
-        from mcpg.cli.matches import search_text  # noqa: PLC0415 - as above
-
-        output.text(search_text(result, output))
-    else:
-        from mcpg.cli.listing import write_listing  # noqa: PLC0415 - as above
-
-        records = _with_schemas(result)["matches"] if schemas else None
-        write_listing(matches_listing(result.matches, records), form, output)
+    output.text(text)
     if not result.matches:
         output.note(nothing_found(question))
     return exit_code(result)
@@ -182,54 +172,12 @@ def check_schemas(form: str, *, is_asked: bool) -> None:
         raise UsageError(f"{form} has no input schemas", place="--input-schema", remedy=remedy)
 
 
-def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
-    """Return the lists of *result* as JSON, each tool with its input schema."""
-    lists = {
-        "matches": result.matches,
-        "relatedMatches": result.related_matches,
-        "nextStepMatches": result.next_step_matches,
-        "prerequisites": result.prerequisites,
-    }
-    return {
-        name: [one.to_dict() | {"inputSchema": one.descriptor.input_schema} for one in matches]
-        for name, matches in lists.items()
-    }
-
-
 def nothing_found(question: Question) -> str:
     """Return that no tool was found, and what to try."""
     from mcpg.cli.matches import nothing_found_text  # noqa: PLC0415 - as above
 
     abstain, is_filtered = question.abstain, bool(question.filters)
     return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
-
-
-def matches_listing(
-    matches: Sequence[Match], records: Sequence[JsonObject] | None = None
-) -> Listing:
-    """Return *matches* as a list; its *records* are what the matches write, unless given."""
-    from mcpg.cli.listing import Listing  # noqa: PLC0415 - text and JSON do without
-    from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
-    from mcpg.values import score_text  # noqa: PLC0415 - as above
-
-    records = [match.to_dict() for match in matches] if records is None else records
-    columns = (
-        Column("#", is_number=True),
-        *(Column("score", is_number=True), Column("tool", is_whole=True), Column("source")),
-        Column("description"),
-    )
-    rows = tuple(
-        (
-            str(rank),
-            score_text(match.score),
-            Styled(Code(match.tool_id), "cyan"),
-            Code(match.source_id),
-            Code(match.descriptor.description),
-        )
-        for rank, match in enumerate(matches, start=1)
-    )
-    members = ("toolId", "sourceId", "toolName", "displayName", "score", "description")
-    return Listing(records, members, "toolId", Table("Matches", columns, rows, has_heads=True))
 
 
 def answer_explain(question: Question, shown: Showing, output: Output) -> int:

@@ -28,18 +28,18 @@ _DEFAULT_BUNDLE = "graph.mdld"
 _PLAIN = {
     *("query", "bundle", "limit", "strategy", "context", "include_disabled", "lexicon"),
     *("sources", "in_categories", "read_only", "related", "min_score", "abstain"),
+    *("form", "input_schema", "quiet", "color", "context_tools", "context_summary"),
 }
+# Of these, the ones that are no arguments of a search.
+_OTHERS = (
+    *("query", "bundle", "related", "in_categories"),
+    *("form", "input_schema", "quiet", "color", "context_summary"),
+)
 # What needs vectors needs settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
-_SETTING_VARIABLES = (
-    "MCPG_LIMIT",
-    "MCPG_STRATEGY",
-    "MCPG_FUSION",
-    "MCPG_CANDIDATES",
-    "MCPG_NORMALIZE",
-    "MCPG_LEXICON",
-    "MCPG_TELEMETRY",
-)
+_WITH_SCHEMAS = ("json", "jsonl")
+# Of more diagnostics some are folded.
+_MOST_TOLD = 10
 
 
 class _UnusualError(Exception):
@@ -149,37 +149,39 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
         or len(bundles) > 1
         or given.get("strategy") in _WITH_VECTORS
         or query == "-"
-        or (is_gated and not query and not context)
+        or (is_gated and not query and not context and not given.get("context_summary"))
         or context.lstrip()[:1] in ("{", "[")
-        or any(map(os.environ.get, _SETTING_VARIABLES))
+        or (given.get("input_schema") and given.get("form") not in _WITH_SCHEMAS)
     ):
         return None
     try:
-        engine = _engine(bundles[0] if bundles else None)
-        result = engine.search(query or None, **_options(given))
+        settled = {**_settled(), **given}
+        named = settled["bundle"]
+        engine = _engine(named if isinstance(named, str) else named[0])
+        result = engine.search(query or None, **_options(settled))
         if not given.get("related", True):
             result = result.without_related()
-        text, noticed, advice = _lay_out(result, given)
+        printed = _laid_out(result, given)
     except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
         return None
-    return _print(text, noticed, advice)
+    return _print(*printed, 0 if result.matches else 1)
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a search among the values *given* of parameters."""
-    others = ("query", "bundle", "related", "in_categories")
-    options = {name: one for name, one in given.items() if name not in others}
+    options = {name: one for name, one in given.items() if name not in _OTHERS}
     if "in_categories" in given:
         options["categories"] = given["in_categories"]
+    if "context_summary" in given:
+        options["context"] = [given["context_summary"], given.get("context")]
     return options
 
 
-def _engine(named: str | None) -> Engine:
+def _engine(path: str) -> Engine:
     from mcpg.engine.engine import Engine  # noqa: PLC0415 - only once the words are parsed
     from mcpg.engine.model import recipe  # noqa: PLC0415 - as above
     from mcpg.index.file import fresh_index  # noqa: PLC0415
 
-    path = _bundle(named)
     index = fresh_index(path, recipe(), in_blocks=True)
     if index is None:
         from mcpg.cli.environment import cache_folder  # noqa: PLC0415 - most indexes stand beside
@@ -191,68 +193,83 @@ def _engine(named: str | None) -> Engine:
     return Engine(index)
 
 
-def _bundle(named: str | None) -> str:
-    """Find the bundle as the settings do, where no configuration file has a say.
-
-    A configuration holds more than the name of a bundle, so it is looked for in any case.
+def _settled() -> dict[str, Any]:
+    """Return what the environment and configuration files set, as values of parameters.
 
     Raises:
-        _UnusualError: A configuration file may have a say, or nothing is found.
+        _UnusualError: A project file has settings.
+        NotPlainError: Settings ask for more than a plain search.
     """
-    folder, found = os.getcwd(), ""  # noqa: PTH109 - pathlib costs more than the search
+    folder, configured, found = os.getcwd(), "", ""  # noqa: PTH109 - pathlib costs more than the search
     while True:
-        if _is_configured(folder):
+        if _has_settings(folder + os.sep + "pyproject.toml"):
             raise _UnusualError
-        candidate = folder + os.sep + _DEFAULT_BUNDLE
-        if not found and os.path.isfile(candidate):  # noqa: PTH113 - as above
-            found = candidate
+        configured = configured or _file(folder, "mcpg.toml")
+        found = found or _file(folder, _DEFAULT_BUNDLE)
         parent = os.path.dirname(folder)  # noqa: PTH120 - as above
         if parent == folder:
             break
         folder = parent
-    bundle = named or os.environ.get("MCPG_BUNDLE") or found
-    if not bundle:
-        raise _UnusualError
-    return bundle
+    settled = {"bundle": found} if found else {}
+    if configured or any(name[:5] == "MCPG_" for name in os.environ):
+        from mcpg.cli.plain_settings import plain_settings  # noqa: PLC0415 - most set nothing
+
+        settled |= plain_settings(configured, os.environ)
+    return settled
 
 
-def _is_configured(folder: str) -> bool:
-    """Return whether a configuration file in *folder* may say something."""
-    if os.path.exists(folder + os.sep + "mcpg.toml"):  # noqa: PTH110 - as above
-        return True
-    project_file = folder + os.sep + "pyproject.toml"
-    if not os.path.isfile(project_file):  # noqa: PTH113 - as above; opening a pipe would wait
+def _file(folder: str, name: str) -> str:
+    path = folder + os.sep + name
+    return path if os.path.isfile(path) else ""  # noqa: PTH113 - as above
+
+
+def _has_settings(path: str) -> bool:
+    """Return whether the project file at *path*, which need not exist, has settings."""
+    if not os.path.isfile(path):  # noqa: PTH113 - as above; opening a pipe would wait
         return False
-    with open(project_file, "rb") as file:  # noqa: PTH123 - as above
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
         project = file.read()
     # Many a project depends on mcpg without settings for it.
-    return b"mcpg" in project and _has_settings(project)
+    if b"mcpg" not in project:
+        return False
+    from mcpg.cli.environment import may_be_key  # noqa: PLC0415 - few projects mention mcpg
 
+    text = project.decode("utf-8-sig")
+    if not may_be_key("mcpg", text):
+        return False
+    import tomllib  # noqa: PLC0415 - as above
 
-def _has_settings(project: bytes) -> bool:
-    import tomllib  # noqa: PLC0415 - few projects mention mcpg
-
-    tools = tomllib.loads(project.decode("utf-8-sig")).get("tool")
+    tools = tomllib.loads(text).get("tool")
     return isinstance(tools, dict) and "mcpg" in tools
 
 
-def _lay_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
+def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return what goes to standard output, and what to standard error before and after it."""
-    from mcpg.cli.matches import nothing_found_text, search_text  # noqa: PLC0415
-    from mcpg.cli.terminal import Screen  # noqa: PLC0415 - as above
+    from mcpg.cli.result_forms import result_text  # noqa: PLC0415
+    from mcpg.cli.terminal import AUTO, Screen  # noqa: PLC0415 - as above
 
-    screen, advice = Screen(), ""
-    if not result.matches:
-        is_filtered = any(map(given.get, ("sources", "in_categories", "read_only")))
-        abstain = given.get("abstain", False)
-        gate = given.get("min_score")
-        advice = nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered) + "\n"
-    noticed = "".join(map(screen.diagnostic_line, result.diagnostics))
-    return search_text(result, screen), noticed, advice
+    screen, form = Screen(given.get("color", AUTO)), given.get("form", "text")
+    text = result_text(result, form, screen, schemas=given.get("input_schema", False))
+    if form == "json":  # which holds the diagnostics
+        return text, "", ""
+    is_quiet = given.get("quiet", False)
+    told = [one for one in result.diagnostics if not (is_quiet and one.severity == "info")]
+    if len(told) > _MOST_TOLD:
+        raise _UnusualError
+    advice = "" if result.matches or is_quiet else _advice(given)
+    return text, "".join(map(screen.diagnostic_line, told)), advice
 
 
-def _print(text: str, noticed: str, advice: str) -> int:
-    """Print all; from here on a failure is reported, and nothing is answered anew."""
+def _advice(given: Mapping[str, Any]) -> str:
+    from mcpg.cli.matches import nothing_found_text  # noqa: PLC0415 - as above
+
+    is_filtered = any(map(given.get, ("sources", "in_categories", "read_only")))
+    abstain, gate = given.get("abstain", False), given.get("min_score")
+    return nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered) + "\n"
+
+
+def _print(text: str, noticed: str, advice: str, code: int) -> int:
+    """Print all, and return *code*; a failure is reported now, and nothing is answered anew."""
     from mcpg.cli.terminal import prepare_streams, silence  # noqa: PLC0415 - as above
 
     prepare_streams()
@@ -262,13 +279,14 @@ def _print(text: str, noticed: str, advice: str) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         silence()
+        return 0
     except OSError as fault:
         from mcpg.cli.exits import explained  # noqa: PLC0415 - few outputs cannot be written
         from mcpg.cli.output import Output, unwritable  # noqa: PLC0415
 
         return explained(unwritable(fault), Output())
     _tell(advice)
-    return 1 if advice else 0
+    return code
 
 
 def _tell(text: str) -> None:

@@ -17,6 +17,7 @@ from mcpg.cli.environment import (
     SOURCES,
     Key,
     holds_password,
+    may_be_key,
 )
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
@@ -277,7 +278,7 @@ def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
     from mcpg.library_errors import toml_reason  # noqa: PLC0415 - as above
 
     text = _text_of(path)
-    if above and above[-1] not in text:
+    if above and not may_be_key(above[-1], text):
         return None  # a project file of others may even be broken
     try:
         table: Any = tomllib.loads(text)

@@ -148,6 +148,13 @@ def json_safe(text: str) -> str:
     return UNSAFE.sub(_json_escape, text)
 
 
+def json_text(members: Mapping[str, Any]) -> str:
+    """Return *members* as indented JSON in which nothing can steer a terminal."""
+    from mcpg.text.plain_json import write_json  # noqa: PLC0415 - text does without
+
+    return json_safe(write_json(members, indent=2))
+
+
 def width(text: str) -> int:
     """Return the number of terminal columns that *text* takes."""
     if text.isascii():

@@ -14,7 +14,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, unique
+from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.model import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.words import normalized

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Hints, Tool
+    from mcpg.catalog.view import ToolView
     from mcpg.code.graph import CodeScope
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.ask import AskResult, IntentPattern
@@ -93,7 +94,7 @@ class Engine:
         # A search cannot fail by these two; all others are guarded where they are called.
         self._guarded = services and replace(services, observer=self._observer, cache=cache)
         self._answer = _answering(cache)
-        self._searcher = Searcher(index, self._tool, self._guarded)
+        self._searcher = Searcher(index, self._tool, self._view, self._guarded)
         self._rebuild = rebuild
         self._code: tuple[Index, CodeSearch] | None = None
         self._lock = allocate_lock()
@@ -430,6 +431,9 @@ class Engine:
     def _tool(self, tool_id: str) -> Tool:
         return self._ask(Searcher.tool, tool_id)
 
+    def _view(self, tool_id: str) -> ToolView:
+        return self._ask(Searcher.view, tool_id)
+
     def _ask(
         self,
         ask: Callable[Concatenate[Searcher, Given], Answer],
@@ -449,7 +453,8 @@ class Engine:
         """Replace the *damaged* searcher, unless another thread has done so meanwhile."""
         with self._lock:
             if self._searcher is damaged and self._rebuild is not None:
-                self._searcher = Searcher(self._rebuild(), self._tool, self._guarded)
+                index = self._rebuild()
+                self._searcher = Searcher(index, self._tool, self._view, self._guarded)
             return self._searcher
 
 

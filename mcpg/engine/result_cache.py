@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]
 
 
-_HANDED_OVER = "_load"
+_HANDED_OVER = ("_load", "_view")
 # What the declarations name and their modules import for type checkers alone.
 _NAMES: dict[str, Any] = {
     "Callable": Callable,
     "ClassVar": ClassVar,
     "Diagnostic": Diagnostic,
+    "ToolView": object,
     "Mapping": Mapping,
     "RankingModeName": str,
     "SeverityName": str,
@@ -79,7 +80,7 @@ def _plain(part: Any) -> Any:
     names = getattr(type(part), "__match_args__", None)
     if names is None:
         return part
-    return [_plain(getattr(part, name)) for name in names if name != _HANDED_OVER]
+    return [_plain(getattr(part, name)) for name in names if name not in _HANDED_OVER]
 
 
 def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
@@ -116,14 +117,14 @@ def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any
         for (name, what), part in zip(declared.items(), parts, strict=True)
     }
     if kind is Match:
-        members[_HANDED_OVER] = lambda: load(members["tool_id"])
+        members[_HANDED_OVER[0]] = lambda: load(members["tool_id"])
     return kind(**members)
 
 
 @cache
 def _declared(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, localns=_NAMES)
-    return {name: hints[name] for name in kind.__match_args__ if name != _HANDED_OVER}
+    return {name: hints[name] for name in kind.__match_args__ if name not in _HANDED_OVER}
 
 
 LASTING = frozenset(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mcpg.caches import SearchCache
     from mcpg.catalog.api_tools import ApiName, ApiTools
     from mcpg.catalog.model import Tool
+    from mcpg.catalog.view import ToolView
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.errors import Diagnostic
@@ -133,25 +134,31 @@ class Match:
     evidence: Evidence
     via: Via | None
     _load: Callable[[], Tool]
+    _view: Callable[[], ToolView] | None = None
 
     @property
     def descriptor(self) -> Tool:
         """The tool itself, with schema and hints."""
         return self._load()
 
+    @property
+    def view(self) -> ToolView:
+        """What lists show of the tool, which is read from the index each time."""
+        return self._view() if self._view else self.descriptor.view()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the match as a JSON object: the tool, its score, and what speaks for it."""
-        tool = self.descriptor  # read from the index each time
+        tool = self.view
         members: JsonObject = {
-            **tool.card(),
-            "requiredArguments": list(tool.required_arguments),
+            **tool.card,
+            "requiredArguments": list(tool.required),
             "score": rounded(self.score),
         }
         if self.via is None:
             members["evidence"] = self.evidence.to_dict()
         else:
             members["via"] = self.via.to_dict()
-        return members | tool.hints.to_dict()
+        return members | tool.hints
 
     def _shown(self) -> tuple[object, ...]:
         return (self.tool_id, self.source_id, self.tool_name, self.score, self.evidence, self.via)

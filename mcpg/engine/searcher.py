@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.catalog.model import Tool
+    from mcpg.catalog.view import ToolView
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.ask.asker import Asker
     from mcpg.engine.candidate_source import GuardedSource, Selection
@@ -70,13 +71,18 @@ class Searcher:
         self,
         index: Index,
         describe: Callable[[str], Tool],
+        view: Callable[[str], ToolView],
         services: EngineServices | None = None,
     ) -> None:
-        """Prepare to search *index*; *describe* gives the whole tool of an id, for matches."""
+        """Prepare to search *index*.
+
+        Of an id, *describe* gives the whole tool, *view* what lists show of it, for matches.
+        """
         self.index = index
         self.services = services
         self.model = model_of(index)
         self._describe = describe
+        self._view = view
         self._disabled = frozenset(index.disabled())
         self._filtered: dict[tuple[object, ...], Filtered] = {}
         # Shared between threads: whoever comes second finds or makes the same.
@@ -109,6 +115,9 @@ class Searcher:
 
     def tool(self, tool_id: str) -> Tool:
         return self.index.record(self.number(tool_id)).tool
+
+    def view(self, tool_id: str) -> ToolView:
+        return self.index.view(self.number(tool_id))
 
     def number(self, tool_id: str) -> int:
         number = self.index.find_tool(tool_id)
@@ -386,7 +395,7 @@ class Searcher:
         via: Via | None = None,
     ) -> Match:
         card = self._cards.get(number) or self._card(number)
-        tool_id, describe = card[0], self._describe
+        tool_id, describe, view = card[0], self._describe, self._view
         return Match(
             *card,
             number not in self._disabled,
@@ -394,6 +403,7 @@ class Searcher:
             evidence,
             via,
             lambda: describe(tool_id),
+            lambda: view(tool_id),
         )
 
     def _card(self, number: int) -> tuple[str, str, str, str, str]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from mcpg.catalog.view import ToolView
     from mcpg.documents.model import ToolDocument
     from mcpg.index.blocks import Read
     from mcpg.index.layout import Buffer, Entry, Items
@@ -64,6 +65,7 @@ _READ_WHOLE = 10 * BLOCK_SIZE
 _CHECKED_IN_PARTS = ("records", "records.at", "records.crc", "records.dictionary")
 # What else holds the text of a record, which is compressed with it.
 _RECORD_TEXTS = ("ids", "titles", "summaries")
+_BROKEN = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 def recipe_of(recipe: bytes) -> int:
@@ -362,6 +364,17 @@ class Index:
         """Return the text of the document, `None` when the index was built without."""
         return self._record(tool)[1]
 
+    def view(self, tool: int) -> ToolView:
+        """Return what lists show of a tool."""
+        from mcpg.catalog.view import record_view  # noqa: PLC0415 - the ranking does without
+        from mcpg.text.plain_json import read_json  # noqa: PLC0415 - as above
+
+        try:
+            text = str(self._record_data(tool), "utf-8", "surrogatepass")
+            return record_view(read_json(text)["tool"])
+        except _BROKEN as fault:
+            raise StaleIndexError("a record is broken") from fault
+
     def pages(self) -> list[ToolDocument]:
         """Return the documents of no tool, in order of their paths."""
         if not self.has_section(PAGES):
@@ -370,12 +383,15 @@ class Index:
         return [_decoded(rows[number])[0] for number in range(len(rows))]
 
     def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
+        return _decoded(self._record_data(tool))
+
+    def _record_data(self, tool: int) -> bytes:
         from mcpg.index.records import decompressed, own_dictionary  # noqa: PLC0415 - as above
 
         texts = (self.rows(name)[tool] for name in _RECORD_TEXTS)
         dictionary = own_dictionary(self.section("records.dictionary"), texts)
         data = self.rows("records")[tool]
-        return _decoded(decompressed(data, dictionary, self._item("records.crc", tool)))
+        return decompressed(data, dictionary, self._item("records.crc", tool))
 
     def place(self, tool: int) -> int:
         """Return the number of the tool's document among those of the bundle, pages included."""
@@ -574,5 +590,5 @@ def _decoded(data: Buffer) -> tuple[ToolDocument, str | None]:
 
     try:
         return decode_record(bytes(data))
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as fault:
+    except _BROKEN as fault:
         raise StaleIndexError("a record is broken") from fault

@@ -28,6 +28,8 @@ COMMON = {
     "search-json": ("search", "shipment status", "--format", "json"),
     "search-nothing": ("search", "zebra quantum bananas"),
     "search-filtered": ("search", "shipment status", "--min-score", "0.1", "-n", "10"),
+    "search-jsonl": ("search", "shipment status", "--format", "jsonl", "-q"),
+    "search-context": ("search", "shipment status", "--context", "orders", "--no-related"),
     "list": ("list",),
     "list-json": ("list", "--format", "json"),
     "show": ("show", "get_shipment_status"),

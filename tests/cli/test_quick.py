@@ -58,6 +58,25 @@ ORDINARY = [
     ["search", "shipment", "--no-related"],
     ["search", "shipment", "--min-score=0.1"],
     ["search"],
+    *(
+        ["search", "shipmnt", "status", "--format", form]
+        for form in ("json", "jsonl", "csv", "ids", "markdown", "table")
+    ),
+    ["search", "evil red bell", "--format", "json"],
+    ["search", "where is my parcel", "--format", "json", "--no-lexicon"],
+    ["search", "shipment", "--format", "json", "--input-schema", "--no-related"],
+    ["search", "shipment", "--format", "jsonl", "--input-schema"],
+    ["search", "order invoices xyzzy", "-q"],
+    ["search", "order invoices xyzzy", "--color", "always"],
+    ["search", "order invoices xyzzy", "--color", "never", "--format", "json"],
+    ["search", "shipment", "--context-summary", "orders", "--context", "parcels"],
+    ["search", "--context-summary", "orders", "--min-score=0.1"],
+    ["search", "shipment", "--context-tool", "order_get", "--context-tool", "nothing"],
+    [
+        "search",
+        "shipment",
+        *(word for name in (*"12345678", "commerce") for word in ("--source", name)),
+    ],
 ]
 
 
@@ -67,12 +86,19 @@ FRUITLESS = [
     ["search", "order or none", "--abstain"],
     ["search", "xqzv blorptik", "--min-score=0"],
     ["search", "xqzv blorptik", "--read-only"],
+    ["search", "xqzv blorptik", "--format", "json"],
+    ["search", "xqzv blorptik", "--format", "ids"],
+    ["search", "xqzv blorptik", "-q"],
 ]
 
 
 MORE = [
-    ["search", "shipment", "--format", "json"],
     ["search", "shipment", "--explain"],
+    ["search", "shipment", "--input-schema"],
+    [
+        *("search", "shipment", "--format", "ids"),
+        *(word for number in range(12) for word in ("--context-tool", f"nothing{number}")),
+    ],
     ["search", "shipment", "-q", "-v", "--color", "always"],
     ["search", "shipment", "-n", "0"],
     ["search", "shipment", "--strategy", "magic"],
@@ -81,7 +107,6 @@ MORE = [
     ["search", "--min-score=0.9", "--abstain"],
     ["search", "shipment", "--context", '{"topic": "order"}', "--no-normalize"],
     ["search", "shipment", "--fusion", "rrf"],
-    ["search", "where is my parcel", "--format", "json", "--no-lexicon"],
     ["list", "--source", "nobody"],
     ["list", "--format=json", "--verbose"],
     ["show", "order_get"],
@@ -186,6 +211,35 @@ def test_a_stale_or_damaged_index_is_left_to_the_whole_program(bundle: Path) -> 
 NAMED = pytest.mark.parametrize("named", [[], ["-b", "../graph.mdld"]], ids=["found", "named"])
 
 
+CONFIGURED = [
+    "limit = 1\n",
+    "# nothing yet\n",
+    'strategy = "markdown-ld"\nlexicon = false\n[serve]\nhttp = "8080"\n',
+    'bundle = "graph.mdld"\n[[sources]]\npath = "tools"\n',
+]
+
+
+@pytest.mark.parametrize("text", CONFIGURED)
+@pytest.mark.parametrize("arguments", [ORDINARY[0], ORDINARY[2], FRUITLESS[0]], ids=" ".join)
+@pytest.mark.usefixtures("bundle")
+def test_a_plain_configuration_is_obeyed_quickly(
+    arguments: list[str],
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A file that is written plainly needs no library, and changes what the settings change."""
+    (tmp_path / "mcpg.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    code = plain_search(*arguments[1:])
+    quick = capsys.readouterr()
+
+    assert code is not None
+    assert (_guarded(arguments), capsys.readouterr()) == (code, quick)
+
+
 @NAMED
 @pytest.mark.parametrize("name", ["mcpg.toml", "pyproject.toml"])
 @pytest.mark.usefixtures("bundle")
@@ -219,9 +273,11 @@ def test_a_configuration_is_obeyed(
     [
         ('[project]\ndependencies = ["mcpg"]\n', 0),
         ('tool = "mcpg"\n', 0),
+        ('dependencies = [\n  "mcpg-graph>=1",\n]\n', 0),
         ("tool.mcpg.limit = 1\n", None),
         ('[tool]\n"mcpg" = { limit = 1 }\n', None),
         ("[mcpg\n", None),
+        ('dependencies = ["mcpg-graph>=1"]\n[broken\n', 0),
     ],
 )
 @pytest.mark.usefixtures("bundle")
@@ -236,12 +292,31 @@ def test_a_project_without_settings_is_searched_quickly(
     assert plain_search("shipment", *named) == code
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "code"),
+    [
+        ("LIMIT", "1", 0),
+        ("STRATEGY", "graph", 0),
+        ("STRATEGY", "auto", None),
+        ("LIMIT", "x", None),
+        ("LEXICON", "no", None),
+        ("NORMALIZE", "yes", None),
+        ("TELEMETRY", "1", None),
+    ],
+)
 @pytest.mark.usefixtures("bundle")
-def test_a_variable_is_left_to_the_whole_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that changes the search is heard."""
-    monkeypatch.setenv("MCPG_LIMIT", "1")
+def test_a_variable_is_heard(
+    variable: str,
+    value: str,
+    code: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A variable that changes the search is heard, or left to the whole program."""
+    monkeypatch.setenv(f"MCPG_{variable}", value)
 
-    assert plain_search("shipment") is None
+    assert plain_search("shipment", "--format", "ids") == code
+    assert len(capsys.readouterr().out.split()) == (0 if code is None else 1 if value == "1" else 2)
 
 
 @pytest.mark.usefixtures("bundle")

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.view import record_view
 from mcpg.documents.model import Link, ToolDocument, decode_record, encode_record
 from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.text.plain_json import read_json
 
 ANY_TEXT = st.text(st.characters(), max_size=8)
 LISTS = st.lists(ANY_TEXT, max_size=2).map(tuple)
@@ -71,6 +73,14 @@ DOCUMENTS = st.builds(
 def test_documents_come_back(document: ToolDocument, text: str | None) -> None:
     """A record says all that the document said, and its text when it was given one."""
     assert decode_record(encode_record(document, text)) == (document, text)
+
+
+@given(DOCUMENTS)
+def test_a_record_shows_what_its_tool_shows(document: ToolDocument) -> None:
+    """What lists show of a tool can be read from its record without making the tool."""
+    members = read_json(encode_record(document).decode("utf-8", "surrogatepass"))["tool"]
+
+    assert record_view(members) == document.tool.view()
 
 
 def test_types_come_back() -> None:

@@ -17,10 +17,10 @@ from mcpg.cli.query import (
     arguments_of,
     exit_code,
     explanation_blocks,
-    matches_listing,
     nothing_found,
     write_blocks,
 )
+from mcpg.cli.result_forms import matches_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError

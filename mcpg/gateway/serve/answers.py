@@ -234,7 +234,7 @@ def text_prefix(text: str, room: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedTool:
+class ToolView:
     """A tool as our server lists it.
 
     Attributes:
@@ -256,7 +256,7 @@ class ListedTool:
 async def called_result(
     invoked: Invoked,
     budget: int,
-    declared: ListedTool | None = None,
+    declared: ToolView | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
 ) -> JsonObject:
     """Return what `result_of` does, in a thread unless that is quick."""
@@ -270,7 +270,7 @@ async def called_result(
 def result_of(
     invoked: Invoked,
     budget: int,
-    declared: ListedTool | None = None,
+    declared: ToolView | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
 ) -> JsonObject:
     """Return the result of a call as a tool result of at most *budget* bytes.
@@ -307,7 +307,7 @@ def result_of(
     return passed_on(result, budget, structured_needed=needed)
 
 
-def _servers_own(wire: JsonObject, declared: ListedTool | None, version: str) -> JsonObject:
+def _servers_own(wire: JsonObject, declared: ToolView | None, version: str) -> JsonObject:
     """Return the result of a server for a client of *version*."""
     result: JsonObject = {key: value for key, value in wire.items() if key not in _ENVELOPE}
     blocks: Any = wire.get("content", [])
@@ -359,7 +359,7 @@ def _with_faults(result: JsonObject, invoked: Invoked) -> JsonObject:
     return {**result, "content": blocks, "_meta": meta}
 
 
-def _structured(value: JsonValue, declared: ListedTool | None) -> JsonObject | None:
+def _structured(value: JsonValue, declared: ToolView | None) -> JsonObject | None:
     """Return a structured result as an object, which all versions of MCP accept."""
     if declared is not None and declared.is_wrapped:
         return None if value is None else {RESULT: value}
@@ -369,7 +369,7 @@ def _structured(value: JsonValue, declared: ListedTool | None) -> JsonObject | N
     return value if isinstance(value, dict) else None
 
 
-def _conforms(result: JsonObject, declared: ListedTool) -> bool:
+def _conforms(result: JsonObject, declared: ToolView) -> bool:
     """Return whether clients accept the structured content of *result*."""
     if not declared.declares_output:
         return True

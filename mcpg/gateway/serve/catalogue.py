@@ -24,7 +24,7 @@ from mcpg.gateway.index.manager import Snapshot
 from mcpg.gateway.primitives.directory import NOTHING
 from mcpg.gateway.primitives.search import PrimitiveIndex
 from mcpg.gateway.serve import Exposure, Serving
-from mcpg.gateway.serve.answers import RESULT, ListedTool, repaired, size, source_name, written
+from mcpg.gateway.serve.answers import RESULT, ToolView, repaired, size, source_name, written
 from mcpg.gateway.serve.found import MOST_FOUND, View
 from mcpg.gateway.serve.schemas import (
     INPUTS,
@@ -44,15 +44,15 @@ _SHARED = ("$defs", "definitions", "$schema")
 _READ_ANNOTATIONS = frozenset(("title", *TYPED_ANNOTATIONS, *HINT_KEYS))
 
 
-def exported(tool: Tool) -> ListedTool:
+def exported(tool: Tool) -> ToolView:
     """Return *tool* as our server lists it; only its id if its schema is too deep."""
     try:
         return _exported(tool)
     except RecursionError:
-        return ListedTool(_bare(tool.id))
+        return ToolView(_bare(tool.id))
 
 
-def _exported(tool: Tool) -> ListedTool:
+def _exported(tool: Tool) -> ToolView:
     schema = input_schema(tool.input_schema)
     wire: JsonObject = {**_listed(tool), "name": tool.id, "inputSchema": schema}
     if tool.title:
@@ -68,8 +68,8 @@ def _exported(tool: Tool) -> ListedTool:
         wire["outputSchema"] = output
     wire = _bounded(wire)
     if output is None or "outputSchema" not in wire:
-        return ListedTool(wire)
-    return ListedTool(wire, is_wrapped, bounded_validator(output))
+        return ToolView(wire)
+    return ToolView(wire, is_wrapped, bounded_validator(output))
 
 
 def _listed(tool: Tool) -> JsonObject:
@@ -227,7 +227,7 @@ class Listing:
     """
 
     meta: dict[str, JsonObject] = field(default_factory=dict)
-    tools: dict[str, ListedTool] = field(default_factory=dict)
+    tools: dict[str, ToolView] = field(default_factory=dict)
 
     @cached_property
     def print(self) -> int:
@@ -330,9 +330,9 @@ class FindableTools:
     def __init__(self, snapshot: Snapshot) -> None:
         """Begin without having made any."""
         self._snapshot = snapshot
-        self._made: dict[str, ListedTool | None] = {}
+        self._made: dict[str, ToolView | None] = {}
 
-    def get(self, name: str) -> ListedTool | None:
+    def get(self, name: str) -> ToolView | None:
         """Return the tool *name*; `None` if it does not exist, is disabled or cannot be called."""
         tool = self._snapshot.catalog.get(name)
         if tool is None or tool.id != name:
@@ -381,7 +381,7 @@ class CatalogueState:
             one if one.casefold() in full else written.get(one.casefold(), one) for one in named
         ]
 
-    def direct(self, name: str) -> ListedTool | None:
+    def direct(self, name: str) -> ToolView | None:
         """Return the tool that clients may call by its own *name*, `None` if there is none."""
         if self.findable is None:
             return self.listing.tools.get(name)
@@ -393,10 +393,10 @@ class CatalogueState:
 
     def listing_of(self, found: Iterable[str]) -> Listing:
         """Return the tools that a client sees whose searches have *found* some."""
-        shown: dict[str, ListedTool] = {}
+        shown: dict[str, ToolView] = {}
         for name in found:
             reader = self.listing.meta.get(name)
-            tool = self.direct(name) if reader is None else ListedTool(reader)
+            tool = self.direct(name) if reader is None else ToolView(reader)
             if tool is not None:
                 shown[name] = tool
         return Listing(first_tools(self.listing.meta, self.context), shown)
@@ -442,7 +442,7 @@ class Catalogue:
         work = partial(known.listing_of, tuple(view.found))
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
-    async def direct(self, name: str) -> ListedTool | None:
+    async def direct(self, name: str) -> ToolView | None:
         """Return the tool that clients may call by its own *name*, `None` if there is none."""
         known = await self.latest()
         if known.findable is None:

@@ -1,0 +1,94 @@
+"""JSON without the package `json`, which takes longer to import than a search takes.
+
+Both functions do what `json` does, and leave to it what is not plain. They use the parts of `json`
+that are written in C, where Python has them.
+"""
+
+from __future__ import annotations
+
+try:
+    from _json import encode_basestring as _string
+    from _json import make_scanner
+except ImportError:  # another Python than CPython
+    from json.encoder import encode_basestring as _string
+    from json.scanner import make_scanner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LITERALS = {None: "null", True: "true", False: "false"}
+_INFINITY = float("inf")
+
+
+class _UnusualError(Exception):
+    """What JSON has no type for, or `json` writes by rules of its own."""
+
+
+class _Reading:
+    """How the scanner reads: as `json.loads` does."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+    memo: dict[str, str] = {}  # noqa: RUF012 - where the scanner is written in Python
+    parse_constant = {"NaN": float("nan"), "Infinity": _INFINITY, "-Infinity": -_INFINITY}.get
+
+
+_scan = make_scanner(_Reading())  # type: ignore[arg-type]
+
+
+def read_json(text: str) -> Any:
+    """Return the value that a JSON *text* without white space around it holds.
+
+    Raises:
+        ValueError: It is no such text.
+        RecursionError: It is nested too deeply.
+    """
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        value, end = None, -1
+    if end != len(text):
+        raise ValueError("no JSON text")
+    return value
+
+
+def write_json(value: Any, indent: int | None = None) -> str:
+    """Return *value* as `json.dumps` writes it, with all characters as they are."""
+    try:
+        return _written(value, None if indent is None else "\n", " " * (indent or 0))
+    except (_UnusualError, RecursionError):
+        import json  # noqa: PLC0415 - as above
+
+        return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _written(value: Any, line: str | None, indent: str) -> str:
+    """Return *value* as text; *line* begins the line that it stands in, `None` for one line."""
+    kind = type(value)
+    if kind is str:
+        return _string(value)
+    if value is None or kind is bool:
+        return _LITERALS[value]
+    if kind is int or (kind is float and -_INFINITY < value < _INFINITY):
+        return repr(value)
+    if kind is dict or kind is list or kind is tuple:
+        return _container(value, line, indent) if value else ("{}" if kind is dict else "[]")
+    if isinstance(value, str):  # a member of an enumeration
+        return _string(value)
+    raise _UnusualError
+
+
+def _container(value: Any, line: str | None, indent: str) -> str:
+    inner = None if line is None else line + indent
+    if isinstance(value, dict):
+        brackets = "{}"
+        if any(type(key) is not str for key in value):
+            raise _UnusualError
+        parts = [f"{_string(key)}: {_written(one, inner, indent)}" for key, one in value.items()]
+    else:
+        brackets = "[]"
+        parts = [_written(one, inner, indent) for one in value]
+    between = ", " if inner is None else f",{inner}"
+    return f"{brackets[0]}{inner or ''}{between.join(parts)}{line or ''}{brackets[1]}"
