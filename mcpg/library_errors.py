@@ -8,12 +8,13 @@ returns what is wrong and what to do about it. The module imports none of the li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from json import JSONDecodeError
+    from typing import Any
 
 _SHOWN = 30
 

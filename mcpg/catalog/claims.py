@@ -7,14 +7,16 @@ source. Then `mcpg.catalog.hints` reads them as hints, and they are claims no lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from mcpg.catalog.hints import HINT_FIELDS, claimed_hints, meta_parts
 from mcpg.catalog.model import HINT_LISTS, Hints, Tool
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.text import split_words
 from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 MOST_WORDS = 64
 """How many distinct words of the claims of one tool are searched."""

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import HINT_LISTS, HintRule, Hints, Tier, ToolExample
@@ -17,7 +15,10 @@ from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.text.safeyaml import load_yaml_with_lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from mcpg.json_types import JsonObject, JsonValue
 
 TYPED_ANNOTATIONS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")

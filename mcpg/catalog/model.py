@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from mcpg.catalog.view import (
@@ -19,7 +17,11 @@ from mcpg.catalog.view import (
 )
 from mcpg.values import default_of, member, to_json, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
     from mcpg.json_types import JsonObject, JsonValue
 
 

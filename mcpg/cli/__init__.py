@@ -54,13 +54,13 @@ def _guarded(arguments: list[str]) -> int:
 
 def _output_of_errors(arguments: list[str]) -> Output:
     """Return the output for errors, which may arise before the options are parsed."""
-    from mcpg.cli.output import Color, Output  # noqa: PLC0415 - a quick run needs none of it
+    from mcpg.cli.output import COLORS, Color, Output  # noqa: PLC0415 - a quick run needs none of it
 
-    color = Color.AUTO
+    color: str = Color.AUTO
     for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         flag, _, joined = word.partition("=")
-        if flag == "--color" and (joined or following) in set(Color):
-            color = Color(joined or following)
+        if flag == "--color" and (joined or following) in COLORS:
+            color = joined or following
     return Output(debug="--debug" in arguments, color=color)
 
 

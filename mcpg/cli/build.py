@@ -325,7 +325,8 @@ def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memo: Me
     Raises:
         OutputError: It cannot be written.
     """
-    from mcpg.engine.loading import compile_assembly, opening_section  # noqa: PLC0415 - as above
+    from mcpg.engine.loading import compile_assembly  # noqa: PLC0415 - as above
+    from mcpg.engine.opening import opening_section  # noqa: PLC0415 - as above
     from mcpg.index.file import write_index_of  # noqa: PLC0415
 
     if build_stamp(bundle) == run:

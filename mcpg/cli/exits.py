@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from enum import IntEnum
 
 from mcpg.cli.output import ClosedPipeError, Output
 from mcpg.cli.terminal import silence
 from mcpg.errors import McpgError, NotFoundError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final
 
-class ExitCode(IntEnum):
+
+class ExitCode:
     """What the exit code of `mcpg` says."""
 
-    DONE = 0
+    DONE: Final = 0
     """Done; also when the reader of a pipe went away."""
-    FINDINGS = 1
+    FINDINGS: Final = 1
     """Nothing found, stale, different, a finding under `--strict`, or below a gate."""
-    FAILED = 2
+    FAILED: Final = 2
     """Bad usage, bad input, a bad setting, or a fault in mcpg itself."""
-    INTERRUPTED = 130
+    INTERRUPTED: Final = 130
     """Stopped from the keyboard."""
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TextIO
 
     from mcpg.catalog.model import Tool
+    from mcpg.cli.indexed import IndexedTool
     from mcpg.engine import Match, SearchResult
 
     class View(Protocol):
@@ -141,7 +142,7 @@ class MatchRows:
         yield " " * len(lead) + cut(summary, self._output.row_columns - len(lead))
 
 
-def summary(tool: Tool) -> str:
+def summary(tool: Tool | IndexedTool) -> str:
     """Return one line on what *tool* is: its title where that adds something, its description."""
     names = {tool.name, tool.id}
     return _summary(tool.display_name, tool.description, names, is_enabled=tool.enabled)

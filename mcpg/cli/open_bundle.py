@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
@@ -15,14 +11,17 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.model import recipe
 from mcpg.errors import Code, Diagnostic, McpgError, error
-from mcpg.files import MAX_BYTES, present_paths
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.values import replace, to_json, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
@@ -51,10 +50,16 @@ class Opened:
     def tools(self) -> tuple[Tool, ...]:
         return self.catalog.tools
 
+    def filtered(self, **filters: Any) -> tuple[Sequence[Tool], tuple[Diagnostic, ...]]:
+        """Return the tools that pass the *filters* of a search, with diagnostics."""
+        from mcpg.engine.filters import filter_tools  # noqa: PLC0415 - most lists are whole
+
+        return filter_tools(self.tools, **filters)
+
 
 def settings_of(**flags: Any) -> Settings:
     """Return the settings of this run: *flags* first, then environment and files."""
-    return Settings(Path.cwd(), os.environ, flags)
+    return Settings(os.getcwd(), os.environ, flags)  # noqa: PTH109 - pathlib is slow to import
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
@@ -74,7 +79,7 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
     arguments = factory.arguments()
     if not is_cached:
         arguments.pop("cache", None)
-    engine = load(_paths(settings, output), cache_dir=cache_folder(), **arguments)
+    engine = load(paths_of(settings, output), cache_dir=cache_folder(), **arguments)
     engine.diagnostics = (*engine.diagnostics, *factory.noticed())
     return engine
 
@@ -96,13 +101,13 @@ def open_catalog(
     Raises:
         McpgError: Nothing is named or found, or what is there holds no tool that can be used.
     """
-    paths = _paths(settings, output)
+    paths = paths_of(settings, output)
     if len(paths) == 1 and not texts:
         opened = _from_index(paths[0])
         if opened is not None:
             return opened
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.engine.loading import opening_section  # noqa: PLC0415 - as above
+    from mcpg.engine.opening import opening_section  # noqa: PLC0415 - as above
 
     batch = _read(paths)
     try:
@@ -122,7 +127,7 @@ def open_catalog(
 
 def _from_index(path: str) -> Opened | None:
     """Return what the index of the bundle at *path* holds; `None` where that is not everything."""
-    from mcpg.engine.loading import noticed_at_opening  # noqa: PLC0415 - help needs none of it
+    from mcpg.engine.opening import noticed_at_opening  # noqa: PLC0415 - help needs none of it
 
     index = fresh_index(path, recipe(), cache_folder())
     if index is None:
@@ -157,11 +162,12 @@ def open_sources(settings: Settings, output: Output) -> SourceBatch:
     Raises:
         McpgError: Nothing is named or found, or a file cannot be used.
     """
-    return _read(_paths(settings, output))
+    return _read(paths_of(settings, output))
 
 
 def _read(paths: list[str]) -> SourceBatch:
     from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
+    from mcpg.files import present_paths  # noqa: PLC0415 - as above
     from mcpg.sources import read_sources  # noqa: PLC0415 - as above
 
     present, missing = present_paths(paths)
@@ -182,7 +188,12 @@ def _tools_alone(batch: SourceBatch, fault: McpgError) -> Opened:
     return Opened(catalog, {}, {}, (*batch.diagnostics, *catalog.diagnostics, noticed))
 
 
-def _paths(settings: Settings, output: Output) -> list[str]:
+def paths_of(settings: Settings, output: Output) -> list[str]:
+    """Return the bundles, folders and manifests that the settings name.
+
+    Raises:
+        McpgError: Nothing is named or found.
+    """
     found = settings.bundles()
     for one in found:
         output.detail(f"loading {one.value} ({one.origin})")
@@ -199,6 +210,7 @@ def judgements_of(path: str) -> Judgements:
         McpgError: There is no such file, or no query in it can be used.
     """
     from mcpg.evaluation.judged import parse_judged, read_judged  # noqa: PLC0415 - as above
+    from mcpg.files import MAX_BYTES  # noqa: PLC0415 - as above
 
     if path == STDIN:
         # One byte more than is accepted, so that too much is noticed without reading it all.
@@ -226,6 +238,8 @@ class BuildStamp:
 
     def section(self) -> Section:
         """Return the section of an index that holds this stamp."""
+        import json  # noqa: PLC0415 - of a build alone
+
         return Section(_SECTION, "B", json.dumps(to_json(self)).encode())
 
 
@@ -235,6 +249,8 @@ def stamped_index(bundle: str) -> tuple[Index, BuildStamp] | None:
     Returns:
         Both; `None` where the index is missing, stale, damaged or made by something else.
     """
+    import json  # noqa: PLC0415 - as above
+
     index = fresh_index(bundle, recipe())
     if index is None:
         return None

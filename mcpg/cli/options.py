@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from functools import wraps
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -13,13 +14,20 @@ from typer.core import TyperCommand, TyperGroup
 
 from mcpg.cli import parameters
 from mcpg.cli.help_text import command_help, group_help, help_columns
-from mcpg.cli.output import OutputFormat
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, Parameter, output_of
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
+
+
+class OutputFormat(StrEnum):
+    """What standard output carries."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 

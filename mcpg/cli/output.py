@@ -5,12 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
 
 from mcpg.cli import terminal
 from mcpg.cli.terminal import (
@@ -25,10 +19,15 @@ from mcpg.cli.terminal import (
     width,
 )
 from mcpg.errors import Diagnostic, OutputError, Severity, UsageError, os_reason
-from mcpg.files import atomic_write, is_file
 from mcpg.values import value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import Any, Final, TextIO
+
     from rich.status import Status
 
 _SAME_CODE_LIMIT = 10
@@ -38,19 +37,15 @@ class ClosedPipeError(Exception):
     """The reader of standard output went away, which is its right."""
 
 
-class Color(StrEnum):
+class Color:
     """When to colour."""
 
-    AUTO = terminal.AUTO
-    ALWAYS = terminal.ALWAYS
-    NEVER = terminal.NEVER
+    AUTO: Final = terminal.AUTO
+    ALWAYS: Final = terminal.ALWAYS
+    NEVER: Final = terminal.NEVER
 
 
-class OutputFormat(StrEnum):
-    """What standard output carries."""
-
-    TEXT = "text"
-    JSON = "json"
+COLORS = (Color.AUTO, Color.ALWAYS, Color.NEVER)
 
 
 @value
@@ -67,7 +62,7 @@ class Output:
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
-    color: Color = Color.AUTO
+    color: str = Color.AUTO
 
     def text(self, text: str) -> None:
         """Write *text*, which must be safe already, and a line end as data."""
@@ -110,11 +105,11 @@ class Output:
 
     def diagnostics(self, items: Iterable[Diagnostic]) -> None:
         """Write *items* to standard error, folding many of one code unless verbose."""
-        told: Counter[str] = Counter()
+        told: dict[str, int] = {}
         for item in items:
             if self.quiet and item.severity == Severity.INFO:
                 continue
-            told[item.code] += 1
+            told[item.code] = told.get(item.code, 0) + 1
             if self.verbose or told[item.code] <= _SAME_CODE_LIMIT:
                 self.raw_error(self._screen.diagnostic_line(item))
         for code, count in told.items():
@@ -128,8 +123,10 @@ class Output:
     def raw_error(self, text: str) -> None:
         """Write *text* to standard error as it is."""
         if sys.stderr is not None:
-            with suppress(OSError, ValueError):
+            try:  # noqa: SIM105 - `contextlib` takes long to import
                 sys.stderr.write(text)
+            except (OSError, ValueError):
+                pass
 
     def flush(self) -> None:
         """Push out what is buffered.
@@ -138,8 +135,7 @@ class Output:
             ClosedPipeError: Nobody reads any more.
             OutputError: Standard output cannot be written.
         """
-        with _data_stream() as stream:
-            stream.flush()
+        _with_data_stream(lambda stream: stream.flush())
 
     def colored(self, stream: TextIO | None) -> bool:
         """Return whether text on *stream* is coloured."""
@@ -151,7 +147,7 @@ class Output:
 
     @property
     def _screen(self) -> Screen:
-        return Screen(self.color.value)
+        return Screen(self.color)
 
     @property
     def columns(self) -> int:
@@ -165,42 +161,31 @@ class Output:
 
     def progress(self, what: str) -> AbstractContextManager[Status | None]:
         """Show *what* goes on for as long as the block runs; only on a terminal."""
-        if self.quiet or not is_terminal(sys.stderr):
-            return nullcontext()
-        from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
-        from rich.text import Text  # noqa: PLC0415 - as above
+        from mcpg.cli.progress import progress  # noqa: PLC0415 - a search takes no time
 
-        plain = not self.colored(sys.stderr)
-        # As a text, since rich reads markup in what is a mere string.
-        return Console(stderr=True, no_color=plain).status(Text(f"{what}..."))
+        return progress(what, self)
 
-    @contextmanager
-    def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
+    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
         """Show *what* goes on as `progress` does, and give what shows how many of how many."""
-        with self.progress(what) as shown:
+        from mcpg.cli.progress import counting  # noqa: PLC0415 - as above
 
-            def tell(done: int, of: int) -> None:
-                if shown is not None:
-                    from rich.text import Text  # noqa: PLC0415 - as above
-
-                    shown.update(Text(f"{what} {done:,} of {of:,}..."))
-
-            yield tell
+        return counting(what, self)
 
 
 def _write_data(data: str | bytes) -> None:
-    with _data_stream() as stream:
+    def write(stream: Any) -> None:
         if isinstance(data, str):
             stream.write(data)
         else:
             stream.flush()
             stream.buffer.write(data)
 
+    _with_data_stream(write)
 
-@contextmanager
-def _data_stream() -> Iterator[Any]:
+
+def _with_data_stream(act: Callable[[Any], None]) -> None:
     try:
-        yield sys.stdout
+        act(sys.stdout)
     except BrokenPipeError:
         raise ClosedPipeError from None
     except OSError as fault:
@@ -242,6 +227,8 @@ def check_replaceable(
     Raises:
         OutputError: The file begins otherwise, or cannot be looked at.
     """
+    from mcpg.files import is_file  # noqa: PLC0415 - a search writes no file
+
     if not is_file(path):
         return
     start = _start_of(path, max(map(len, marks)), remedy)
@@ -255,7 +242,7 @@ def check_replaceable(
 
 def _start_of(path: Path | str, size: int, remedy: str) -> bytes:
     try:
-        with Path(path).open("rb") as stream:
+        with open(path, "rb") as stream:  # noqa: PTH123 - pathlib takes long to import
             return stream.read(size)
     except OSError as fault:
         raise OutputError(
@@ -275,6 +262,8 @@ def write_report(path: Path | str, report: str, output: Output, *, force: bool =
         OutputError: See `check_place`; or the file cannot be written.
         UsageError: See `check_place`.
     """
+    from mcpg.files import atomic_write  # noqa: PLC0415 - as above
+
     check_place(path, force=force)
     data = report.encode("utf-8")
     atomic_write(path, data)

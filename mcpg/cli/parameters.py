@@ -481,5 +481,5 @@ def output_of(*given: Mapping[str, Any]) -> Output:
         quiet=bool(chosen["quiet"]),
         verbose=bool(chosen["verbose"]),
         debug=bool(chosen["debug"]),
-        color=Color(chosen["color"] or Color.AUTO),
+        color=chosen["color"] or Color.AUTO,
     )

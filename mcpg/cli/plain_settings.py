@@ -7,6 +7,8 @@ reads all of TOML and reports what is wrong.
 
 from __future__ import annotations
 
+import os
+
 from mcpg.cli.environment import KEYS, SECTIONS, SOURCES, holds_password
 
 TYPE_CHECKING = False
@@ -62,22 +64,31 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _read(path: str) -> dict[str, Any]:
     with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs more than the search
         data = file.read(_LONGEST + 1)
-    if len(data) > _LONGEST:
+    values = plain_values(data.decode("utf-8-sig"))
+    if any(values.get(name) for name in _NEEDS_MORE):
         raise NotPlainError
-    values = read_plain_toml(data.decode("utf-8-sig"))
+    read = ("limit", "strategy", "lexicon")
+    found: dict[str, Any] = {name: values[name] for name in read if name in values}
+    if "bundle" in values:
+        found["bundle"] = os.path.join(os.path.dirname(path), values["bundle"])  # noqa: PTH118, PTH120 - as above
+    return found
+
+
+def plain_values(text: str) -> dict[str, Any]:
+    """Return the settings in the *text* of a file by name, without its sources.
+
+    Raises:
+        NotPlainError: It is long, or not plain, or only the models can tell whether it is valid.
+    """
+    if len(text) > _LONGEST:
+        raise NotPlainError
+    values = read_plain_toml(text)
     for name, held in values.items():
         if name not in KEYS or not KEYS[name].is_plain(held):
             raise NotPlainError
-        if (isinstance(held, str) and holds_password(held)) or (name in _NEEDS_MORE and held):
+        if isinstance(held, str) and holds_password(held):
             raise NotPlainError
-    found: dict[str, Any] = {
-        name: values[name] for name in ("limit", "strategy", "lexicon") if name in values
-    }
-    if "bundle" in values:
-        import os.path  # noqa: PLC0415 - which is loaded already
-
-        found["bundle"] = os.path.join(os.path.dirname(path), values["bundle"])  # noqa: PTH118, PTH120 - as above
-    return found
+    return values
 
 
 def read_plain_toml(text: str) -> dict[str, Any]:
@@ -156,6 +167,8 @@ def _value(text: str) -> tuple[Any, str]:
 def _list(text: str) -> tuple[list[Any], str]:
     found = []
     while text[:1] != "]":
+        if text[:1] == "[":
+            raise NotPlainError
         value, text = _value(text)
         found.append(value)
         if text[:1] == ",":

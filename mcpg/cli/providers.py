@@ -7,9 +7,6 @@ is needed. Secrets come from the environment alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import (
     FOREIGN_KEY_VARIABLE,
@@ -21,7 +18,11 @@ from mcpg.cli.environment import (
 )
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -94,6 +95,7 @@ class ServiceFactory:
     def __init__(self, settings: Settings) -> None:
         """Prepare to make what *settings* ask for."""
         self._settings = settings
+        self._database: Database | None = None
 
     @property
     def needs_vectors(self) -> bool:
@@ -254,7 +256,7 @@ class ServiceFactory:
 
         return PostgresCandidates(self.database)
 
-    @cached_property
+    @property
     def database(self) -> Database:
         """The PostgreSQL database that everything shares.
 
@@ -262,6 +264,11 @@ class ServiceFactory:
             UsageError: None is set.
             PostgresError: A package that it needs is not installed, or a setting makes no sense.
         """
+        if self._database is None:
+            self._database = self._connected()
+        return self._database
+
+    def _connected(self) -> Database:
         dsn = self._settings.environment.get(POSTGRES_VARIABLE, "")
         if not dsn:
             raise UsageError(

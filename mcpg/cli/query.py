@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
@@ -19,7 +14,11 @@ from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_stra
 from mcpg.errors import McpgError, UsageError
 from mcpg.values import value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
     from mcpg.cli.listing import Listing
     from mcpg.json_types import JsonObject
     from mcpg.reports.blocks import Block
@@ -125,11 +124,19 @@ def filters_of(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 def context_of(context: str | None, summary: str | None) -> Any:
     """Join *summary* and *context*, which is read as JSON where it is an object or a list."""
-    known: Any = context
-    if context and context.lstrip()[:1] in {"{", "["}:
-        with suppress(ValueError, RecursionError):
-            known = json.loads(context)
+    known = _object_or_text(context) if context else context
     return [summary, known] if summary else known
+
+
+def _object_or_text(context: str) -> Any:
+    if context.lstrip()[:1] not in {"{", "["}:
+        return context
+    import json  # noqa: PLC0415 - most contexts are texts
+
+    try:
+        return json.loads(context)
+    except (ValueError, RecursionError):
+        return context
 
 
 def answer_search(

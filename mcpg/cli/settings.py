@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import (
     KEY_VARIABLE,
@@ -19,12 +14,17 @@ from mcpg.cli.environment import (
     holds_password,
     may_be_key,
 )
+from mcpg.cli.plain_settings import NotPlainError, plain_values
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
-from mcpg.files import exists, is_file, read_bytes
 from mcpg.values import value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
     from mcpg.cli.source_settings import ConfiguredSource
 
 CONFIG_FILE = "mcpg.toml"
@@ -36,7 +36,7 @@ _PATHS = frozenset(
     {"bundle", "store.path", "postgres.sslrootcert", "learn.output", "serve.record_calls"}
 )
 _CONFIG_LIMIT = 1024 * 1024
-_PROJECT_TABLE = ("tool", "mcpg")
+_TABLES: dict[str, tuple[str, ...]] = {CONFIG_FILE: (), PROJECT_FILE: ("tool", "mcpg")}
 # Lines of one value, such as a list; the line of a longer one is not worth the time.
 _LONGEST_STATEMENT = 400
 
@@ -65,11 +65,16 @@ class Settings:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | str,
         environment: Mapping[str, str] | None = None,
         flags: Mapping[str, Any] | None = None,
     ) -> None:
-        self.folder, self.environment, self.flags = folder, environment or {}, flags or {}
+        self.folder, self.environment, self.flags = (
+            os.fspath(folder),
+            environment or {},
+            flags or {},
+        )
+        self._read: dict[str, ConfigFile | None] = {}
 
     def find(self, name: str) -> Setting | None:
         """Return the setting called *name*, one of `KEYS`; `None` when nothing sets it.
@@ -104,7 +109,7 @@ class Settings:
         if named is None:
             return (self._discovered(),)
         paths = [named.value] if isinstance(named.value, str) else named.value
-        if not any(exists(path) for path in paths):
+        if not any(map(_exists, paths)):
             names = either([repr(path) for path in paths])
             raise NotFoundError(
                 f"there is no bundle, folder or manifest called {names}",
@@ -116,7 +121,10 @@ class Settings:
     @property
     def project(self) -> Path:
         """The folder of the nearest configuration file, or the working folder."""
-        return next((file.path.parent for file in self._files()), self.folder)
+        from pathlib import Path  # noqa: PLC0415 - a search needs none
+
+        file = next(self._files(), None)
+        return Path(file.path).parent if file else Path(self.folder)
 
     def target(self) -> str:
         """Return the bundle to write where nothing names one: that of the project's file, if any.
@@ -131,9 +139,11 @@ class Settings:
         path = named if isinstance(named, str) else ""
         if not path.casefold().endswith(".mdld"):
             return DEFAULT_BUNDLE
-        with suppress(ValueError):  # not below the working folder
-            return str(Path(path).relative_to(self.folder.absolute()))
-        return path
+        from pathlib import Path  # noqa: PLC0415 - as above
+
+        folder = Path(self.folder).absolute()
+        is_below = Path(path).is_relative_to(folder)
+        return str(Path(path).relative_to(folder)) if is_below else path
 
     def watched(self) -> tuple[str, ...]:
         """Return what is looked at for changes: configuration files, and what is worked on.
@@ -141,7 +151,7 @@ class Settings:
         Raises:
             McpgError: See `bundles`.
         """
-        files = (str(file.path) for file in self._files())
+        files = (file.path for file in self._files())
         return (*files, *(str(one.value) for one in self.bundles()))
 
     def sources(self) -> tuple[ConfiguredSource, ...] | None:
@@ -159,38 +169,39 @@ class Settings:
 
     def _files(self) -> Iterator[ConfigFile]:
         """Yield the configuration files, highest precedence first."""
-        if self._config is not None:
-            yield self._config
-        if self._project is not None:
-            yield self._project
-
-    @cached_property
-    def _config(self) -> ConfigFile | None:
-        return self._nearest(CONFIG_FILE, ())
-
-    @cached_property
-    def _project(self) -> ConfigFile | None:
-        return self._nearest(PROJECT_FILE, _PROJECT_TABLE)
+        for name, above in _TABLES.items():
+            if name not in self._read:
+                self._read[name] = self._nearest(name, above)
+            file = self._read[name]
+            if file is not None:
+                yield file
 
     def _nearest(self, name: str, above: tuple[str, ...]) -> ConfigFile | None:
         for folder in self._folders():
-            if is_file(folder / name) and (file := read_config(folder / name, above)):
+            path = os.path.join(folder, name)  # noqa: PTH118 - as below
+            if os.path.isfile(path) and (file := read_config(path, above)):  # noqa: PTH113 - as below
                 return file
         return None
 
-    def _folders(self) -> tuple[Path, ...]:
-        absolute = self.folder.absolute()
-        return (absolute, *absolute.parents)
+    def _folders(self) -> Iterator[str]:
+        """Yield the working folder and those above it."""
+        folder = os.path.join(os.getcwd(), self.folder)  # noqa: PTH109, PTH118 - pathlib is slow to import
+        while True:
+            yield folder
+            parent = os.path.dirname(folder)  # noqa: PTH120 - as above
+            if parent == folder:
+                return
+            folder = parent
 
-    def _check_owner(self, file: Path) -> None:
+    def _check_owner(self, file: str) -> None:
         """Refuse sources, which may start programs, of a file that someone left in a folder above.
 
         The owner of the working folder is trusted.
         """
         if not hasattr(os, "geteuid"):
             return
-        trusted = {0, os.geteuid(), self.folder.stat().st_uid}
-        if file.stat().st_uid not in trusted:
+        trusted = {0, os.geteuid(), os.stat(self.folder).st_uid}  # noqa: PTH116 - as above
+        if os.stat(file).st_uid not in trusted:  # noqa: PTH116 - as above
             raise UsageError(
                 "belongs to another user, and its sources may start programs",
                 place=f"{file}: {SOURCES}",
@@ -199,13 +210,22 @@ class Settings:
 
     def _discovered(self) -> Setting:
         for folder in self._folders():
-            if is_file(folder / DEFAULT_BUNDLE):
-                return Setting(str(folder / DEFAULT_BUNDLE), "discovered")
+            path = os.path.join(folder, DEFAULT_BUNDLE)  # noqa: PTH118 - as above
+            if os.path.isfile(path):  # noqa: PTH113 - as above
+                return Setting(path, "discovered")
         raise NotFoundError(
             f"no bundle: there is no {DEFAULT_BUNDLE} here or in a parent folder",
             remedy="name one with --bundle, MCPG_BUNDLE or mcpg.toml, "
             "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
         )
+
+
+def _exists(path: str) -> bool:
+    if os.path.exists(path):  # noqa: PTH110 - as above
+        return True
+    from mcpg.files import exists  # noqa: PLC0415 - most paths are right
+
+    return exists(path)
 
 
 def _value_of(key: Key, text: str) -> Any:
@@ -234,10 +254,10 @@ class ConfigFile:
         above: The keys of the table that holds the settings, none for the whole file.
         values: Settings by name; paths begin with the file's folder.
         sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
-            it; `None` where there is none.
+            it; `UNREAD` where it is in the text, and `None` where there is none.
     """
 
-    path: Path
+    path: str
     text: str
     above: tuple[str, ...]
     values: Mapping[str, Any]
@@ -249,12 +269,19 @@ class ConfigFile:
         Raises:
             UsageError: Something in them is invalid.
         """
+        from pathlib import Path  # noqa: PLC0415 - as above
+
         from mcpg.cli.source_settings import read_entries  # noqa: PLC0415 - a search needs none
 
         def fail(message: str, remedy: str, *path: str | int) -> UsageError:
             return self.error(message, remedy, SOURCES, *path)
 
-        return read_entries(self.sources, self.path, fail)
+        entries = self.sources
+        if entries is UNREAD:
+            import tomllib  # noqa: PLC0415 - as above
+
+            entries = tomllib.loads(self.text)[SOURCES]
+        return read_entries(entries, Path(self.path), fail)
 
     def error(self, message: str, remedy: str, *path: str | int) -> UsageError:
         """Return the error of what is at *path* in the settings, with its line."""
@@ -266,20 +293,38 @@ class ConfigFile:
         return UsageError(message, place=place, remedy=remedy)
 
 
-def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
+UNREAD = object()
+"""Stands for sources that are read when they are needed."""
+
+
+def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
     """Return the settings in the table *above* of a file, `None` where it has no such table.
 
     Raises:
         InputError: The file is not TOML.
         UsageError: A key is unknown, or its value is invalid.
     """
-    import tomllib  # noqa: PLC0415 - most runs have no configuration
-
-    from mcpg.library_errors import toml_reason  # noqa: PLC0415 - as above
-
     text = _text_of(path)
     if above and not may_be_key(above[-1], text):
         return None  # a project file of others may even be broken
+    plain = None if above else _plainly_read(path, text)
+    return plain or _read_wholly(path, text, above)
+
+
+def _plainly_read(path: str, text: str) -> ConfigFile | None:
+    try:
+        values = _below(path, plain_values(text))
+    except NotPlainError:
+        return None
+    has_sources = any(line.lstrip().startswith(f"[[{SOURCES}]]") for line in text.split("\n"))
+    return ConfigFile(path, text, (), values, UNREAD if has_sources else None)
+
+
+def _read_wholly(path: str, text: str, above: tuple[str, ...]) -> ConfigFile | None:
+    import tomllib  # noqa: PLC0415 - most files are plain
+
+    from mcpg.library_errors import toml_reason  # noqa: PLC0415 - as above
+
     try:
         table: Any = tomllib.loads(text)
     except (ValueError, RecursionError) as fault:
@@ -295,12 +340,23 @@ def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
         name = ".".join(above)
         raise file.error(f"{name!r} is not a table", f"write [{name}]")
     sources = table.pop(SOURCES, None)
-    values = _checked(table, file)
-    values |= {name: str(path.parent / values[name]) for name in _PATHS if name in values}
-    return ConfigFile(path, text, above, values, sources)
+    return ConfigFile(path, text, above, _below(path, _checked(table, file)), sources)
 
 
-def _text_of(path: Path) -> str:
+def _below(path: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return *values* with paths that begin with the folder of the file at *path*."""
+    named = [name for name in _PATHS if name in values]
+    if not named:
+        return values
+    from pathlib import Path  # noqa: PLC0415 - few files name a path
+
+    folder = Path(path).parent
+    return values | {name: str(folder / values[name]) for name in named}
+
+
+def _text_of(path: str) -> str:
+    from mcpg.files import read_bytes  # noqa: PLC0415 - most runs have no configuration
+
     try:
         return read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -365,8 +421,10 @@ def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
     import tomllib  # noqa: PLC0415 - as above
 
     for longer in range(end, min(end + _LONGEST_STATEMENT, len(lines)) + 1):
-        with suppress(ValueError):
+        try:
             return longer, tomllib.loads("\n".join(lines[:longer]) + "\n")
+        except ValueError:
+            continue
     return end, None
 
 

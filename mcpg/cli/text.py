@@ -6,17 +6,19 @@ one renderer serves all commands.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatchmethod
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.cli.output import glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, width
 from mcpg.reports import blocks as model
 from mcpg.values import score_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeAlias
+
     from mcpg.cli.matches import View
 
     Span: TypeAlias = tuple[str, str]

@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
@@ -21,7 +19,11 @@ from mcpg.relations.model import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapp
 from mcpg.text.words import normalized
 from mcpg.values import compared_members, member, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.text.safeyaml import YamlPath
 

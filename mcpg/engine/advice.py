@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
-
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.retrieval import widened
 from mcpg.engine.scores import clause_impacts
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from mcpg.engine.hint_words import RequestWords
     from mcpg.engine.pipeline import RankedList
     from mcpg.engine.results import SearchResult

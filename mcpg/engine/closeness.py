@@ -11,15 +11,17 @@ Source: Jacobs, Jordan, Nowlan & Hinton, "Adaptive mixtures of local experts", N
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from math import exp, fsum, log, log1p
 from operator import mul
-from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.confidence import MARGIN_DEPTH
 from mcpg.values import DECIMALS, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from mcpg.engine.query import Analysis
     from mcpg.engine.vectors import VectorScores
 

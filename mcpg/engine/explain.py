@@ -6,10 +6,8 @@ All of it is put together afterwards from what the search left behind; a plain s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from operator import mul
-from typing import TYPE_CHECKING
 
 from mcpg.engine.advice import advice_on, best_lexical, found_documents
 from mcpg.engine.closeness import WEIGHT_INPUTS
@@ -46,7 +44,10 @@ from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, oc
 from mcpg.text import fold, iter_words, stem
 from mcpg.values import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
     from mcpg.engine.pipeline import RankedList
     from mcpg.engine.searcher import Searcher
     from mcpg.errors import Diagnostic

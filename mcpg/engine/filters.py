@@ -10,8 +10,6 @@ every kind of condition that is set.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-
 from mcpg.engine.results import Request
 from mcpg.index import Index
 from mcpg.index.layout import READS, WRITES, StaleIndexError
@@ -20,6 +18,8 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
     from mcpg.catalog.model import Tool
     from mcpg.errors import Diagnostic
 
@@ -63,6 +63,19 @@ def conditions_on(tool: int, index: Index, request: Request) -> Iterator[str]:
     if request.read_only and index.read_only_flags()[tool] != READS:
         writes = index.read_only_flags()[tool] == WRITES
         yield "it does not only read" if writes else "it has no hint that it only reads"
+
+
+def filter_index(
+    index: Index,
+    *,
+    sources: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    read_only: bool = False,
+) -> tuple[list[int], tuple[Diagnostic, ...]]:
+    """Return those tools of *index* that pass a filter, in order, with its diagnostics."""
+    request = Request(sources=tuple(sources), categories=tuple(categories), read_only=read_only)
+    passing = _passing(index, request)
+    return sorted(passing), _notes(index, request, passing, passing)
 
 
 def filter_tools(

@@ -7,10 +7,7 @@ names of individual places, persons and days. What remains of a short request is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import dropwhile, groupby
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints
 from mcpg.engine.query import analyse
@@ -19,9 +16,12 @@ from mcpg.index.scoring import FIELDS
 from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
 from mcpg.text.literals import QUOTED, blanked
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
-from mcpg.values import replace
+from mcpg.values import replace, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from mcpg.engine.query import Analysis
     from mcpg.engine.query_terms import QueryTerm
     from mcpg.index import Index
@@ -54,7 +54,7 @@ _SENTENCE_END = (".", "!", "?", ":", ";")
 LITERAL, NAME, STRANGE = "literal", "name", "strange"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RequestToken:
     """A word of a request as it is written.
 
@@ -74,7 +74,7 @@ class RequestToken:
     kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HintWord:
     """A word that may be added.
 

@@ -6,13 +6,9 @@ their provenance. They hold for every embedding model, tool and language.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import fsum, log1p
 from operator import mul
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.engine.closeness import ClosenessWeight, closeness, weigh, weight_inputs
 from mcpg.engine.confidence import (
@@ -30,8 +26,10 @@ from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
 from mcpg.values import DECIMALS, replace, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeAlias
 
     from mcpg.embeddings.provider import EmbeddingError
     from mcpg.engine.model import Model
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
     Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]
 
-_FILE = Path(__file__).parent / "data" / "vectors.json"
 
 EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
 SCHEMES = (EMBEDDINGS, SEMANTIC, LEARNED, RRF)
@@ -104,7 +101,11 @@ class Scheme:
 
 @lru_cache(maxsize=1)
 def _fitted() -> dict[str, Any]:
-    numbers: dict[str, Any] = json.loads(_FILE.read_bytes())
+    import json  # noqa: PLC0415 - a search by the graph needs none
+    from pathlib import Path  # noqa: PLC0415 - as above
+
+    file = Path(__file__).parent / "data" / "vectors.json"
+    numbers: dict[str, Any] = json.loads(file.read_bytes())
     return numbers
 
 

@@ -6,13 +6,10 @@ checked before it ranks; what does not pass is ignored, and the shipped model ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from math import isfinite
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from os.path import isfile
 
-from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.engine.engine import Engine
 from mcpg.engine.features import FEATURES
 from mcpg.engine.model import (
@@ -26,6 +23,7 @@ from mcpg.engine.model import (
     provenance_sections,
     recipe,
 )
+from mcpg.engine.opening import opening_section
 from mcpg.engine.results import (
     DEFAULT_LIMIT,
     LOCAL,
@@ -36,7 +34,6 @@ from mcpg.engine.results import (
     wrong_type,
 )
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.files import is_file, present_paths
 from mcpg.index.file import (
     IN_MEMORY,
     cached_path,
@@ -48,9 +45,14 @@ from mcpg.index.file import (
 from mcpg.index.layout import NO_KEY, StaleIndexError
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
-from mcpg.values import replace, to_json, value
+from mcpg.values import replace, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from typing import Any
+
+    from mcpg.build_cache import Memo
     from mcpg.bundle import Assembly
     from mcpg.caches import SearchCache
     from mcpg.embeddings.provider import EmbeddingProvider
@@ -103,10 +105,6 @@ class Ranking:
 
     model: Model
     origin: ModelProvenance
-
-
-OPENING = "opening"
-"""The section of an index for what was noticed when its bundle was read."""
 
 
 class RankingError(ValueError):
@@ -282,19 +280,29 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
         embeddings, store, None, normalizer, cache, candidates, observer=observer
     )
     paths = _paths(path)
-    present, missing = present_paths(paths)
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
-    is_kept = len(present) == 1 and source_id is None and is_file(present[0])
-    only = present[0] if is_kept else None
+    only = _only_file(paths) if source_id is None else None
 
     def make() -> Engine:
-        return _made(present, missing, only, source_id, cache_dir, services)
+        return _made(*_present(paths), only, source_id, cache_dir, services)
 
     engine = open_engine(only, cache_dir, services) if only else None
     if engine is None:
         engine = _observed(make, observer)
     engine.limit = limit
     return engine
+
+
+def _only_file(paths: Sequence[str]) -> str | None:
+    """Return the only one of *paths* at which something stands, if that is a file."""
+    present = paths if len(paths) == 1 else _present(paths)[0]
+    return present[0] if len(present) == 1 and isfile(present[0]) else None  # noqa: PTH113 - pathlib is slow to import
+
+
+def _present(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
+    from mcpg.files import present_paths  # noqa: PLC0415 - a fresh index needs none
+
+    return present_paths(paths)
 
 
 def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
@@ -387,7 +395,7 @@ def _engine(
     return Engine(
         index,
         (*diagnostics, *_overruled(index, path)),
-        partial(_rebuilt, path, cache_dir, services.observer),
+        lambda: _rebuilt(path, cache_dir, services.observer),
         replace(services, vectors=path, kept=_kept(path, cache_dir, services)),
     )
 
@@ -444,13 +452,14 @@ def compile_assembly(
     assembly: Assembly,
     key: bytes = NO_KEY,
     extra: Sequence[Section] = (),
-    memo: Memo = NO_MEMO,
+    memo: Memo | None = None,
 ) -> bytes:
     """Compile the index of assembled documents, with the model that they carry or the shipped one.
 
     *key* is the SHA-256 of the bundle that holds them; the result is the same without *memo*.
     """
     ranking, reason = ranking_of(assembly.ranking)
+    from mcpg.build_cache import NO_MEMO  # noqa: PLC0415 - as above
     from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
 
     return compile_index(
@@ -461,38 +470,8 @@ def compile_assembly(
         pages=assembly.pages,
         extra=(*provenance_sections(ranking.origin, reason), *extra),
         provisions=assembly.provisions,
-        memo=memo,
+        memo=memo or NO_MEMO,
     )
-
-
-def opening_section(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
-    """Return the section for what was noticed when the bundle at *path* was read."""
-    import json  # noqa: PLC0415 - a search of a bundle with a fresh index does without
-
-    # Places below the bundle are kept without its path, which others may write differently.
-    noticed = [
-        to_json(one) | {"place": [one.place.removeprefix(path)]}
-        if one.place and one.place.startswith(path)
-        else to_json(one)
-        for one in diagnostics
-    ]
-    return Section(OPENING, "B", json.dumps(noticed).encode())
-
-
-def noticed_at_opening(index: Index, path: str) -> tuple[Diagnostic, ...] | None:
-    """Return what was noticed when the bundle of *index*, at *path*, was read.
-
-    `None` where that is not known.
-    """
-    if not index.has_section(OPENING):
-        return None
-    import json  # noqa: PLC0415 - as above
-
-    rows = json.loads(bytes(index.section(OPENING)))
-    below = [row for row in rows if isinstance(row["place"], list)]
-    for row in below:
-        row["place"] = path + row["place"][0]
-    return tuple(Diagnostic(**row) for row in rows)
 
 
 def _indexed(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from mcpg.values import TIME_DECIMALS, empty_as_null, rounded, to_json, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcpg.catalog.model import Hints
     from mcpg.engine.query_terms import TermExpansion
     from mcpg.engine.results import SearchResult, Via
@@ -349,11 +349,23 @@ class Trace:
         self.stages: list[Stage] = []
         self.is_cached = False
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.stages.append(Stage(name, (time.perf_counter() - start) * 1e3, {}))
+    def stage(self, name: str) -> _StageClock:
+        return _StageClock(self, name)
+
+
+class _StageClock:
+    """Adds a stage to a trace once it has ended without an exception."""
+
+    def __init__(self, trace: Trace, name: str) -> None:
+        self._trace, self._name = trace, name
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
+        if fault is None:
+            milliseconds = (time.perf_counter() - self._start) * 1e3
+            self._trace.stages.append(Stage(self._name, milliseconds, {}))
 
 
 @value

@@ -7,13 +7,12 @@ of catalogues, queries and servers is `Code`, and every renderer makes all text 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mcpg.values import value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, TypeAlias
 
     Inline: TypeAlias = "str | Code | Figure | Score | Styled | Bar | tuple[Inline, ...]"

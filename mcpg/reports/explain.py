@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
 
 from mcpg.reports.blocks import (
     Bar,
@@ -28,7 +26,11 @@ from mcpg.reports.blocks import (
 )
 from mcpg.values import counted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
     from mcpg.reports.blocks import Block, Inline
 
     Json = Mapping[str, Any]

@@ -6,9 +6,7 @@ Everything is said in words; `mcpg.reports.explain` has the numbers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.reports.blocks import (
@@ -25,7 +23,11 @@ from mcpg.reports.blocks import (
 from mcpg.reports.explain import about_filter, about_match, timings
 from mcpg.values import counted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
     from mcpg.reports.blocks import Block, Inline
 
     Json = Mapping[str, Any]

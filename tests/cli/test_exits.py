@@ -197,9 +197,8 @@ class TestUsage:
         """The reference lists exactly the codes there are."""
         page = (ROOT / "docs/reference/cli.md").read_text("utf-8")
         table = page.partition("## Exit codes")[2].partition("\n## ")[0]
-        assert [int(code) for code in re.findall(r"^\| (\d+) ", table, re.MULTILINE)] == list(
-            ExitCode
-        )
+        codes = [code for name, code in vars(ExitCode).items() if name.isupper()]
+        assert [int(code) for code in re.findall(r"^\| (\d+) ", table, re.MULTILINE)] == codes
 
 
 class TestProcess:

@@ -19,7 +19,8 @@ from mcpg.cli import build, options
 from mcpg.cli.build import Intake, LastBuild, Memory
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.options import OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept

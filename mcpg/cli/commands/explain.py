@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
-
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
@@ -22,7 +19,11 @@ from mcpg.errors import NotFoundError, UsageError
 from mcpg.gateway.json import result_json
 from mcpg.values import to_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     import typer
 
     from mcpg.engine import Engine
@@ -114,7 +115,7 @@ def answer_tool(
     engine = open_engine(question.settings, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=tool)
-        standing = cast("RankExplanation", explanation.tool)
+        standing: Any = explanation.tool
         effect = _effect(engine, standing, judgements, question)
         missed = _missed(engine, standing, judgements, question)
     rank = standing.to_dict() | ({"effect": effect.json()} if effect else {}) | missed

@@ -15,7 +15,8 @@ from mcpg.cli import build, options
 from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.options import OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
 from mcpg.gateway.json import diagnostics_json
 from mcpg.json_types import JsonObject, JsonValue

@@ -13,8 +13,8 @@ from mcpg.cli.commands import graph_export, graph_query
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import open_engine, open_sources, settings_of
-from mcpg.cli.options import group
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.options import OutputFormat, group
+from mcpg.cli.output import Output
 from mcpg.cli.terminal import and_pages, one_line
 from mcpg.cli.text import text as text_of
 from mcpg.errors import Diagnostic

@@ -14,7 +14,8 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.options import OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, OutputError, SourceError

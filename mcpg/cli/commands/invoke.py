@@ -14,7 +14,8 @@ from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import Wanted, gateway_of
 from mcpg.cli.open_bundle import settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.options import OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_catalog, settings_of
-from mcpg.cli.output import Output
-from mcpg.errors import Diagnostic
+from mcpg.cli.indexed import from_index
+from mcpg.cli.open_bundle import open_catalog, paths_of, settings_of
+from mcpg.cli.terminal import json_text
+from mcpg.values import value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
     import typer
 
     from mcpg.catalog.model import Tool
+    from mcpg.cli.indexed import IndexedBundle, IndexedTool
     from mcpg.cli.listing import Listing
+    from mcpg.cli.open_bundle import Opened
+    from mcpg.cli.output import Output
+    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject
+    from mcpg.reports.blocks import Table
 
 EXAMPLES = """\
 mcpg list
@@ -43,56 +50,106 @@ def run(
 ) -> int:
     """List the tools of a bundle, disabled ones included."""
     from mcpg.cli.query import check_schemas, filters_of  # noqa: PLC0415 - help needs none of it
-    from mcpg.engine.filters import filter_tools  # noqa: PLC0415 - as above
 
     check_schemas(form, is_asked=input_schema)
-    opened = open_catalog(settings_of(bundle=bundle), output)
-    filters = dict(filters_of(given))
-    found, noticed = filter_tools(opened.tools, **filters) if filters else (opened.tools, ())
-    tools = found[:limit]
-    code = ExitCode.DONE if tools or not filters else ExitCode.FINDINGS
-    records = [_record(tool, with_schema=input_schema) for tool in tools]
-    if form == "json":
-        output.json(_list_json(records, (*opened.diagnostics, *noticed)))
-        return code
-    from mcpg.cli.listing import write_listing  # noqa: PLC0415 - JSON does without
+    settings, filters = settings_of(bundle=bundle), dict(filters_of(given))
 
-    output.opened(opened.diagnostics)
-    output.diagnostics(noticed)
-    write_listing(_listing(tools, records), form, output)
-    output.detail(f"{len(tools)} of {len(opened.tools)} tools")
-    if not tools:
-        output.note("no tool is listed" if opened.tools else "there is no tool")
+    def answer(opened: Opened | IndexedBundle) -> _Answer:
+        return _answer(opened, filters, limit, form, output, with_schema=input_schema)
+
+    found = from_index(paths_of(settings, output), answer)
+    return _write(found or answer(open_catalog(settings, output)), form, output)
+
+
+@value
+class _Answer:
+    """What is written.
+
+    Attributes:
+        text: The list.
+        opening: What opening the bundle noticed.
+        noticed: What the filter noticed.
+        listed: The number of tools in the list.
+        all: The number of all tools.
+        is_finding: Whether a filter left none.
+    """
+
+    text: str
+    opening: tuple[Diagnostic, ...]
+    noticed: tuple[Diagnostic, ...]
+    listed: int
+    all: int
+    is_finding: bool
+
+
+def _answer(
+    opened: Opened | IndexedBundle,
+    filters: Mapping[str, Any],
+    limit: int | None,
+    form: str,
+    output: Output,
+    *,
+    with_schema: bool,
+) -> _Answer:
+    every = opened.tools
+    found, noticed = opened.filtered(**filters) if filters else (every, ())
+    tools = found[:limit]
+    if form == "json":
+        records = [_record(tool, with_schema=with_schema) for tool in tools]
+        text = json_text(_list_json(records, (*opened.diagnostics, *noticed)))
+    else:
+        from mcpg.cli.listing import listing_text  # noqa: PLC0415 - JSON does without
+
+        text = listing_text(_listing(tools, form, with_schema=with_schema), form, output)
+    is_finding = bool(filters) and not tools
+    return _Answer(text, opened.diagnostics, noticed, len(tools), len(every), is_finding)
+
+
+def _write(answer: _Answer, form: str, output: Output) -> int:
+    code = ExitCode.FINDINGS if answer.is_finding else ExitCode.DONE
+    if form == "json":  # which holds the diagnostics
+        output.text(answer.text)
+        return code
+    output.opened(answer.opening)
+    output.diagnostics(answer.noticed)
+    output.text(answer.text)
+    output.detail(f"{answer.listed} of {answer.all} tools")
+    if not answer.listed:
+        output.note("no tool is listed" if answer.all else "there is no tool")
     return code
 
 
-def _record(tool: Tool, *, with_schema: bool) -> JsonObject:
+def _record(tool: Tool | IndexedTool, *, with_schema: bool) -> JsonObject:
     return tool.to_dict() | ({"inputSchema": tool.input_schema} if with_schema else {})
 
 
-def _listing(tools: Sequence[Tool], records: Sequence[JsonObject]) -> Listing:
+def _listing(
+    tools: Sequence[Tool] | Sequence[IndexedTool], form: str, *, with_schema: bool
+) -> Listing:
     from mcpg.cli.listing import Listing  # noqa: PLC0415 - JSON does without
+
+    members = ("toolId", "sourceId", "toolName", "displayName", "description", "categories", "tags")
+    records: list[JsonObject] = []
+    if form == "ids":
+        records = [{members[0]: tool.id} for tool in tools]
+    elif form in ("jsonl", "csv"):
+        records = [_record(tool, with_schema=with_schema) for tool in tools]
+    return Listing(records, members, members[0], lambda: _table(tools))
+
+
+def _table(tools: Iterable[Tool | IndexedTool]) -> Table:
     from mcpg.cli.matches import WITH_SOURCE, summary  # noqa: PLC0415 - as above
     from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
 
-    return Listing(
-        records,
-        ("toolId", "sourceId", "toolName", "displayName", "description", "categories", "tags"),
-        "toolId",
-        Table(
-            "Tools",
-            (
-                Column("tool", is_whole=True),
-                Column("source", most=16, least_room=WITH_SOURCE),
-                Column("description"),
-            ),
-            tuple(
-                (Styled(Code(tool.id), "cyan"), Code(tool.source_id), Code(summary(tool)))
-                for tool in tools
-            ),
-            has_heads=True,
-        ),
+    columns = (
+        Column("tool", is_whole=True),
+        Column("source", most=16, least_room=WITH_SOURCE),
+        Column("description"),
     )
+    rows = tuple(
+        (Styled(Code(tool.id), "cyan"), Code(tool.source_id), Code(summary(tool))) for tool in tools
+    )
+    return Table("Tools", columns, rows, has_heads=True)
 
 
 def _list_json(records: Sequence[JsonObject], diagnostics: Iterable[Diagnostic]) -> JsonObject:

@@ -11,7 +11,8 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.options import OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.errors import UsageError
 from mcpg.gateway.json import diagnostics_json

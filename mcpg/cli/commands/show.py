@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.claims import claimed_texts, claimed_words, claims_of
 from mcpg.catalog.model import Hints, Tool, walk_parameters
@@ -31,7 +29,10 @@ from mcpg.reports.blocks import (
 )
 from mcpg.values import empty_as_null, rounded, to_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import typer
 
     from mcpg.documents.model import ToolDocument

@@ -13,7 +13,8 @@ from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import judgements_of, settings_of
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.options import OutputFormat
+from mcpg.cli.output import Output
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of

@@ -1,0 +1,117 @@
+"""The tools of a bundle as its index has them: each part is read when it is asked for."""
+
+from __future__ import annotations
+
+from mcpg.cli.environment import cache_folder
+from mcpg.engine.model import recipe
+from mcpg.engine.opening import noticed_at_opening
+from mcpg.index.file import fresh_index
+from mcpg.index.layout import SUMMARY_LENGTH, StaleIndexError
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    from mcpg.catalog.view import ToolView
+    from mcpg.errors import Diagnostic
+    from mcpg.index.reader import Index
+    from mcpg.json_types import JsonObject
+
+    Answer = TypeVar("Answer")
+
+
+@value
+class IndexedBundle:
+    """The index of a bundle.
+
+    Attributes:
+        index: The index.
+        path: The bundle.
+        diagnostics: What reading the bundle noticed.
+    """
+
+    index: Index
+    path: str
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def tools(self) -> Sequence[IndexedTool]:
+        """All tools, in the order of their ids."""
+        return [IndexedTool(self.index, number) for number in range(len(self.index))]
+
+    def filtered(self, **filters: Any) -> tuple[Sequence[IndexedTool], tuple[Diagnostic, ...]]:
+        """Return the tools that pass the *filters* of a search, with diagnostics."""
+        from mcpg.engine.filters import filter_index  # noqa: PLC0415 - most lists are whole
+
+        numbers, noticed = filter_index(self.index, **filters)
+        return [IndexedTool(self.index, number) for number in numbers], noticed
+
+
+def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) -> Answer | None:
+    """Return what *answer* makes of the bundle at the only one of *paths*.
+
+    Returns:
+        The answer; `None` where there is no fresh index, or it is damaged.
+    """
+    if len(paths) != 1:
+        return None
+    index = fresh_index(paths[0], recipe(), cache_folder())
+    if index is None:
+        return None
+    try:
+        if not index.is_checked:
+            index.verify(records=False)
+        noticed = noticed_at_opening(index, paths[0])
+        return None if noticed is None else answer(IndexedBundle(index, paths[0], noticed))
+    except (StaleIndexError, TypeError, ValueError):
+        return None
+
+
+class IndexedTool:
+    """A tool of an index, as lists show it."""
+
+    __slots__ = ("_index", "_number")
+
+    def __init__(self, index: Index, number: int) -> None:
+        self._index, self._number = index, number
+
+    @property
+    def id(self) -> str:
+        return self._index.tool_id(self._number)
+
+    @property
+    def source_id(self) -> str:
+        return self._index.source_id(self._number)
+
+    @property
+    def name(self) -> str:
+        return self._index.tool_name(self._number)
+
+    @property
+    def display_name(self) -> str:
+        return self._index.display_name(self._number)
+
+    @property
+    def enabled(self) -> bool:
+        return self._index.is_enabled(self._number)
+
+    @property
+    def description(self) -> str:
+        """The description on one line."""
+        summary = self._index.summary(self._number)
+        # The rest stands in the record, which takes longer.
+        return summary if len(summary) < SUMMARY_LENGTH else self.view().description
+
+    @property
+    def input_schema(self) -> JsonObject:
+        return self.view().input_schema
+
+    def view(self) -> ToolView:
+        return self._index.view(self._number)
+
+    def to_dict(self) -> JsonObject:
+        """Return what `mcpg list` prints of the tool."""
+        view = self.view()
+        return view.card | view.hints

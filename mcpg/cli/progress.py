@@ -1,0 +1,43 @@
+"""What goes on, shown on a terminal for as long as it lasts."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager, nullcontext
+
+from mcpg.cli.terminal import is_terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from rich.status import Status
+
+    from mcpg.cli.output import Output
+
+
+def progress(what: str, output: Output) -> AbstractContextManager[Status | None]:
+    """Show *what* goes on for as long as the block runs; only on a terminal."""
+    if output.quiet or not is_terminal(sys.stderr):
+        return nullcontext()
+    from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    plain = not output.colored(sys.stderr)
+    # As a text, since rich reads markup in what is a mere string.
+    return Console(stderr=True, no_color=plain).status(Text(f"{what}..."))
+
+
+@contextmanager
+def counting(what: str, output: Output) -> Iterator[Callable[[int, int], None]]:
+    """Show *what* goes on as `progress` does, and give what shows how many of how many."""
+    with progress(what, output) as shown:
+
+        def tell(done: int, of: int) -> None:
+            if shown is not None:
+                from rich.text import Text  # noqa: PLC0415 - as above
+
+                shown.update(Text(f"{what} {done:,} of {of:,}..."))
+
+        yield tell
