@@ -163,13 +163,13 @@ class Output:
         """Show *what* goes on for as long as the block runs; only on a terminal."""
         from mcpg.cli.progress import progress  # noqa: PLC0415 - a search takes no time
 
-        return progress(what, self)
+        return progress(what, quiet=self.quiet, colored=self.colored(sys.stderr))
 
     def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
         """Show *what* goes on as `progress` does, and give what shows how many of how many."""
         from mcpg.cli.progress import counting  # noqa: PLC0415 - as above
 
-        return counting(what, self)
+        return counting(what, quiet=self.quiet, colored=self.colored(sys.stderr))
 
 
 def _write_data(data: str | bytes) -> None:

@@ -14,25 +14,22 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
-    from mcpg.cli.output import Output
 
-
-def progress(what: str, output: Output) -> AbstractContextManager[Status | None]:
-    """Show *what* goes on for as long as the block runs; only on a terminal."""
-    if output.quiet or not is_terminal(sys.stderr):
+def progress(what: str, *, quiet: bool, colored: bool) -> AbstractContextManager[Status | None]:
+    """Show *what* goes on for as long as the block runs; only on a terminal, unless *quiet*."""
+    if quiet or not is_terminal(sys.stderr):
         return nullcontext()
     from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    plain = not output.colored(sys.stderr)
     # As a text, since rich reads markup in what is a mere string.
-    return Console(stderr=True, no_color=plain).status(Text(f"{what}..."))
+    return Console(stderr=True, no_color=not colored).status(Text(f"{what}..."))
 
 
 @contextmanager
-def counting(what: str, output: Output) -> Iterator[Callable[[int, int], None]]:
+def counting(what: str, *, quiet: bool, colored: bool) -> Iterator[Callable[[int, int], None]]:
     """Show *what* goes on as `progress` does, and give what shows how many of how many."""
-    with progress(what, output) as shown:
+    with progress(what, quiet=quiet, colored=colored) as shown:
 
         def tell(done: int, of: int) -> None:
             if shown is not None:
