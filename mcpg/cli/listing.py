@@ -57,12 +57,13 @@ def listing_text(listing: Listing, form: str, output: View) -> str:
         case "markdown":
             from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
 
-            return markdown([_table_of(listing)])
+            return markdown([table_of(listing)])
         case _:
-            return table_text(_table_of(listing), output)
+            return table_text(table_of(listing), output)
 
 
-def _table_of(listing: Listing) -> Table:
+def table_of(listing: Listing) -> Table:
+    """Return the list for people."""
     return listing.table() if callable(listing.table) else listing.table
 
 

@@ -12,7 +12,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.listing import Listing, table_of, write_listing
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import SPARQL_FORMAT
@@ -286,7 +286,7 @@ def write_answer(
     else:
         listing = _rows(answer)
         if is_wide and form == "text":
-            output.text(text_of([listing.table], _WholeRows(output)))
+            output.text(text_of([table_of(listing)], _WholeRows(output)))
         else:
             write_listing(listing, form, output)
 
@@ -297,7 +297,7 @@ class _WholeRows:
     columns = row_columns = UNLIMITED
 
     def __init__(self, output: Output) -> None:
-        self.paint = output.paint
+        self.colored, self.paint = output.colored, output.paint
 
 
 def _rows(answer: Answer) -> Listing:
