@@ -108,10 +108,11 @@ class AffinityIndex:
     def home(self, source: str) -> Home:
         """Return the index of the tools of *source* among themselves."""
         positions, terms = self.homes[source], self.vocabulary.terms
+        cohort, size = Cohort(positions, terms), len(positions)
+        if size == 1:
+            return Home(self, cohort, {})
         counts = Counter(chain.from_iterable(terms[position] for position in positions))
-        size = len(positions)
-        local = {term: rarity(count, size) for term, count in counts.items()} if size > 1 else {}
-        return Home(self, Cohort(positions, terms), local)
+        return Home(self, cohort, {term: rarity(count, size) for term, count in counts.items()})
 
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""

@@ -141,7 +141,7 @@ def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
     touched: set[str] = set()
     reserves: dict[int, Edge] = {}
     for source in affinity.homes:
-        server = _Server(affinity.home(source), following, stated)
+        server = _Server(affinity.home(source), following, stated, memo)
         found |= server.relations()
         touched |= server.touched
         reserves |= server.reserves()
@@ -163,7 +163,7 @@ class _Server:
         touched: The ids of the tools that an edge leaves or reaches.
     """
 
-    def __init__(self, home: Home, following: NextStepIndex, stated: _Stated) -> None:
+    def __init__(self, home: Home, following: NextStepIndex, stated: _Stated, memo: Memo) -> None:
         self.touched: set[str] = set()
         self._home = home
         self._index = home.index
@@ -173,7 +173,7 @@ class _Server:
         self._steps: ServerSteps | None = None
         if len(self._positions) > 1:
             tools = [self._index.tools[position] for position in self._positions]
-            self._steps = ServerSteps(tools, self._positions)
+            self._steps = ServerSteps(tools, self._positions, memo)
         # How likely one of two tools follows the other, where it is likely, and the likeliest.
         self._beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
         self._likeliest: dict[int, tuple[float, str, float, int]] = {}
@@ -230,10 +230,12 @@ class _Server:
             *(self._edge_beside(position, at, likely[at]) for at in further),
         ]
         edges.sort(key=lambda edge: (-edge.weight, edge.target))
-        for edge in (*edges, *relations.next_steps):
-            self.touched |= {edge.source, edge.target}
+        if edges or relations.next_steps:
+            self.touched.add(ids[position])
+            self.touched.update(edge.target for edge in (*edges, *relations.next_steps))
         related = _with_stated(self._stated[ids[position], EdgeKind.RELATED], edges)
-        return replace(relations, related=related)
+        is_known = related == relations.related
+        return relations if is_known else replace(relations, related=related)
 
     def reserves(self) -> dict[int, Edge]:
         """Return edges for the tools that have none and that none reaches, by position.

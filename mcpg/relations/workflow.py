@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.relations.fields import singular
 from mcpg.relations.steps import StepScorer
@@ -76,9 +77,17 @@ class ServerSteps:
         works: What each tool does.
     """
 
-    def __init__(self, tools: Sequence[Tool], positions: Sequence[int]) -> None:
-        """Find what *tools*, all those of a server, do; *positions* are theirs in the catalogue."""
-        self.works = works_of(tools)
+    def __init__(
+        self, tools: Sequence[Tool], positions: Sequence[int], memo: Memo = NO_MEMO
+    ) -> None:
+        """Find what *tools* do.
+
+        Args:
+            tools: All tools of a server.
+            positions: The position of each in the catalogue.
+            memo: What is known from an earlier run; what comes out is the same without it.
+        """
+        self.works = works_of(tools, memo)
         self._scorer = StepScorer(self.works)
         self._positions = positions
         self._places = {position: place for place, position in enumerate(positions)}

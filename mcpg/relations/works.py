@@ -7,13 +7,17 @@ What a verb says is the table of `mcpg.text.operations`, counted over public API
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
+from sys import intern
 from typing import NamedTuple
 
+from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.relations.fields import field_key, singular
 from mcpg.relations.kinds import likely_kinds, names_operation
@@ -28,6 +32,7 @@ _MOST_PARAMETERS = 64
 _MOST_PROSE = 2000
 _SURELY = 0.9
 _RATHER = 0.5
+_FEW_NAMES = 16
 _NAME = re.compile(r"[^\W\d][\w-]{3,}")
 
 
@@ -86,8 +91,13 @@ class _Draft(NamedTuple):
     told: Sequence[str]
 
 
-def works_of(tools: Sequence[Tool]) -> list[Work]:
-    """Return what each of *tools*, all of one server, does."""
+def works_of(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> list[Work]:
+    """Return what each of *tools*, all of one server, does.
+
+    Args:
+        tools: The tools.
+        memo: What is known from an earlier run; what comes out is the same without it.
+    """
     words = [[one for one in split_words(tool.name) if one] for tool in tools]
     idle = _prefixes(words) | set(split_words(tools[0].source_id))
     words = [[one for one in row if one not in idle] or row[-1:] for row in words]
@@ -95,7 +105,7 @@ def works_of(tools: Sequence[Tool]) -> list[Work]:
         walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
         for tool in tools
     ]
-    drafts = _drafts(tools, words, walked)
+    drafts = _drafts(tools, words, walked, memo)
     size = max(_LEAST_SIZE, len(tools))
     rarities = [_rarities(column, size) for column in zip(*drafts, strict=True)]
     mentioned = _mentions(tools, walked)
@@ -153,7 +163,10 @@ def _prefixes(names: Sequence[Sequence[str]]) -> set[str]:
 
 
 def _drafts(
-    tools: Sequence[Tool], names: Sequence[Sequence[str]], walked: Sequence[Sequence[Parameter]]
+    tools: Sequence[Tool],
+    names: Sequence[Sequence[str]],
+    walked: Sequence[Sequence[Parameter]],
+    memo: Memo,
 ) -> list[_Draft]:
     """Return what tells the work of each of *tools*.
 
@@ -161,6 +174,7 @@ def _drafts(
         tools: The tools of one server.
         names: The words of the name of each, without those that tell only the server.
         walked: The arguments of each.
+        memo: What is known from an earlier run.
     """
     later = Counter(stem(one) for row in names for one in row[1:])
     first = Counter(stem(row[0]) for row in names if len(row) > 1)
@@ -174,24 +188,49 @@ def _drafts(
             for word in row[is_verb:]
             if not names_operation(word) and len(word) > 1
         )
-        needs = [_spaced_key(one.path) for one in found if one.required]
-        takes = [_spaced_key(one.path) for one in found]
-        texts = dict.fromkeys(one.description for one in found)
-        described = dict.fromkeys(chain.from_iterable(map(told.__getitem__, texts)))
-        drafts.append(
-            _Draft(
-                [*dict.fromkeys(nouns)],
-                needs,
-                takes,
-                [*dict.fromkeys(_stems(tool.description))],
-                [*described],
-            )
-        )
+        drafts.append(_Draft([*dict.fromkeys(nouns)], *_texts_of(tool, found, told, memo)))
     return drafts
 
 
-def _spaced_key(path: str) -> str:
-    return " ".join(field_key(path))
+def _texts_of(
+    tool: Tool, found: Sequence[Parameter], told: Mapping[str, Sequence[str]], memo: Memo
+) -> list[list[str]]:
+    """Return all of the draft of *tool* but its nouns: what does not depend on other tools."""
+
+    def work() -> list[list[str]]:
+        keys = [" ".join(field_key(one.path)) for one in found]
+        texts = dict.fromkeys(one.description for one in found)
+        return [
+            [key for key, one in zip(keys, found, strict=True) if one.required],
+            keys,
+            [*dict.fromkeys(_stems(tool.description))],
+            [*dict.fromkeys(chain.from_iterable(told[text] for text in texts))],
+        ]
+
+    def given() -> bytes:
+        arguments = [(one.path, one.required, one.description[:_MOST_PROSE]) for one in found]
+        return json.dumps((tool.description[:_MOST_PROSE], arguments)).encode()
+
+    return memo.recall(_DRAFTS, given, work)
+
+
+# Stems hold no control characters. Each stands behind its mark, so that an empty row is not one
+# empty stem.
+_BEFORE_STEM, _BETWEEN_ROWS = "\0", "\n"
+
+
+def _encode(rows: list[list[str]]) -> bytes:
+    lines = ("".join(f"{_BEFORE_STEM}{one}" for one in row) for row in rows)
+    return _BETWEEN_ROWS.join(lines).encode("utf-8", "surrogatepass")
+
+
+def _decode(data: bytes) -> list[list[str]]:
+    lines = data.decode("utf-8", "surrogatepass").split(_BETWEEN_ROWS)
+    needs, takes, prose, told = ([*map(intern, line.split(_BEFORE_STEM)[1:])] for line in lines)
+    return [needs, takes, prose, told]
+
+
+_DRAFTS = Kind("drafts of work", _encode, _decode)
 
 
 class _Told(dict[str, Sequence[str]]):
@@ -228,10 +267,21 @@ def _mentions(tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]) -> l
     found: list[frozenset[int]] = []
     for place, (tool, parameters) in enumerate(zip(tools, walked, strict=True)):
         texts = {tool.description, *(one.description for one in parameters)}
-        tokens = chain.from_iterable(_NAME.findall(text[:_MOST_PROSE]) for text in texts if text)
-        named = places.keys() & map(str.casefold, tokens)
+        named = _named({text[:_MOST_PROSE] for text in texts}, places)
         found.append(frozenset(at for name in named for at in places[name]) - {place})
     return found
+
+
+def _named(texts: Iterable[str], names: Mapping[str, object]) -> AbstractSet[str]:
+    """Return those of *names*, without case, that stand in *texts*."""
+    if len(names) <= _FEW_NAMES:
+        # To find a few names anywhere is quicker than to cut out all words.
+        whole = "\n".join(texts).casefold()
+        names = {name: None for name in names if name in whole}
+        if not names:
+            return names.keys()
+    tokens = chain.from_iterable(map(_NAME.findall, texts))
+    return names.keys() & map(str.casefold, tokens)
 
 
 def _kind(kinds: Sequence[float]) -> int:

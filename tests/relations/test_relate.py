@@ -12,6 +12,7 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpg.build_cache import KeptMemo
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations.affinity import affordable, build_affinity
 from mcpg.relations.infer import STATED, relate
@@ -27,6 +28,9 @@ from mcpg.relations.model import (
 from mcpg.relations.workflow import reason_alone
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcpg.build_cache import Kind
     from mcpg.catalog.model import Tool
 
 
@@ -564,6 +568,26 @@ def test_work_is_linear() -> None:
     ]
     assert max(index.vocabulary.holders.values()) > 256 >= max(index.sizes.values())
     assert 0 < max(looked_at) <= 256
+
+
+def test_what_is_known_from_an_earlier_run_changes_nothing() -> None:
+    """Relations are the same with and without a cache, be it new, full or damaged."""
+    catalog = Catalog(tuple(sorted(SHOP, key=lambda tool: tool.id)))
+    expected, made = relate(catalog), KeptMemo()
+    assert relate(catalog, made) == expected
+    assert relate(catalog, made.renewed()) == expected
+    assert relate(catalog, Damaged()) == expected
+
+
+class Damaged(KeptMemo):
+    """A cache that holds nothing that can be read."""
+
+    def recall(self, kind: Kind[Any], given: Callable[[], bytes], work: Callable[[], Any]) -> Any:
+        """Return the result of *work*, which must state all it depends on, where decoding fails."""
+        assert given()
+        with pytest.raises((ValueError, TypeError, KeyError, IndexError, AttributeError)):
+            kind.decode(b"\xff")
+        return work()
 
 
 def test_edge_kinds_are_kept_apart() -> None:
