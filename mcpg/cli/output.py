@@ -241,8 +241,10 @@ def check_replaceable(
 
 
 def _start_of(path: Path | str, size: int, remedy: str) -> bytes:
+    from pathlib import Path  # noqa: PLC0415 - as above
+
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123 - pathlib takes long to import
+        with Path(path).open("rb") as stream:
             return stream.read(size)
     except OSError as fault:
         raise OutputError(
