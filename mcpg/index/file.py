@@ -161,7 +161,8 @@ def fresh_index(
 def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | None = None) -> None:
     """Add *section* to the index of the file *source*.
 
-    It does not matter if there is no fresh one, or its file cannot be written.
+    It does not matter if there is no fresh one, or its file cannot be written. A damaged one is
+    left as it is: new checksums would hide the damage.
     """
     from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
     from mcpg.index.packing import with_section  # noqa: PLC0415 - as above
@@ -172,8 +173,9 @@ def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | N
         if index is None:
             continue
         try:
+            index.verify()
             return write_index(path, with_section(index.data, section))
-        except OutputError:
+        except (OutputError, StaleIndexError):
             return None
     return None
 

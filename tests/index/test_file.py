@@ -19,13 +19,15 @@ from mcpg.index.file import (
     OPENED,
     WRITTEN,
     Opened,
+    add_section,
     content_key,
     fresh_index,
     index_for,
     open_index,
     write_index,
 )
-from mcpg.index.layout import StaleIndexError
+from mcpg.index.layout import StaleIndexError, unpack
+from mcpg.index.packing import Section
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,6 +174,21 @@ def test_a_damaged_index_is_replaced(builder: Builder, damage: bytes) -> None:
 
     assert builder.get().how == WRITTEN
     assert builder.get().how == OPENED
+
+
+def test_a_section_is_not_added_to_a_damaged_index(builder: Builder) -> None:
+    """A file that is written anew has new checksums, and these would hide the damage."""
+    builder.get()
+    path = builder.source.with_suffix(".mdld.idx")
+    data = bytearray(path.read_bytes())
+    data[unpack(data)[1]["ids"].start] ^= 0xFF
+    path.write_bytes(data)
+
+    add_section(str(builder.source), Section("opening", "B", b"{}"), b"r")
+
+    assert path.read_bytes() == data
+    with pytest.raises(StaleIndexError):
+        open_index(str(path)).verify()
 
 
 def test_the_cache_folder_serves_where_nothing_can_be_written(
