@@ -89,7 +89,7 @@ def assembled(
         McpgError: A source cannot be used; or one failed, and the last build cannot be read.
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
-    from mcpg.index.inverted import ANALYSED  # noqa: PLC0415 - as above
+    from mcpg.index.analysed import ANALYSED  # noqa: PLC0415 - as above
 
     intake.tell(output)
     with output.counting("reading sources") as tell:

@@ -10,8 +10,9 @@ from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
-from mcpg.index.fuzzy_sections import gram_sections, spelling_sections
-from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents
+from mcpg.index.analysed import Analysed, analysed_documents
+from mcpg.index.fuzzy_sections import Grams, spelling_sections
+from mcpg.index.inverted import InvertedFile
 from mcpg.index.layout import (
     NAMED,
     NO_KEY,
@@ -23,7 +24,7 @@ from mcpg.index.layout import (
     crc,
 )
 from mcpg.index.link_sections import relation_sections
-from mcpg.index.meanings import meaning_sections
+from mcpg.index.meanings import Foreign, meaning_sections, told_text
 from mcpg.index.packing import (
     Section,
     bytes_sections,
@@ -37,15 +38,19 @@ from mcpg.index.phrases import phrases_of
 from mcpg.index.reader import PAGES, recipe_of
 from mcpg.index.records import compressed, dictionary_of, own_dictionary
 from mcpg.index.scoring import HINTS_MASK
-from mcpg.relations.kinds import kinds_of
 from mcpg.relations.provides import Provision
-from mcpg.text import joined, language_of, lexicon, operations, split_words
+from mcpg.text import joined, lexicon
 
 _SAID = {None: UNSAID, True: READS, False: WRITES}
 
 
-def tool_sections(tools: Sequence[Tool], analysed: Iterable[Analysed]) -> Iterator[Section]:
-    """Return the sections that hold one text or number for each tool."""
+def tool_sections(tools: Sequence[Tool], operations: bytes) -> Iterator[Section]:
+    """Return the sections that hold one text or number for each tool.
+
+    Args:
+        tools: The tools.
+        operations: The probabilities of their kinds of operation, one after the other.
+    """
     sources = sorted({tool.source_id for tool in tools})
     numbers = {source: number for number, source in enumerate(sources)}
     yield from keys_sections("ids", [tool.id for tool in tools])
@@ -57,7 +62,7 @@ def tool_sections(tools: Sequence[Tool], analysed: Iterable[Analysed]) -> Iterat
     yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
     yield Section("tools.read_only", "B", bytes(_SAID[tool.hints.read_only] for tool in tools))
-    yield Section("tools.operation", "B", b"".join(map(_operation, tools, analysed)))
+    yield Section("tools.operation", "B", operations)
 
 
 def _own_name(tool: Tool) -> str:
@@ -68,12 +73,6 @@ def _own_name(tool: Tool) -> str:
 
 def _own_title(tool: Tool) -> str:
     return "" if tool.display_name == tool.name else tool.display_name
-
-
-def _operation(tool: Tool, analysed: Analysed) -> bytes:
-    """Return the probability of each kind of operation, in 255ths."""
-    shares = kinds_of(tool, analysed.name) or (0.0,) * len(operations.KINDS)
-    return bytes(round(0xFF * share) for share in shares)
 
 
 def summary(description: str) -> str:
@@ -155,10 +154,8 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     tools = [document.tool for document in ordered]
     kept = texts or {}
     pages = sorted(pages, key=lambda page: page.path)
-    records = [encode_record(document, kept.get(document.path)) for document in ordered]
-    analysed = analysed_documents(ordered, memo)
-    inverted = InvertedFile(analysed)
-    words = (word for tool in tools for word in split_words(tool.description))
+    read = _Read(tools, analysed_documents(ordered, memo))
+    inverted = read.inverted
     members = {
         "generator": f"mcpg {__version__}",
         "tools": len(ordered),
@@ -167,7 +164,7 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     sections = (
         Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
         Section("model", "d", array("d", model).tobytes()),
-        *tool_sections(tools, analysed),
+        *tool_sections(tools, bytes(read.operations)),
         *key_sections(tools),
         *phrase_sections(tools),
         *category_sections(tools),
@@ -176,17 +173,42 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
         *relation_sections(ordered, provisions),
         *inverted.sections(),
         *spelling_sections(inverted.words),
-        *gram_sections(one.described for one in analysed),
-        *meaning_sections(tools, lambda tool: _own_words(analysed[tool]), inverted.term_of),
-        Section("language", "B", (language_of(words) or "").encode()),
+        *read.grams.sections(),
+        *meaning_sections(read.foreign, inverted.term_of),
+        Section("language", "B", (inverted.language or "").encode()),
         *extra,
         *_page_sections(pages),
         _place_section(ordered, pages),
-        *_record_sections(tools, records),
+        *_record_sections(ordered, kept),
     )
     # What was compiled without a word table is stale as soon as it is written.
     made_with = recipe_of(recipe) ^ bool(lexicon.faults)
     return pack(sections, Header(key, made_with))
+
+
+class _Read:
+    """What is taken from the words of documents, which are read one by one.
+
+    Attributes:
+        inverted: Their terms.
+        grams: Their 3-grams.
+        operations: The probabilities of kinds of operation, one tool after the other.
+        foreign: The tools in other languages than English.
+    """
+
+    def __init__(self, tools: Sequence[Tool], analysed: Iterable[Analysed]) -> None:
+        self.grams = Grams()
+        self.operations = bytearray()
+        self.foreign: list[Foreign] = []
+        self.inverted = InvertedFile(map(self._noted, tools, analysed))
+
+    def _noted(self, tool: Tool, analysed: Analysed) -> Analysed:
+        self.grams.add(analysed.described)
+        self.operations += bytes(analysed.operation)
+        if analysed.language:
+            words = _own_words(analysed)
+            self.foreign.append(Foreign(analysed.language, words, told_text(tool)))
+        return analysed
 
 
 def _own_words(analysed: Analysed) -> frozenset[str]:
@@ -209,15 +231,25 @@ def _place_section(documents: Sequence[ToolDocument], pages: Sequence[ToolDocume
     return Section("tools.place", "I", found.tobytes())
 
 
-def _record_sections(tools: Sequence[Tool], records: Sequence[bytes]) -> Iterator[Section]:
-    shared = dictionary_of(records)
-    packed = (
-        compressed(record, own_dictionary(shared, _record_texts(tool)))
-        for tool, record in zip(tools, records, strict=True)
-    )
-    yield Section("records.crc", "I", array("I", map(crc, records)).tobytes())
+def _record_sections(
+    documents: Sequence[ToolDocument], texts: Mapping[str, str]
+) -> Iterator[Section]:
+    def record_of(place: int) -> bytes:
+        return encode_record(documents[place], texts.get(documents[place].path))
+
+    shared = dictionary_of(record_of, len(documents))
+    checksums = array("I")
+
+    def packed() -> Iterator[bytes]:
+        for place, document in enumerate(documents):
+            record = record_of(place)
+            checksums.append(crc(record))
+            yield compressed(record, own_dictionary(shared, _record_texts(document.tool)))
+
+    records = bytes_sections("records", packed(), "Q")
+    yield Section("records.crc", "I", checksums.tobytes())
     yield Section("records.dictionary", "B", shared)
-    yield from bytes_sections("records", packed, "Q")
+    yield from records
 
 
 def _record_texts(tool: Tool) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING
@@ -67,18 +67,28 @@ def described_words(tool: Tool) -> list[str]:
     return list(dict.fromkeys(split_words(text)))
 
 
-def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
-    """Return the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's.
+class Grams:
+    """The 3-grams of tools, noted one tool after the other."""
 
-    Args:
-        described: For each tool its `described_words`.
-    """
-    known = _GramsOfWords()
-    # A set takes ten times the memory of an array.
-    held = [array("I", set[int]().union(*map(known.__getitem__, words))) for words in described]
+    def __init__(self) -> None:
+        self._known = _GramsOfWords()
+        self._held: list[array[int]] = []
+
+    def add(self, described: Iterable[str]) -> None:
+        """Note those of the next tool, of which these are the `described_words`."""
+        grams = set[int]().union(*map(self._known.__getitem__, described))
+        # A set takes ten times the memory of an array.
+        self._held.append(array("I", grams))
+
+    def sections(self) -> list[Section]:
+        """Return `grams` sorted, how many tools hold each, and each tool's."""
+        return _gram_sections(self._held, self._known.numbers)
+
+
+def _gram_sections(held: Sequence[array[int]], numbers: Mapping[int, int]) -> list[Section]:
     holders = Counter(chain.from_iterable(held))
-    ordered = sorted(known.numbers)
-    met = [known.numbers[gram] for gram in ordered]
+    ordered = sorted(numbers)
+    met = [numbers[gram] for gram in ordered]
     counts = [holders[number] for number in met]
     squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
     kind = "H" if len(ordered) <= _MOST_SHORT else "I"

@@ -6,19 +6,15 @@ the texts, unless more tools have it in hints.
 
 from __future__ import annotations
 
-import json
 import sys
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mcpg.build_cache import Kind, Memo
-from mcpg.catalog.model import Tool
-from mcpg.documents.model import ToolDocument, decode_record, encode_content
-from mcpg.index.fuzzy_sections import described_words
+from mcpg.documents.model import ToolDocument
+from mcpg.index.analysed import Analysed
 from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.packing import Section, keys_sections, rows_sections
 from mcpg.index.scoring import (
@@ -31,8 +27,7 @@ from mcpg.index.scoring import (
     occurrence_weight,
     saturate,
 )
-from mcpg.text import iter_words, split_words, stem
-from mcpg.text.words import words_of_token
+from mcpg.text import iter_words, language_of, stem
 
 # Few tools have claims: their own mean would be that of the longest.
 _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
@@ -41,120 +36,6 @@ _TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
 
 if TYPE_CHECKING:
     Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
-
-
-# Most fields hold no whole identifier.
-_NONE: Mapping[str, int] = {}
-
-
-class FieldWords(NamedTuple):
-    """What one field of a document holds.
-
-    Attributes:
-        field: Number of the field in `mcpg.index.scoring.FIELDS`.
-        words: How often each word occurs, in order of first place.
-        wholes: How often each whole identifier occurs whose parts are among the words.
-    """
-
-    field: int
-    words: Mapping[str, int]
-    wholes: Mapping[str, int]
-
-
-class Analysed(NamedTuple):
-    """What a document holds.
-
-    Attributes:
-        fields: Its fields that hold any word, in order of their numbers.
-        described: The words whose 3-grams stand for it; see `described_words`.
-        name: The words of its tool's name.
-    """
-
-    fields: Sequence[FieldWords]
-    described: Sequence[str]
-    name: Sequence[str]
-
-
-def _encode(analysed: Analysed) -> bytes:
-    return json.dumps(analysed, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def _decode(data: bytes) -> Analysed:
-    fields, described, name = json.loads(data.decode("utf-8", "surrogatepass"))
-    return Analysed([FieldWords(*members) for members in fields], described, name)
-
-
-def _analyse_content(content: bytes) -> bytes:
-    return _encode(_analysed(decode_record(content)[0], _cut()))
-
-
-ANALYSED = Kind("analysed", _encode, _decode, _analyse_content)
-"""The counted words of documents, by their content; see `encode_content`."""
-
-
-def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> list[Analysed]:
-    """Count the words of *documents*; *memo* has those known from before."""
-    cut = _Cut()
-
-    def one(document: ToolDocument) -> Analysed:
-        given = partial(encode_content, document)
-        return memo.recall(ANALYSED, given, lambda: _analysed(document, cut))
-
-    return [one(document) for document in documents]
-
-
-@cache
-def _cut() -> _Cut:
-    """Return what a process that counts words for another one has cut so far."""
-    return _Cut()
-
-
-class _Cut(dict[str, tuple[list[str], list[str]]]):
-    """For each token met, its words and its whole identifiers."""
-
-    def __missing__(self, token: str) -> tuple[list[str], list[str]]:
-        words = words_of_token(token)
-        found = self[token] = (
-            [word.text for word in words if not word.whole],
-            [word.text for word in words if word.whole],
-        )
-        return found
-
-
-def _analysed(document: ToolDocument, cut: _Cut) -> Analysed:
-    texts: defaultdict[int, list[str]] = defaultdict(list)
-    for field, text in field_texts(document):
-        texts[field].append(text)
-    found = (_counted(field, " ".join(texts[field]), cut) for field in sorted(texts))
-    tool = document.tool
-    held = [one for one in found if one.words]
-    return Analysed(held, described_words(tool), name_words(tool))
-
-
-def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
-    """Count the words of one field.
-
-    A whole identifier is no word more: its parts are counted already.
-    """
-    words: list[str] = []
-    wholes: list[str] = []
-    for token in text.split():
-        parts, whole = cut[token]
-        words += parts
-        wholes += whole
-    # A plain dictionary is smaller than a counter.
-    return FieldWords(field, dict(Counter(words)), dict(Counter(wholes)) if wholes else _NONE)
-
-
-def name_words(tool: Tool) -> list[str]:
-    """Return the words of a tool's name.
-
-    Words of the source's name are left out, for they say nothing of the tool, unless the name has
-    no other.
-    """
-    words = split_words(tool.name)
-    source = set(split_words(tool.source_id))
-    return [word for word in words if word not in source] or words
 
 
 class Postings(NamedTuple):
@@ -174,27 +55,34 @@ class Postings(NamedTuple):
 class InvertedFile:
     """The terms of a set of documents, numbered in order of their texts.
 
+    Args:
+        analysed: What each document holds; none of it is kept.
+
     Attributes:
         words: The words that occur, sorted.
+        language: The language that most descriptions are in, `None` if unknown.
     """
 
-    def __init__(self, analysed: Sequence[Analysed]) -> None:
-        self._analysed = analysed
+    def __init__(self, analysed: Iterable[Analysed]) -> None:
         self._terms = _Terms()
         self._occurrences = _Occurrences()
+        self._names: list[array[int]] = []
+        spoken: Counter[str] = Counter()
         for document, held in enumerate(analysed):
             for field, words, wholes in held.fields:
+                if field == _DESCRIPTION:
+                    spoken.update(words)
                 terms = [*map(self._terms.of_word.__getitem__, words)]
                 terms += map(self._terms.of_whole.__getitem__, wholes)
                 counts = (*words.values(), *wholes.values())
                 self._occurrences.add(document, field, terms, counts, sum(words.values()))
+            self._names.append(array("I", map(self._terms.of_word.__getitem__, held.name)))
+        self.language = language_of(spoken.elements())
         self.words = sorted(self._terms.of_word)
         self._order = sorted(self._terms.numbers)
-        final = array("I", bytes(4 * len(self._order)))
+        self._final = array("I", bytes(4 * len(self._order)))
         for number, text in enumerate(self._order):
-            final[self._terms.numbers[text]] = number
-        of_word = self._terms.of_word
-        self._numbers = dict(zip(of_word, map(final.__getitem__, of_word.values()), strict=True))
+            self._final[self._terms.numbers[text]] = number
 
     def sections(self) -> Iterator[Section]:
         yield from keys_sections("terms", self._order)
@@ -202,11 +90,11 @@ class InvertedFile:
         yield from keys_sections("words", self.words)
         yield Section("words.term", "I", array("I", map(self.term_of, self.words)).tobytes())
         yield from self._posting_sections()
-        yield from rows_sections("names.terms", map(self._name_terms, self._analysed))
+        yield from rows_sections("names.terms", map(self._name_terms, self._names))
 
     def term_of(self, word: str) -> int:
         """Return the number of the term of a *word* that occurs."""
-        return self._numbers[word]
+        return self._final[self._terms.of_word[word]]
 
     def _first_words(self) -> array[int]:
         """For each term, the number of the first word in alphabetical order that has it."""
@@ -216,8 +104,8 @@ class InvertedFile:
             first[term] = number
         return first
 
-    def _name_terms(self, held: Analysed) -> list[int]:
-        return list(dict.fromkeys(map(self.term_of, held.name)))
+    def _name_terms(self, name: Iterable[int]) -> list[int]:
+        return list(dict.fromkeys(map(self._final.__getitem__, name)))
 
     def _posting_sections(self) -> Iterator[Section]:
         numbers = self._terms.numbers
@@ -250,7 +138,7 @@ class InvertedFile:
         self, rows: Sequence[array[int]], postings: Postings, holders: Iterable[int]
     ) -> array[float]:
         """For each tool, the length of the vector of its text, in which hints have no part."""
-        squares = [0.0] * len(self._analysed)
+        squares = [0.0] * len(self._names)
         starts, tools, impacts = postings
         terms = zip(self._order, pairwise(starts), holders, strict=True)
         for text, (start, end), count in terms:

@@ -28,13 +28,14 @@ _LEAST_PROBABILITY = 0.1
 _TELLING_WORDS = 16
 
 
-class _Foreign(NamedTuple):
+class Foreign(NamedTuple):
     """A tool in another language.
 
     Attributes:
         language: The language, a member of `mcpg.text.lexicon.FOREIGN`.
-        words: Its words as the index has them.
-        text: Its title and its description.
+        words: Its words as the index has them, without those of hints, which may be in any
+            language.
+        text: Its `told_text`.
     """
 
     language: str
@@ -42,20 +43,28 @@ class _Foreign(NamedTuple):
     text: str
 
 
-def meaning_sections(
-    tools: Sequence[Tool],
-    words_of: Callable[[int], frozenset[str]],
-    term_of: Callable[[str], int],
-) -> Iterator[Section]:
+def told_text(tool: Tool) -> str:
+    """Return the title and the description of *tool*."""
+    return f"{tool.display_name} {tool.description}"
+
+
+def foreign_language_of(tool: Tool) -> str | None:
+    """Return the language of *tool* if it is a member of `lexicon.FOREIGN`, else `None`."""
+    text = told_text(tool)
+    spoken = split_words(text)
+    if language_of(spoken) == lexicon.ENGLISH:
+        return None
+    is_accented = strip_accents(text) != text
+    return lexicon.foreign_language(spoken[:_TELLING_WORDS], is_accented=is_accented)
+
+
+def meaning_sections(found: Sequence[Foreign], term_of: Callable[[str], int]) -> Iterator[Section]:
     """Make the sections of the meanings of foreign words, none where no tool is foreign.
 
     Args:
-        tools: The tools.
-        words_of: Returns the words of a tool, by its number, without those of hints, which may be
-            in any language.
+        found: The tools in other languages than English.
         term_of: Returns the number of a word's term.
     """
-    found = list(_foreign(tools, words_of))
     if not found:
         return
     rows: dict[str, dict[int, float]] = {}
@@ -76,24 +85,7 @@ def _packed(row: dict[int, float]) -> list[int]:
     return [term << PROBABILITY_BITS | round(probability * scale) for term, probability in ranked]
 
 
-def _foreign(
-    tools: Sequence[Tool], words_of: Callable[[int], frozenset[str]]
-) -> Iterator[_Foreign]:
-    """Yield the tools that are in another language than English."""
-    for number, tool in enumerate(tools):
-        text = f"{tool.display_name} {tool.description}"
-        spoken = split_words(text)
-        told = language_of(spoken)
-        if told == lexicon.ENGLISH:
-            continue
-        language = lexicon.foreign_language(
-            spoken[:_TELLING_WORDS], is_accented=strip_accents(text) != text
-        )
-        if language:
-            yield _Foreign(language, words_of(number), text)
-
-
-def _translatable(found: Sequence[_Foreign]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _translatable(found: Sequence[Foreign]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield language, word, and the words of the index that stand for it, each once."""
     frequencies = Counter(word for one in found for word in one.words)
     known: set[tuple[str, str]] = set()

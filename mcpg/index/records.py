@@ -17,7 +17,7 @@ from mcpg.index.layout import StaleIndexError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from mcpg.index.layout import Buffer
 
@@ -28,11 +28,11 @@ _SAMPLES, _SAMPLE_LENGTH = 8, 1_024
 _LONGEST_COMPRESSED = 4 << 20
 
 
-def dictionary_of(records: Sequence[bytes]) -> bytes:
-    """Return what to compress *records* with: the beginnings of some, evenly spread."""
-    count = min(_SAMPLES, len(records))
-    places = (number * len(records) // count for number in range(count))
-    return b"".join(records[place][:_SAMPLE_LENGTH] for place in places)
+def dictionary_of(record_of: Callable[[int], bytes], size: int) -> bytes:
+    """Return what to compress *size* records with: the beginnings of some, evenly spread."""
+    count = min(_SAMPLES, size)
+    places = (number * size // count for number in range(count))
+    return b"".join(record_of(place)[:_SAMPLE_LENGTH] for place in places)
 
 
 def own_dictionary(dictionary: Buffer, texts: Iterable[Buffer]) -> bytes:

@@ -1,0 +1,148 @@
+"""The words of documents: what the index takes from each, whatever it is related to."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+from mcpg.build_cache import Kind, Memo
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument, decode_record, encode_content
+from mcpg.index.fuzzy_sections import described_words
+from mcpg.index.meanings import foreign_language_of
+from mcpg.index.scoring import field_texts
+from mcpg.relations.kinds import kinds_of
+from mcpg.text import lexicon, operations, split_words
+from mcpg.text.words import words_of_token
+
+# Most fields hold no whole identifier.
+_NONE: Mapping[str, int] = {}
+
+
+class FieldWords(NamedTuple):
+    """What one field of a document holds.
+
+    Attributes:
+        field: Number of the field in `mcpg.index.scoring.FIELDS`.
+        words: How often each word occurs, in order of first place.
+        wholes: How often each whole identifier occurs whose parts are among the words.
+    """
+
+    field: int
+    words: Mapping[str, int]
+    wholes: Mapping[str, int]
+
+
+class Analysed(NamedTuple):
+    """What a document holds.
+
+    Attributes:
+        fields: Its fields that hold any word, in order of their numbers.
+        described: The words whose 3-grams stand for it; see `described_words`.
+        name: The words of its tool's name.
+        language: The language of its tool, a member of `mcpg.text.lexicon.FOREIGN`; "" for English
+            and where nothing tells.
+        operation: The probability of each of `mcpg.text.operations.KINDS`, in 255ths.
+    """
+
+    fields: Sequence[FieldWords]
+    described: Sequence[str]
+    name: Sequence[str]
+    language: str
+    operation: Sequence[int]
+
+
+def _encode(analysed: Analysed) -> bytes | None:
+    # What was found without a word table is not to outlive the fault.
+    if lexicon.faults:
+        return None
+    return json.dumps(analysed, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _decode(data: bytes) -> Analysed:
+    fields, *others = json.loads(data.decode("utf-8", "surrogatepass"))
+    return Analysed([FieldWords(*members) for members in fields], *others)
+
+
+def _analyse_content(content: bytes) -> bytes | None:
+    return _encode(_analysed(decode_record(content)[0], _cut()))
+
+
+ANALYSED = Kind("analysed", _encode, _decode, _analyse_content)
+"""The counted words of documents, by their content; see `encode_content`."""
+
+
+def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> Iterator[Analysed]:
+    """Yield the words of each of *documents*; *memo* has those known from before."""
+    cut = _Cut()
+
+    def one(document: ToolDocument) -> Analysed:
+        given = partial(encode_content, document)
+        return memo.recall(ANALYSED, given, lambda: _analysed(document, cut))
+
+    return map(one, documents)
+
+
+@cache
+def _cut() -> _Cut:
+    """Return what a process that counts words for another one has cut so far."""
+    return _Cut()
+
+
+class _Cut(dict[str, tuple[list[str], list[str]]]):
+    """For each token met, its words and its whole identifiers."""
+
+    def __missing__(self, token: str) -> tuple[list[str], list[str]]:
+        words = words_of_token(token)
+        found = self[token] = (
+            [word.text for word in words if not word.whole],
+            [word.text for word in words if word.whole],
+        )
+        return found
+
+
+def _analysed(document: ToolDocument, cut: _Cut) -> Analysed:
+    texts: defaultdict[int, list[str]] = defaultdict(list)
+    for field, text in field_texts(document):
+        texts[field].append(text)
+    found = (_counted(field, " ".join(texts[field]), cut) for field in sorted(texts))
+    tool = document.tool
+    held = [one for one in found if one.words]
+    name = name_words(tool)
+    return Analysed(
+        held, described_words(tool), name, foreign_language_of(tool) or "", _operation(tool, name)
+    )
+
+
+def _operation(tool: Tool, name: Sequence[str]) -> list[int]:
+    shares = kinds_of(tool, name) or (0.0,) * len(operations.KINDS)
+    return [round(0xFF * share) for share in shares]
+
+
+def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
+    """Count the words of one field.
+
+    A whole identifier is no word more: its parts are counted already.
+    """
+    words: list[str] = []
+    wholes: list[str] = []
+    for token in text.split():
+        parts, whole = cut[token]
+        words += parts
+        wholes += whole
+    # A plain dictionary is smaller than a counter.
+    return FieldWords(field, dict(Counter(words)), dict(Counter(wholes)) if wholes else _NONE)
+
+
+def name_words(tool: Tool) -> list[str]:
+    """Return the words of a tool's name.
+
+    Words of the source's name are left out, for they say nothing of the tool, unless the name has
+    no other.
+    """
+    words = split_words(tool.name)
+    source = set(split_words(tool.source_id))
+    return [word for word in words if word not in source] or words
