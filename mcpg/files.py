@@ -37,7 +37,7 @@ _REMEDIES = {
 
 def atomic_write(
     path: Path | str,
-    data: bytes | Iterable[bytes],
+    data: bytes | Iterable[bytes | memoryview],
     *,
     sync: bool = True,
     private: bool = False,
@@ -242,7 +242,12 @@ def _told_as_output_error(path: Path | str) -> Iterator[None]:
 
 
 def _write(
-    target: Path, data: bytes | Iterable[bytes], *, sync: bool, private: bool, special: bool
+    target: Path,
+    data: bytes | Iterable[bytes | memoryview],
+    *,
+    sync: bool,
+    private: bool,
+    special: bool,
 ) -> None:
     mode = _mode_of(target)
     if mode is None or stat.S_ISREG(mode):
@@ -257,7 +262,12 @@ def _write(
 
 
 def _replace(
-    target: Path, data: bytes | Iterable[bytes], mode: int | None, *, sync: bool, private: bool
+    target: Path,
+    data: bytes | Iterable[bytes | memoryview],
+    mode: int | None,
+    *,
+    sync: bool,
+    private: bool,
 ) -> None:
     if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
         # Renaming over it would work, but its owner has said that it is not to be changed.
@@ -304,7 +314,12 @@ def _new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
 
 
 def _fill(
-    temporary: Path, handle: int, data: bytes | Iterable[bytes], mode: int | None, *, sync: bool
+    temporary: Path,
+    handle: int,
+    data: bytes | Iterable[bytes | memoryview],
+    mode: int | None,
+    *,
+    sync: bool,
 ) -> None:
     with os.fdopen(handle, "wb") as stream:
         stream.writelines(_parts(data))
@@ -315,7 +330,7 @@ def _fill(
         temporary.chmod(stat.S_IMODE(mode))
 
 
-def _parts(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
+def _parts(data: bytes | Iterable[bytes | memoryview]) -> Iterable[bytes | memoryview]:
     return (data,) if isinstance(data, bytes) else data
 
 

@@ -67,8 +67,8 @@ def open_index(path: str, *, in_blocks: bool = False) -> Index:
     return Index(_mapped(path), in_blocks=in_blocks)
 
 
-def write_index(path: str, data: bytes) -> None:
-    """Put an index into the file at *path*, wholly or not at all.
+def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
+    """Put an index, or the parts of one, into the file at *path*, wholly or not at all.
 
     Raises:
         OutputError: The file cannot be written.
@@ -84,13 +84,12 @@ def write_index_of(source: str, data: bytes) -> str:
     Raises:
         OutputError: It cannot be written.
     """
-    from mcpg.index.packing import restamped  # noqa: PLC0415 - as above
+    from mcpg.index.packing import restamped_parts  # noqa: PLC0415 - as above
 
     path, stamp = source + SUFFIX, _stamp(source)
     header, _ = unpack(data)
-    if header.key == content_key(source) and stamp == _stamp(source):
-        data = restamped(data, stamp)
-    write_index(path, data)
+    is_present = header.key == content_key(source) and stamp == _stamp(source)
+    write_index(path, restamped_parts(data, stamp) if is_present else data)
     return path
 
 

@@ -52,6 +52,10 @@ class Postings(NamedTuple):
     impacts: array[int]
 
 
+# Takes the place of postings that are not needed any more.
+_READ = array("Q")
+
+
 class InvertedFile:
     """The terms of a set of documents, numbered in order of their texts.
 
@@ -119,12 +123,15 @@ class InvertedFile:
             starts.append(len(packed))
             by_hints, by_hints_alone = self._occurrences.hinted.get(number, (0, 0))
             by_text = len(row) - by_hints_alone
+            if not by_hints:
+                rows[number] = _READ
             kinds.append(self._terms.kinds[number] | (0 if by_text else HINTED))
             holders.append(max(by_text, by_hints))
         yield Section("terms.kind", "B", bytes(kinds))
         yield Section("terms.tools", "I", holders.tobytes())
         yield Section("postings.at", "I", starts.tobytes())
         tools, impacts, fields = _unpacked(packed)
+        del packed  # all postings are in memory as few times as can be
         yield Section("postings", "I", tools.tobytes())
         yield Section("postings.impact", "H", impacts.tobytes())
         yield Section("postings.fields", "H", fields.tobytes())
@@ -198,8 +205,8 @@ class _Occurrences:
 
     def __init__(self) -> None:
         self.hinted: dict[int, tuple[int, int]] = {}
-        # For each filled field: document, field, number of words, end of its terms.
-        self._fields: list[tuple[int, int, int, int]] = []
+        # Of each filled field: document, field, number of words, end of its terms.
+        self._fields = array("I"), array("I"), array("I"), array("Q")
         self._terms = array("I")
         self._counts = array("I")
         # By document and term.
@@ -214,17 +221,23 @@ class _Occurrences:
         """
         self._terms.extend(terms)
         self._counts.extend(counts)
-        self._fields.append((document, field, words, len(self._terms)))
+        for column, number in zip(
+            self._fields, (document, field, words, len(self._terms)), strict=True
+        ):
+            column.append(number)
 
     def postings(self, terms: int) -> list[array[int]]:
-        """Return the postings of each term: document, impact and field mask in one number."""
+        """Return the postings of each term: document, impact and field mask in one number.
+
+        The occurrences are released, so that this can be asked once.
+        """
         rows = [array("Q") for _ in range(terms)]
         means = self.mean_lengths()
         texts: dict[int, float] = {}
         hints: dict[int, float] = {}
         masks: dict[int, int] = {}
         current = start = 0
-        for document, field, words, end in self._fields:
+        for document, field, words, end in zip(*self._fields, strict=True):
             if document != current:
                 self._post(rows, current, texts, hints, masks)
                 current = document
@@ -237,6 +250,7 @@ class _Occurrences:
                 masks[term] = mask_of(term, 0) | bit
             start = end
         self._post(rows, current, texts, hints, masks)
+        self._terms, self._counts = array("I"), array("I")
         return rows
 
     def _post(
@@ -280,7 +294,8 @@ class _Occurrences:
         lest in a catalogue of few titles a stuffed one be the measure of itself.
         """
         totals, filled = [0] * len(FIELDS), [0] * len(FIELDS)
-        for _, field, words, _ in self._fields:
+        _, fields, lengths, _ = self._fields
+        for field, words in zip(fields, lengths, strict=True):
             totals[field] += min(words, _LONGEST_TITLE) if field == _TITLE else words
             filled[field] += words > 0
         for counted in (totals, filled):

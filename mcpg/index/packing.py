@@ -91,11 +91,16 @@ def _block_checksums(parts: Iterable[bytes]) -> bytes:
 
 def restamped(data: Buffer, stamp: Stamp) -> bytes:
     """Return the same file with another stamp of its source."""
+    return b"".join(restamped_parts(data, stamp))
+
+
+def restamped_parts(data: Buffer, stamp: Stamp) -> tuple[bytes, memoryview]:
+    """Return in two parts what `restamped` does; the second is no copy."""
     header, entries = unpack(data)
     start, checksums = block_table(memoryview(data))
     sizes = len(entries), len(data), len(checksums)
     stamped = Header(header.key, header.recipe, stamp)
-    return _head(stamped, bytes(data[FIXED_SIZE:start]), sizes) + data[start:]
+    return _head(stamped, bytes(data[FIXED_SIZE:start]), sizes), memoryview(data)[start:]
 
 
 def with_section(data: Buffer, section: Section) -> bytes:
