@@ -38,11 +38,11 @@ def pool_impacts(
     units = pairs[1::2] * SCALE
     places, ends = _places("postings", pairs[::2].astype(np.intp), index)
     is_wanted = np.zeros(len(index), np.bool_)
-    is_wanted[pool] = True
     try:
+        is_wanted[pool] = True
         hits = np.flatnonzero(is_wanted[np.asarray(index.section("postings"))[places]])
     except IndexError as fault:
-        raise StaleIndexError("a posting leads to no tool") from fault
+        raise StaleIndexError("a name or a posting leads to no tool") from fault
     lists, places = np.searchsorted(ends, hits, side="right"), places[hits]
     documents = np.asarray(index.section("postings"))[places]
     credited = units[lists] * np.asarray(index.section("postings.impact"))[places]

@@ -152,6 +152,15 @@ def test_damaged_features_are_told_as_damage(section: str) -> None:
         extract_features(range(20), analyse("track custmer", ENGINE.index), index)
 
 
+def test_a_pool_beyond_the_tools_is_told_as_damage() -> None:
+    """A name that leads to no tool is damage, as it is where features are computed one by one."""
+    analysis = analyse("track custmer", ENGINE.index)
+    with by_arrays_from(ALL), pytest.raises(StaleIndexError):
+        extract_features([len(ENGINE.index)], analysis, ENGINE.index)
+    with by_arrays_from(NONE), pytest.raises(StaleIndexError):
+        extract_features([len(ENGINE.index)], analysis, ENGINE.index)
+
+
 def test_a_damaged_list_is_told_as_damage() -> None:
     """A posting that leads to no tool is damage of the index, and takes no memory."""
     index = damaged("postings")

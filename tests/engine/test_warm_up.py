@@ -50,7 +50,7 @@ def nothing_is_read() -> Iterator[None]:
     with (
         patch.object(Names, "_read", side_effect=AssertionError),
         patch.object(Grams, "_find", side_effect=AssertionError),
-        patch("mcpg.index.layout.crc32", side_effect=AssertionError),
+        patch("mcpg.index.tables.crc32", side_effect=AssertionError),
     ):
         yield
 
