@@ -140,11 +140,11 @@ def checked_document(document: SourceDocument, place: str) -> SourceDocument:
     Raises:
         BundleError: Its path, content or URI cannot stand in a bundle.
     """
-    normal = replace(
-        document,
-        path=normal_path(document.path),
-        content=document.content.replace("\r\n", "\n").replace("\r", "\n"),
-        canonical_uri=(document.canonical_uri or "").strip() or None,
+    normal = SourceDocument(
+        normal_path(document.path),
+        document.content.replace("\r\n", "\n").replace("\r", "\n"),
+        (document.canonical_uri or "").strip() or None,
+        document.place,
     )
     fault = path_fault(normal.path) or _text_fault(normal)
     if fault:

@@ -7,8 +7,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from mcpg.bundle.codec import Bundle, checked_document, decode_bundle, encode_bundle, path_fault
@@ -37,6 +38,7 @@ LOCK_NAME = ".mcpg-generated.json"
 _LOCK_VERSION = 1
 _EMPTY = f"sha256:{hashlib.sha256().hexdigest()}"
 _MOST_SHOWN = 5
+_PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,16 +391,19 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
 
     Args:
         path: The file to write.
-        data: The bytes, or parts of them that can be made anew.
+        data: The bytes, or parts of them; these are made once.
         force: Replace a file that is no bundle as well.
 
     Raises:
         OutputError: See `write_bundle`.
     """
-    parts = (data,) if isinstance(data, bytes) else data
+    parts = iter((data,) if isinstance(data, bytes) else data)
     if is_file(path):
-        if _holds(path, parts):
+        present = _Present(path)
+        remaining = present.unlike(parts)
+        if remaining is None:
             return False
+        parts = chain(present.beginning(), remaining)
         if not (force or _is_replaceable(path)):
             raise OutputError(
                 "the file exists and is not a bundle, so it is not overwritten",
@@ -409,13 +414,51 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
     return True
 
 
-def _holds(path: Path | str, parts: Iterable[bytes]) -> bool:
-    """Return whether the file at *path* holds *parts* and nothing else."""
-    try:
-        with open(path, "rb", opener=open_at_once) as stream:
-            return all(stream.read(len(part)) == part for part in parts) and not stream.read(1)
-    except OSError as fault:
-        raise _unchecked(path, f"cannot be read: {os_reason(fault)}") from fault
+class _Present:
+    """A file that is to be replaced; what it shares with the new one is not made twice.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+        self._same = 0
+        self._digest = hashlib.sha256()
+
+    def unlike(self, parts: Iterator[bytes]) -> Iterator[bytes] | None:
+        """Return those of *parts* from the first on that the file does not hold at its place.
+
+        They are `None` where the file holds *parts* and nothing else.
+        """
+        try:
+            with open(self._path, "rb", opener=open_at_once) as stream:
+                for part in parts:
+                    if stream.read(len(part)) != part:
+                        return chain((part,), parts)
+                    self._same += len(part)
+                    self._digest.update(part)
+                return iter(()) if stream.read(1) else None
+        except OSError as fault:
+            raise self._unreadable(os_reason(fault)) from fault
+
+    def beginning(self) -> Iterator[bytes]:
+        """Yield what the file holds before that.
+
+        Raises:
+            OutputError: It has changed meanwhile, or cannot be read.
+        """
+        found, left = hashlib.sha256(), self._same
+        with open(self._path, "rb", opener=open_at_once) as stream:
+            while left and (piece := stream.read(min(left, _PIECE))):
+                left -= len(piece)
+                found.update(piece)
+                yield piece
+        if found.digest() != self._digest.digest():
+            raise self._unreadable("it is being written")
+
+    def _unreadable(self, reason: str) -> OutputError:
+        return _unchecked(self._path, f"cannot be read: {reason}")
 
 
 def _is_replaceable(path: Path | str) -> bool:

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.bundle import Bundle, encode_bundle, read_bundle, write_bundle
+from mcpg.bundle import Bundle, encode_bundle, read_bundle, write_bundle, write_encoded
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import BundleError, NotFoundError, OutputError
 from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BUNDLE = Bundle((SourceDocument("a.md", "# A\n", "https://example.org/a/"),))
@@ -92,3 +93,47 @@ def test_reading_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(BundleError) as caught:
         read_bundle(path)
     assert caught.value.place == str(path)
+
+
+def parts_of(data: bytes, size: int) -> Iterator[bytes]:
+    """Return *data* in parts of that *size*, which can be read once."""
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.replace(b"# A", b"# B"),
+        lambda data: data[:-9],
+        lambda data: data + b" ",
+        lambda _: b"",
+    ],
+    ids=["other text", "shorter", "longer", "empty"],
+)
+def test_parts_that_are_made_once_replace_a_bundle(
+    tmp_path: Path, change: Callable[[bytes], bytes], size: int
+) -> None:
+    """Wherever the file that stands there differs, the new one holds all parts."""
+    path, data = tmp_path / "graph.mdld", encode_bundle(BUNDLE)
+    path.write_bytes(change(data))
+
+    assert write_encoded(path, parts_of(data, size)) is True
+    assert path.read_bytes() == data
+    assert write_encoded(path, parts_of(data, size)) is False
+
+
+def test_a_file_that_is_written_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    """The new bundle never holds what another program has put into the old one."""
+    path, data = tmp_path / "graph.mdld", encode_bundle(BUNDLE)
+    path.write_bytes(data + b" ")
+    edited = data.replace(b"# A", b"# B")
+
+    def parts() -> Iterator[bytes]:
+        yield data
+        path.write_bytes(edited)
+        yield b"\n"
+
+    with pytest.raises(OutputError, match="it is being written"):
+        write_encoded(path, parts())
+    assert path.read_bytes() == edited
