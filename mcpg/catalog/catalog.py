@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Generic, Literal, Protocol, TypeVar
 
 from mcpg.catalog.claims import overlong_claims
 from mcpg.catalog.model import HintRule, Hints, Tool
@@ -35,20 +35,39 @@ _GRAM = 3
 _SHORTLIST = 40
 _SUGGESTIONS = 3
 _LIKENESS = 0.6
+# What is said of a name that is no one's: so many tools, so many characters.
+_NAMED = 5
+_SHOWN = 120
 
 
-class ToolLookup:
+class NamedTool(Protocol):
+    """What a tool is called."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def source_id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+AnyTool = TypeVar("AnyTool", bound=NamedTool)
+
+
+class ToolLookup(Generic[AnyTool]):
     """Finds tools by id, name or glob, ignoring case.
 
     Names are looked up in tables, which are made when they are needed; only globs look at every
     tool.
     """
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[AnyTool]) -> None:
         self._tools = tuple(tools)
 
     @cached_property
-    def _by_id(self) -> dict[str, Tool]:
+    def _by_id(self) -> dict[str, AnyTool]:
         return {tool.id.casefold(): tool for tool in self._tools}
 
     @cached_property
@@ -71,7 +90,7 @@ class ToolLookup:
                 found[gram].append(index)
         return found
 
-    def get(self, tool_id: str) -> Tool | None:
+    def get(self, tool_id: str) -> AnyTool | None:
         """Return the tool of this id, or `None`."""
         return self._by_id.get(tool_id.strip().casefold())
 
@@ -80,7 +99,7 @@ class ToolLookup:
         wanted = pattern.strip().casefold()
         return wanted in self._by_id or wanted in self._by_key
 
-    def matching(self, pattern: str) -> tuple[Tool, ...]:
+    def matching(self, pattern: str) -> tuple[AnyTool, ...]:
         """Return the tools that an id, `source::name`, raw name or glob over any of these means.
 
         An id means its one tool, whatever other tools are called.
@@ -91,6 +110,23 @@ class ToolLookup:
         if wanted in self._by_key:
             return tuple(self._tools[index] for index in self._by_key[wanted])
         return tuple(self._globbed(wanted)) if _GLOB.search(wanted) else ()
+
+    def named(self, name: str) -> AnyTool:
+        """Return the one tool that *name* means, as `matching` finds it.
+
+        Raises:
+            NotFoundError: No tool is called so, or several are.
+        """
+        found = self.matching(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = _either([tool.id for tool in found[:_NAMED]])
+            message = f"{name[:_SHOWN]!r} is the name of {len(found)} tools"
+            raise NotFoundError(message, remedy=f"use {names}")
+        near = self.suggest(name)
+        advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
+        raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
 
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Return up to three ids that *reference* may be a slip of, the likeliest first."""
@@ -110,16 +146,21 @@ class ToolLookup:
         close = [tool_id for tool_id, score in scores.items() if score >= _LIKENESS]
         return tuple(sorted(close, key=lambda tool_id: (-scores[tool_id], tool_id))[:_SUGGESTIONS])
 
-    def _globbed(self, pattern: str) -> Iterator[Tool]:
+    def _globbed(self, pattern: str) -> Iterator[AnyTool]:
         matches = re.compile(fnmatch.translate(pattern)).match
         for tool, keys in zip(self._tools, self._keys, strict=True):
             if any(matches(key) for key in keys):
                 yield tool
 
 
-def _keys(tool: Tool) -> tuple[str, str, str]:
+def _keys(tool: NamedTool) -> tuple[str, str, str]:
     name = tool.name.casefold()
     return tool.id.casefold(), f"{tool.source_id.casefold()}::{name}", name
+
+
+def _either(names: Sequence[str]) -> str:
+    *head, last = names
+    return f"{', '.join(head)} or {last}" if head else last
 
 
 def _grams(text: str) -> list[str]:
@@ -405,7 +446,7 @@ def apply_rules(
 class _Application:
     """Gathers what rules say, one rule after the other."""
 
-    def __init__(self, lookup: ToolLookup) -> None:
+    def __init__(self, lookup: ToolLookup[Tool]) -> None:
         self._lookup = lookup
         self._named: dict[str, list[Hints]] = defaultdict(list)
         self._globbed: dict[str, list[Hints]] = defaultdict(list)
@@ -468,11 +509,6 @@ class _Application:
         self.noticed.append(warning(code, f"{what} {pattern!r}{advice}", place or None))
 
 
-# What is said of a name that is no one's: so many tools, so many characters.
-_NAMED = 5
-_SHOWN = 120
-
-
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """Tools with unique ids.
@@ -486,7 +522,7 @@ class Catalog:
     tools: tuple[Tool, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    _lookup: ToolLookup = field(init=False, repr=False, compare=False)
+    _lookup: ToolLookup[Tool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_lookup", ToolLookup(self.tools))
@@ -510,25 +546,11 @@ class Catalog:
         Raises:
             NotFoundError: No tool is called so, or several are.
         """
-        found = self.matching(name)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = _either([tool.id for tool in found[:_NAMED]])
-            message = f"{name[:_SHOWN]!r} is the name of {len(found)} tools"
-            raise NotFoundError(message, remedy=f"use {names}")
-        near = self.suggest(name)
-        advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
-        raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
+        return self._lookup.named(name)
 
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Return up to three ids that *reference* may be a slip of, the likeliest first."""
         return self._lookup.suggest(reference)
-
-
-def _either(names: Sequence[str]) -> str:
-    *head, last = names
-    return f"{', '.join(head)} or {last}" if head else last
 
 
 def build_catalog(

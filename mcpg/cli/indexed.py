@@ -6,15 +6,17 @@ from mcpg.cli.environment import cache_folder
 from mcpg.engine.model import recipe
 from mcpg.engine.opening import noticed_at_opening
 from mcpg.index.file import fresh_index
-from mcpg.index.layout import SUMMARY_LENGTH, StaleIndexError
-from mcpg.values import value
+from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
+from mcpg.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeVar
 
+    from mcpg.catalog.model import Tool
     from mcpg.catalog.view import ToolView
+    from mcpg.documents.model import ToolDocument
     from mcpg.errors import Diagnostic
     from mcpg.index.reader import Index
     from mcpg.json_types import JsonObject
@@ -47,6 +49,37 @@ class IndexedBundle:
 
         numbers, noticed = filter_index(self.index, **filters)
         return [IndexedTool(self.index, number) for number in numbers], noticed
+
+    def named(self, name: str) -> int:
+        """Return the number of the one tool that *name* means, as `Catalog.named` finds it.
+
+        Raises:
+            NotFoundError: No tool is called so, or several are.
+        """
+        number = self.index.find_tool(name.strip().casefold())
+        if number != ABSENT:
+            return number
+        from mcpg.catalog.catalog import ToolLookup  # noqa: PLC0415 - most are named by their ids
+
+        return self.index.find_tool(ToolLookup(self.tools).named(name).id)
+
+    def document(self, number: int) -> ToolDocument:
+        """Return the document of a tool, with its place in the bundle."""
+        document = self.index.record(number)
+        place = f"{self.path}: documents[{self.index.place(number)}]"
+        return replace(document, tool=replace(document.tool, place=place))
+
+    def target_ids(self, number: int) -> list[str | None]:
+        """Return the ids of the tools that the links of a tool reach, `None` for other targets."""
+        index = self.index
+        targets = index.targets(number)
+        return [index.tool_id(target) if target < len(index) else None for target in targets]
+
+    def server(self, number: int) -> list[Tool]:
+        """Return the tools of the server of a tool, in the order of their ids."""
+        sources = self.index.sources_of(range(len(self.index)))
+        same = (other for other, source in enumerate(sources) if source == sources[number])
+        return [self.index.record(other).tool for other in same]
 
 
 def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) -> Answer | None:

@@ -32,7 +32,8 @@ COMMON = {
     "search-context": ("search", "shipment status", "--context", "orders", "--no-related"),
     "list": ("list",),
     "list-json": ("list", "--format", "json"),
-    "show": ("show", "get_shipment_status"),
+    "show": ("show", "shipment_status"),
+    "show-unknown": ("show", "get_shipment_status"),
     "explain": ("explain", "shipment status"),
 }
 

@@ -58,7 +58,7 @@ def run(
         return _answer(opened, filters, limit, form, output, with_schema=input_schema)
 
     found = from_index(paths_of(settings, output), answer)
-    return _write(found or answer(open_catalog(settings, output)), form, output)
+    return _write(found or answer(open_catalog(settings)), form, output)
 
 
 @value

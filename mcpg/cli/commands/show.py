@@ -8,8 +8,9 @@ from mcpg.catalog.claims import claimed_texts, claimed_words, claims_of
 from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.indexed import from_index
 from mcpg.cli.listing import table_text
-from mcpg.cli.open_bundle import Opened, open_catalog, settings_of
+from mcpg.cli.open_bundle import open_catalog, paths_of, settings_of
 from mcpg.cli.output import Output, hanging
 from mcpg.cli.terminal import lines_kept
 from mcpg.cli.text import text
@@ -31,11 +32,14 @@ from mcpg.values import empty_as_null, rounded, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import typer
 
-    from mcpg.documents.model import ToolDocument
+    from mcpg.cli.indexed import IndexedBundle
+    from mcpg.cli.open_bundle import Opened
+    from mcpg.cli.settings import Settings
+    from mcpg.documents.model import Link, ToolDocument
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.reports.blocks import Block, Inline
 
@@ -107,8 +111,7 @@ def register(app: typer.Typer) -> None:
 
 def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
     """Show one tool: arguments, hints, edges, origin."""
-    opened = open_catalog(settings_of(bundle=bundle), output, texts=document)
-    card = _card(opened, tool)
+    card, noticed = _read(settings_of(bundle=bundle), tool, output, with_text=document)
     if document:
         if card.document is None:
             raise NotFoundError(
@@ -117,51 +120,84 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
             )
         output.document(card.text)
     elif form == "json":
-        output.json(_show_json(card, opened.diagnostics))
+        output.json(_show_json(card, noticed))
     else:
-        output.opened(opened.diagnostics)
+        output.opened(noticed)
         output.text(_show_markdown(card) if form == "markdown" else _show_text(card, output))
     return ExitCode.DONE
 
 
-def _card(opened: Opened, name: str) -> Card:
-    """Return the card of the tool called *name*: an id, `source::name` or a raw name.
+def _read(
+    settings: Settings, name: str, output: Output, *, with_text: bool
+) -> tuple[Card, tuple[Diagnostic, ...]]:
+    """Return the card of the tool called *name*, and what opening the bundle noticed.
 
     Raises:
         NotFoundError: No tool is called so, or several are.
     """
+
+    def answer(bundle: IndexedBundle) -> tuple[Card, tuple[Diagnostic, ...]]:
+        return _indexed_card(bundle, name), bundle.diagnostics
+
+    paths = paths_of(settings, output)
+    found = None if with_text else from_index(paths, answer)
+    if found is not None:
+        return found
+    opened = open_catalog(settings, texts=with_text)
+    return _card(opened, name), opened.diagnostics
+
+
+def _indexed_card(bundle: IndexedBundle, name: str) -> Card:
+    """Return the card of the tool called *name* from the index of a bundle."""
+    number = bundle.named(name)
+    document = bundle.document(number)
+    targets = bundle.target_ids(number)
+    is_alone = not (targets or bundle.index.edges_to(number))
+    return Card(
+        document.tool,
+        document,
+        neighbours=tuple(_neighbour(*one) for one in zip(document.links, targets, strict=True)),
+        alone=_why_alone(bundle.server(number), document.tool) if is_alone else "",
+    )
+
+
+def _card(opened: Opened, name: str) -> Card:
+    """Return the card of the tool called *name*: an id, `source::name` or a raw name."""
     tool = opened.catalog.named(name)
     document = opened.documents.get(tool.id)
     if document is None:
         return Card(tool)
     by_uri = {one.uri: tool_id for tool_id, one in opened.documents.items()}
-    neighbours = tuple(
-        Neighbour(
-            link.kind,
-            by_uri.get(link.target),
-            link.target,
-            link.weight,
-            link.reason,
-            link.origin,
-            link.fields,
-            link.coverage,
-        )
-        for link in document.links
-    )
-    text = opened.texts.get(document.path, "")
-    return Card(tool, document, text, neighbours, _why_alone(document, opened))
-
-
-def _why_alone(document: ToolDocument, opened: Opened) -> str:
-    """Return why no edge leaves or reaches a tool, "" where one does."""
     reached = (link.target for one in opened.documents.values() for link in one.links)
-    if document.links or document.uri in reached:
-        return ""
-    source = document.tool.source_id
+    is_alone = not document.links and document.uri not in reached
+    server = [one for one in opened.tools if one.source_id == tool.source_id] if is_alone else []
+    return Card(
+        tool,
+        document,
+        opened.texts.get(document.path, ""),
+        tuple(_neighbour(link, by_uri.get(link.target)) for link in document.links),
+        _why_alone(server, document.tool) if is_alone else "",
+    )
+
+
+def _neighbour(link: Link, tool_id: str | None) -> Neighbour:
+    return Neighbour(
+        link.kind,
+        tool_id,
+        link.target,
+        link.weight,
+        link.reason,
+        link.origin,
+        link.fields,
+        link.coverage,
+    )
+
+
+def _why_alone(server: Sequence[Tool], tool: Tool) -> str:
+    """Return why no edge leaves or reaches *tool*, of the tools of its *server*."""
     from mcpg.relations.workflow import reason_alone  # noqa: PLC0415 - few tools are alone
 
-    server = [tool for tool in opened.catalog.tools if tool.source_id == source]
-    return reason_alone(server, document.tool.id)
+    return reason_alone(server, tool.id)
 
 
 def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
