@@ -114,12 +114,14 @@ class Spool(Results):
         super().__init__(file, [], array("Q", [0]))
 
     def __setitem__(self, key: bytes, data: bytes) -> None:
-        """Add the result of a new *key*.
+        """Add the result of *key*, unless it has one.
 
         Raises:
             OSError: There is no room for it.
         """
         with self._lock:
+            if key in self._places:  # another thread was faster
+                return
             self._file.seek(self._ends[-1])
             self._file.write(data)
             self._ends.append(self._ends[-1] + len(data))

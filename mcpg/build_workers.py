@@ -88,8 +88,11 @@ class Workers:
         What no process has begun with yet is left to the caller.
         """
         task = self._tasks.pop(key, None)
-        future = task.future if task else None
-        if task and future and not future.cancel():
+        if task is None:
+            return
+        with self._lock:  # which is held until all results of a task are kept
+            future = task.future
+        if future is not None and not future.cancel():
             with suppress(Exception):  # who needs the result computes it
                 future.result()
             self._store(task, keep, future)
@@ -102,15 +105,14 @@ class Workers:
             self._pool = None
 
     def _submitted(self, makes: Sequence[Make], given: Sequence[bytes]) -> Future[Rows]:
-        if self._pool is not None:
-            return self._pool.submit(_computed, makes, given)
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - few builds are so large
-        from multiprocessing import get_context  # noqa: PLC0415 - as above
+        if self._pool is None:
+            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - few builds need it
+            from multiprocessing import get_context  # noqa: PLC0415 - as above
 
-        # A process that is forked beside the thread that shows progress may never go on.
-        spawn = get_context("spawn")
-        self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
-        with _interrupts_held():
+            # A process that is forked beside the thread that shows progress may never go on.
+            spawn = get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
+        with _interrupts_held():  # each of the first tasks starts a process
             return self._pool.submit(_computed, makes, given)
 
     def _store(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mcpg import build_cache
 from mcpg.build_cache import NO_MEMO, KeptMemo, Kind, Memo, load_memo, save_memo
+from mcpg.build_store import Spool
 from mcpg.errors import OutputError
 
 if TYPE_CHECKING:
@@ -196,6 +197,18 @@ def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = kept(tmp_path / "a.memo", b"a", b"bb", b"ccc")
 
     assert recalled_from(file, b"a", b"bb", b"ccc") == [b"ccc"]
+
+
+def test_a_result_that_is_added_twice_moves_no_other(tmp_path: Path) -> None:
+    """Should two threads keep one result, each key still leads to its own."""
+    spool = Spool(tmp_path)
+    try:
+        for key in (b"first", b"first", b"second"):
+            spool[key] = b"result of " + key
+
+        assert dict(spool) == {b"first": b"result of first", b"second": b"result of second"}
+    finally:
+        spool.close()
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

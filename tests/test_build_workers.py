@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event, Timer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,6 +97,56 @@ def test_one_job_is_this_process_alone(tmp_path: Path) -> None:
 
         assert asked(memo, tmp_path / "first") == os.getpid()
     assert not (tmp_path / "first").exists()
+
+
+def test_results_that_are_being_kept_are_waited_for() -> None:
+    """A result is kept by one thread, or two would write to one place of the cache."""
+    workers, is_begun, may_end = Workers(2), Event(), Event()
+    kept: dict[bytes, bytes] = {}
+
+    def keep(key: bytes, result: bytes) -> None:
+        is_begun.set()
+        assert may_end.wait(_PATIENCE)
+        kept[key] = result
+
+    workers.start([bytes.upper], [([b"key"], b"a")], keep)
+    try:
+        assert is_begun.wait(_PATIENCE)
+        Timer(0.2, may_end.set).start()
+        workers.wait_for(b"key", keep)
+
+        assert kept == {b"key": b"A"}
+    finally:
+        may_end.set()
+        workers.close()
+
+
+def blocked(folder: bytes) -> bytes:
+    """Return whether this process, one of two, began without hearing interrupts."""
+    Path(os.fsdecode(folder), str(os.getpid())).touch()
+    end = time.monotonic() + _PATIENCE
+    while len(list(Path(os.fsdecode(folder)).iterdir())) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return b"yes" if signal.SIGINT in held else b"no"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_no_process_hears_an_interrupt_while_it_starts(tmp_path: Path) -> None:
+    """An interrupt of the terminal reaches all processes; a second one prints no trace either."""
+    workers = Workers(3)
+    kept: dict[bytes, bytes] = {}
+    keys = [str(number).encode() for number in range(65)]  # one more than a task has
+
+    workers.start([blocked], [([key], os.fsencode(tmp_path)) for key in keys], kept.__setitem__)
+    try:
+        for key in keys[:1] + keys[-1:]:
+            workers.wait_for(key, kept.__setitem__)
+    finally:
+        workers.close()
+
+    assert len(list(tmp_path.iterdir())) == 2
+    assert set(kept.values()) == {b"yes"}
 
 
 SCRIPT = """\
