@@ -553,7 +553,7 @@ def _counted(index: Index, document: int, masks: Mapping[int, int]) -> dict[int,
             lengths[field] += not word.whole
             if term is not None:
                 counts[term][field] += 1
-    means = index.section("fields.mean")
+    means = index.field_means()
     weights = {
         field: occurrence_weight(lengths[field], means[field], BY_NUMBER[field])
         for field in lengths

@@ -27,6 +27,7 @@ from mcpg.index.layout import (
     unpack,
 )
 from mcpg.index.links import LinkTables
+from mcpg.index.scoring import FIELDS
 from mcpg.index.speller import Speller
 from mcpg.index.tables import Keys, Rows, Texts
 from mcpg.text import operations
@@ -576,6 +577,13 @@ class Index:
         if not self._postings:
             self._postings.append(Postings(self))
         return self._postings[0]
+
+    def field_means(self) -> memoryview:
+        """Return the mean number of words in each of `FIELDS`."""
+        means = self.section("fields.mean")
+        if len(means) != len(FIELDS):
+            raise StaleIndexError("its means are not as many as its fields")
+        return means
 
     def max_impact(self, term: int) -> int:
         return self._item("terms.impact", term)

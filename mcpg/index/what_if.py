@@ -46,7 +46,7 @@ class WhatIf:
         self.tool = tool
         self.document = index.record(tool)
         self.counts = count_terms(self.document)
-        self.means: list[float] = list(index.section("fields.mean"))
+        self.means: list[float] = list(index.field_means())
         self._others: dict[int, Counts] = {tool: self.counts}
         self._nearest: dict[str, tuple[int, tuple[str, ...]]] = {}
 

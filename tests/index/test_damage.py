@@ -269,6 +269,13 @@ def test_operations_of_unequal_length_are_refused(data: bytes, shares: bytes) ->
         repacked(data, tools_operation=shares).operations([0])
 
 
+@pytest.mark.parametrize("means", [b"", bytes(8), bytes(8 * 99)])
+def test_means_of_other_fields_are_refused(data: bytes, means: bytes) -> None:
+    """Each field has one mean."""
+    with pytest.raises(StaleIndexError, match="means"):
+        repacked(data, fields_mean=means).field_means()
+
+
 @pytest.mark.parametrize("norm", [0.0, -1.0, nan])
 def test_a_tool_without_a_length_is_refused(data: bytes, norm: float) -> None:
     """The length of a vector of 3-grams can divide."""
