@@ -164,7 +164,8 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
         printed = _laid_out(result, given)
     except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
         return None
-    return _print(*printed, 0 if result.matches else 1)
+    code = 0 if result.matches else 1
+    return _print(*printed, code, given.get("color"))
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,9 +269,9 @@ def _advice(given: Mapping[str, Any]) -> str:
     return nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered) + "\n"
 
 
-def _print(text: str, noticed: str, advice: str, code: int) -> int:
+def _print(text: str, noticed: str, advice: str, code: int, color: str | None) -> int:
     """Print all, and return *code*; a failure is reported now, and nothing is answered anew."""
-    from mcpg.cli.terminal import prepare_streams, silence  # noqa: PLC0415 - as above
+    from mcpg.cli.terminal import AUTO, prepare_streams, silence  # noqa: PLC0415 - as above
 
     prepare_streams()
     _tell(noticed)
@@ -284,7 +285,7 @@ def _print(text: str, noticed: str, advice: str, code: int) -> int:
         from mcpg.cli.exits import explained  # noqa: PLC0415 - few outputs cannot be written
         from mcpg.cli.output import Output, unwritable  # noqa: PLC0415
 
-        return explained(unwritable(fault), Output())
+        return explained(unwritable(fault), Output(color=color or AUTO))
     _tell(advice)
     return code
 

@@ -357,6 +357,25 @@ def test_output_that_cannot_be_written_is_reported_once(
     assert "hint" in hint
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("option", ["--color=always", "--color=never"])
+@pytest.mark.usefixtures("bundle")
+def test_an_error_of_output_has_the_colour_that_is_asked_for(option: str) -> None:
+    """What cannot be written is reported in colour, or without, as every error is."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mcpg", "search", "shipment status", option],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"FORCE_COLOR": "1"},
+            text=True,
+            check=False,
+        )
+
+    assert ("\x1b[31merror:" in done.stderr) == (option == "--color=always")
+    assert "error:" in done.stderr
+
+
 SLOW = (
     *("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "typer", "rich"),
     *("rdflib", "oxrdflib", "pyoxigraph", "pyld", "markdown_it", "mcpg.graph"),
