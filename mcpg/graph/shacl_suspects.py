@@ -193,9 +193,9 @@ class Suspects:
 
     def _checks_of(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
         for predicate, values in self._parameters_of(shape).items():
+            if len(values) > 1 and predicate in (*_SINGLE, SH["in"]):
+                raise _UnknownError  # the validator refuses such a shape
             if predicate in _SINGLE:
-                if len(values) > 1:
-                    raise _UnknownError
                 yield _SINGLE[predicate](values[0])
             elif predicate in (SH.property, SH.node, SH["and"]):
                 yield from self._nested_checks(shape, predicate, values, above)

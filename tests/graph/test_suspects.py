@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyoxigraph
 import pytest
 import rdflib
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcpg.graph import shacl_worker
@@ -138,7 +138,15 @@ def outcome(graph: rdflib.Graph, shapes: rdflib.Graph) -> object:
         return "refused"
 
 
+TWICE = (
+    f"{PREFIXES}ex:S a sh:NodeShape ; sh:targetNode ex:n1 ; "
+    "sh:property [ sh:path ex:p ; sh:in ( 1 ), ( 2 ) ] ."
+)
+"""A shape that pyshacl refuses, whatever the data are."""
+
+
 @given(data=graphs(), text=shape_texts())
+@example(data=PREFIXES.encode(), text=TWICE)
 @settings(max_examples=150, deadline=None)
 def test_suspects_give_the_report_of_the_whole(data: bytes, text: str) -> None:
     """Results are equal, whatever the shapes ask for, and so are refusals of the shapes."""
