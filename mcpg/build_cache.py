@@ -144,10 +144,13 @@ class KeptMemo(Memo):
     def _recalled(self, key: bytes) -> bytes | None:
         if self._workers is not None:
             self._workers.wait_for(key, self._keep)
-        known = self._known.get(key)
-        if known is not None:
-            self._keep(key, known)
-        return self._used.get(key) if known is None else known
+        try:
+            known = self._known.get(key)
+            if known is not None:
+                self._keep(key, known)
+            return self._used.get(key) if known is None else known
+        except (OSError, ValueError):  # the file was cut short after it had been opened
+            return None
 
     def _keep(self, key: bytes, data: bytes) -> None:
         if key in self._used:

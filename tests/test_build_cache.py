@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -189,6 +190,14 @@ def test_a_result_that_cannot_be_read_is_worked_out(file: Path) -> None:
     odd: Kind[Any] = Kind("number", encode, lambda data: json.loads(data)["member"])
 
     assert recalled_from(file, b"a", kind=odd) == [b"a"]
+
+
+def test_a_file_that_is_cut_short_while_it_is_read_holds_nothing(file: Path) -> None:
+    """What can no longer be read is worked out."""
+    with load_memo(file) as known:
+        os.truncate(file, 0)
+
+        assert recalled(known, b"a", b"bb") == [b"a", b"bb"]
 
 
 def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

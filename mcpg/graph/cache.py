@@ -251,7 +251,7 @@ class CachedGraph:
 
 
 def is_entry(path: Path) -> bool:
-    """Return whether *path* is an entry of a graph cache, and not a folder of somebody else's."""
+    """Return whether *path* is an entry of a graph cache, and no other folder."""
     if path.is_symlink() or not path.name.endswith(SUFFIX):
         return False
     for name in (f"{STORE}/{SEAL}", DESCRIPTION):
@@ -273,7 +273,7 @@ def remove_entry(path: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove *folder*; nobody finds it half removed."""
+    """Remove *folder*, renamed first, so that no reader finds it half removed."""
     away = folder.with_name(f"{folder.name}{time.monotonic_ns()}{_UNFINISHED}")
     with suppress(OSError):
         folder.rename(away)

@@ -239,7 +239,7 @@ def _stored(data: bytes, places: Iterable[tuple[str, str]]) -> Opened:
 
 
 class _File:
-    """A file that is open until nobody reads it any more."""
+    """A file that stays open as long as something reads it."""
 
     def __init__(self, path: str) -> None:
         self._descriptor = _open_regular(path, os.O_RDONLY)

@@ -109,7 +109,7 @@ def _claimed(stream: int, other: int) -> Iterator[int]:
 
 
 class _Output:
-    """Writes messages to a file descriptor, without a thread as far as that waits for nobody."""
+    """Writes messages to a file descriptor, in a thread only where a write may block."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -125,7 +125,7 @@ class _Output:
             await anyio.to_thread.run_sync(self._write_all)
 
     def _is_ready(self) -> bool:
-        """Return whether writing a few bytes waits for nobody."""
+        """Return whether a few bytes can be written without blocking."""
         if not _ROOM:  # pragma: no cover - by the system
             return False
         poll = select.poll()
