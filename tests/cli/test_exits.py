@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -271,7 +270,6 @@ class TestProcess:
             assert process.stdin
             # More than a pipe holds: once it is written, the program is reading.
             process.stdin.write(b" " * 1024 * 1024)
-            time.sleep(0.2)
             process.send_signal(signal.SIGINT)
             assert process.stderr
             assert process.stderr.read() == b"error: interrupted\n"

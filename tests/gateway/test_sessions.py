@@ -663,6 +663,7 @@ async def test_a_server_of_the_newest_protocol() -> None:
 class Mixed(Modern):
     """A web server that answers one call after it has failed another."""
 
+    asked = Event()
     may_answer = Event()
 
     def serve(self, request: dict[str, Any]) -> None:
@@ -690,6 +691,7 @@ class Mixed(Modern):
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.end_headers()
+            self.asked.set()
             self.may_answer.wait(60)
             fault = {"code": -32602, "message": "no such order"}
             body = {"jsonrpc": "2.0", "id": request["id"], "error": fault}
@@ -711,6 +713,7 @@ async def test_each_call_over_http_fails_for_itself(
     name: str, code: FaultCode, message: str, has_died: bool
 ) -> None:
     """Why one call has failed is not said of another that waits meanwhile, nor does it end it."""
+    Mixed.asked.clear()
     Mixed.may_answer.clear()
     web = ThreadingHTTPServer(("127.0.0.1", 0), Mixed)
     Thread(target=web.serve_forever, daemon=True).start()
@@ -725,7 +728,7 @@ async def test_each_call_over_http_fails_for_itself(
             faults.append(caught.value)
 
         group.start_soon(refused)
-        await anyio.sleep(0.2)
+        assert await anyio.to_thread.run_sync(Mixed.asked.wait, 60)
         with pytest.raises(CallError) as caught:
             await sessions.call(server, name, {}, timeout=30)
         assert (caught.value.code, caught.value.message) == (code, message)

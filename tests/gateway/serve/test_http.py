@@ -43,16 +43,34 @@ INITIALIZE = {
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
-async def hold() -> str:
-    """Hold the line for a while."""
-    await anyio.sleep(0.5)
-    return "held"
+class Line:
+    """A tool that says when it is called, and ends when it may."""
+
+    def __init__(self) -> None:
+        """A line that nobody holds."""
+        self.held = anyio.Event()
+        self.may_end = anyio.Event()
+
+    @property
+    def source(self) -> FunctionSource:
+        """The source of the tool."""
+
+        async def hold() -> str:
+            """Hold the line for a while."""
+            self.held.set()
+            await self.may_end.wait()
+            return "held"
+
+        return FunctionSource("local", (hold,))
 
 
 @asynccontextmanager
-async def reached(**how: Any) -> AsyncIterator[str]:
+async def reached(line: Line | None = None, **how: Any) -> AsyncIterator[str]:
     """Serve a function over HTTP, and give the address."""
-    source = FunctionSource("local", (hold,))
+    if line is None:
+        line = Line()
+        line.may_end.set()
+    source = line.source
     addresses: list[str] = []
     ready = anyio.Event()
 
@@ -156,32 +174,36 @@ async def test_sessions_are_counted() -> None:
 
 async def test_requests_at_once_are_counted() -> None:
     """One request more than there may be at once is told to come later."""
-    async with reached(rules=Rules(requests=1)) as address:
+    line = Line()
+    async with reached(line, rules=Rules(requests=1)) as address:
         async with Client(address, mode="legacy") as client, anyio.create_task_group() as group:
             group.start_soon(client.call_tool, INVOKE, {"toolId": "hold"})
-            await anyio.sleep(0.2)
+            await line.held.wait()
             status, headers, _ = await ask(address)
             assert (status, headers["retry-after"]) == (429, "1")
+            line.may_end.set()
         assert (await ask(address))[0] == 200
 
 
 async def test_only_what_waits_for_news_is_not_counted() -> None:
     """A header that says so does not: the body of a request does, once it has arrived."""
     claim = {"Mcp_Method": "subscriptions/listen"}
-    async with reached(rules=Rules(requests=1, body_seconds=0.5)) as address:
+    line = Line()
+    async with reached(line, rules=Rules(requests=1, body_seconds=0.5)) as address:
         async with Client(address, mode="legacy") as client, anyio.create_task_group() as group:
             group.start_soon(client.call_tool, INVOKE, {"toolId": "hold"})
-            await anyio.sleep(0.2)
+            await line.held.wait()
             assert (await ask(address, **claim))[0] == 429
+            line.may_end.set()
         parts = urlsplit(address)
 
         def slow() -> bytes:
-            with closing(socket.create_connection((parts.hostname, parts.port), 10)) as line:
-                line.sendall(
+            with closing(socket.create_connection((parts.hostname, parts.port), 10)) as sent:
+                sent.sendall(
                     b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                     b"Mcp-Method: subscriptions/listen\r\nContent-Length: 100\r\n\r\n{"
                 )
-                return line.recv(100)
+                return sent.recv(100)
 
         assert (await anyio.to_thread.run_sync(slow))[:12] == b"HTTP/1.1 408"
         # Whoever really waits for news takes nobody's place, and waits for longer.
@@ -203,14 +225,15 @@ async def test_servers_follow_each_other_in_one_event_loop(mode: str) -> None:
 
     with anyio.fail_after(60):
         for _ in range(3):
+            line = Line()
             async with anyio.create_task_group() as others:
-                async with reached() as address:
+                async with reached(line) as address:
                     async with Client(address, mode=mode) as client:
                         assert not (await client.call_tool(SEARCH, {"query": "line"})).is_error
                     others.start_soon(call, address)
                     parts = urlsplit(address)
                     idle = socket.create_connection((parts.hostname, parts.port), 10)
-                    await anyio.sleep(0.2)
+                    await line.held.wait()
                 with closing(idle), suppress(ConnectionError):
                     assert await anyio.to_thread.run_sync(idle.recv, 1) == b""
                 others.cancel_scope.cancel()
@@ -218,7 +241,7 @@ async def test_servers_follow_each_other_in_one_event_loop(mode: str) -> None:
 
 async def test_a_server_may_be_cancelled_before_it_has_begun() -> None:
     """A cancellation at any time ends the server without an error."""
-    async with Gateway(FunctionSource("local", (hold,)), reserved=META_TOOLS) as gateway:
+    async with Gateway(Line().source, reserved=META_TOOLS) as gateway:
         with anyio.CancelScope() as scope:
             await serve_http(GatewayServer(gateway, Serving()), Http(), lambda _: scope.cancel())
         assert scope.cancelled_caught
