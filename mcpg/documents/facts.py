@@ -27,6 +27,9 @@ LABEL_KEYS = ("label", "name", "value", "target", "object", "id")
 TARGET_KEYS = ("target", "object", "id", "value", "sameAs", "same_as", "name", "label")
 """The members of an item that can say which thing is meant, in order."""
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
+"""The namespace of the datatypes of XML Schema."""
+
 # Most documents have none of these.
 _KEYS = frozenset(
     (
@@ -85,7 +88,7 @@ class Property:
         predicate: A name with a prefix, or an IRI.
         value: Text of the value, or an IRI.
         is_iri: Whether *value* is an IRI.
-        datatype: Datatype of a literal, or "".
+        datatype: Datatype of a literal, or "" for a text.
         language: Language of a literal, or "".
     """
 
@@ -292,21 +295,35 @@ def _pairs(path: Path, value: JsonValue) -> Iterator[tuple[str, Path, JsonValue]
 
 
 def _property(predicate: str, item: JsonValue) -> Property | None:
-    if isinstance(item, bool):
-        return Property(predicate, str(item).lower())
     members = item if isinstance(item, dict) else {}
     address = text_of(members.get("id"), ("id",))
-    text = address or _value(item)
+    held = [members.get(key) for key in _VALUE_KEYS] if members else [item]
+    value = next((one for one in held if lexical_form(one)), None)
+    text = address or lexical_form(value)
     if not predicate.strip() or not text:
         return None
-    datatype = "" if address else text_of(members, ("datatype", "type"))
-    language = "" if address else text_of(members, ("language", "lang"))
-    return Property(predicate.strip(), text, bool(address), datatype, language)
+    if address:
+        return Property(predicate.strip(), text, is_iri=True)
+    language = text_of(members, ("language", "lang"))
+    stated = text_of(members, ("datatype", "type"))
+    datatype = stated or ("" if language else datatype_of(value))
+    return Property(predicate.strip(), text, datatype=datatype, language=language)
 
 
-def _value(item: JsonValue) -> str:
-    held = [item.get(key) for key in _VALUE_KEYS] if isinstance(item, dict) else [item]
-    return next(filter(None, map(_plain, held)), "")
+def lexical_form(value: JsonValue) -> str:
+    """Return a text, number or truth value as RDF writes it; "" for anything else."""
+    return str(value).lower() if isinstance(value, bool) else _plain(value)
+
+
+def datatype_of(value: JsonValue) -> str:
+    """Return the datatype that YAML gives *value*; "" for a text."""
+    if isinstance(value, bool):
+        return f"{XSD}boolean"
+    if isinstance(value, int):
+        return f"{XSD}integer"
+    if isinstance(value, float):
+        return f"{XSD}double" if "e" in str(value).lower() else f"{XSD}decimal"
+    return ""
 
 
 def _scalar(front: JsonObject, *keys: str) -> str:

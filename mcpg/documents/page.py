@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,10 @@ NOTES_HEADING = "Author Notes"
 """Everything below this heading is a person's, whatever it looks like."""
 
 _NOTES = NOTES_HEADING.casefold()
-_GENERATED = {
+_GENERATED = frozenset(
     heading.casefold()
     for heading in (IDENTITY_HEADING, CONTRACT_HEADING, INPUT_HEADING, OUTPUT_HEADING)
-}
+)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _BLANK_START = re.compile(r"\A(?:[ \t]*\n)+")
@@ -89,23 +89,31 @@ def fence_for(text: str) -> str:
     return "`" * max(3, longest + 1)
 
 
-def read_page(markdown: str, first_line: int, place: str) -> Page:
+def read_page(markdown: str, first_line: int, place: str, *, is_prose: bool = False) -> Page:
     """Read the Markdown part of a document.
 
     Args:
         markdown: The text after the front matter, with LF line ends.
         first_line: Number of the document's line on which it begins.
         place: Name of the document, for messages.
+        is_prose: Whether all of it is a person's, also what is headed like a generated section.
     """
     page = Page()
-    pieces = _cut(markdown, first_line, page)
+    pieces = _cut(markdown, first_line, page, frozenset() if is_prose else _GENERATED)
     prose = [_read_piece(piece, page, place) for piece in pieces]
     page.body = "\n\n".join(text for text in map(tidy, prose) if text)
     return page
 
 
-def _cut(markdown: str, first_line: int, page: Page) -> list[_Piece]:
-    """Cut *markdown* into pieces; note the title line, which is in none of them."""
+def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str]) -> list[_Piece]:
+    """Cut *markdown* into pieces; note the title line, which is in none of them.
+
+    Args:
+        markdown: The text.
+        first_line: Number of the document's line on which it begins.
+        page: Takes the title line.
+        generated: Headings of generated sections, in lower case.
+    """
     pieces = [_Piece("", first_line, [])]
     taken: set[str] = set()
     fence = ""
@@ -119,14 +127,14 @@ def _cut(markdown: str, first_line: int, page: Page) -> list[_Piece]:
         level, title = (0, "") if fence else _heading(line)
         fence = _fence_after(line, fence)
         name = title.casefold() if level == _TOP_LEVELS else ""
-        if name == _NOTES:
+        if name == _NOTES and generated:
             pieces.append(_Piece("", first_line + number + 1, lines[number + 1 :]))
             break
         if level == 1 and not page.heading and is_blank:
             page.heading = page.title = title
             continue
         is_blank = False
-        if name in _GENERATED and name not in taken:
+        if name in generated and name not in taken:
             taken.add(name)
             pieces.append(_Piece(name, first_line + number, [line]))
         elif 0 < level <= _TOP_LEVELS and pieces[-1].name:

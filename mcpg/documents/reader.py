@@ -404,14 +404,13 @@ def _cut(source: SourceDocument, place: str) -> _Text:
         remedy = "write a heading and what the tool does"
         raise DocumentError("the document is empty", place=place, remedy=remedy)
     matter = split_front_matter(content, place)
-    page = read_page(matter.markdown, matter.line, place)
-    return _joined(matter.values, LineNumbers(matter.text, place, matter.text_line), page)
-
-
-def _joined(front: JsonObject, lines: LineNumbers, page: Page) -> _Text:
-    tags = [tag for key in _TAG_KEYS for tag in text_items(front.get(key))]
+    front = matter.values
+    facts = read_tags([tag for key in _TAG_KEYS for tag in text_items(front.get(key))])
+    # A page, or a text about a tool, may show what a generated document looks like.
+    is_prose = TOOL_KEY in front and not facts.generated
+    page = read_page(matter.markdown, matter.line, place, is_prose=is_prose)
     labels = read_labels(page.identity), read_labels(page.contract)
-    return _Text(front, lines, page, read_tags(tags), *labels)
+    return _Text(front, LineNumbers(matter.text, place, matter.text_line), page, facts, *labels)
 
 
 def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:

@@ -25,6 +25,7 @@ from mcpg.graph.terms import (
     RDF_TYPE,
     XSD_BOOLEAN,
     XSD_DECIMAL,
+    XSD_INTEGER,
     XSD_STRING,
     Literal,
     Triple,
@@ -302,11 +303,20 @@ def _prefixed(iri: str) -> str:
     return f"<{iri}>"
 
 
+# What Turtle writes without quotes.
+_SHORT = {
+    XSD_BOOLEAN: re.compile(r"(?:true|false)\Z"),
+    XSD_DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+\Z"),
+    XSD_INTEGER: re.compile(r"[+-]?[0-9]+\Z"),
+}
+
+
 def _turtle_term(value: str | Literal, names: _Names) -> str:
     if not isinstance(value, Literal):
         return names[value]
     text, datatype, language = value
-    if datatype == XSD_BOOLEAN or (datatype == XSD_DECIMAL and "." in text):
+    form = _SHORT.get(datatype)
+    if form is not None and form.match(text):
         return text
     quoted = _string(text)
     if language:

@@ -27,7 +27,7 @@ LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
 # The first class that a node has decides.
 _KINDS = {v.MCPG_TOOL: TOOL, v.KB_MARKDOWN_DOCUMENT: PAGE, v.SCHEMA_DEFINED_TERM: GROUP}
 # What describes another node, or the vocabulary, is part of a drawing in another way or not at all.
-_HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
+_HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SECTION, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
     v.SKOS_CONCEPT_SCHEME
 }
 _NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER}

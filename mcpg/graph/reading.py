@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.facts import datatype_of, lexical_form
 from mcpg.documents.front_matter import EXTRAS_KEY, member
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import GROUPS_KEY, LINK_KEYS, RELATIONS_KEY, evidence_of
@@ -23,6 +24,7 @@ from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import ANONYMOUS, format_of, triples_in
 from mcpg.graph.terms import Literal, Triple, compacted
 from mcpg.graph.triples import FLAGS, TEXTS, TIERS, distinct_documents, number, triples_of
+from mcpg.text.safeyaml import plain_value
 from mcpg.values import counted
 
 if TYPE_CHECKING:
@@ -168,6 +170,9 @@ def _property(value: str | Literal, shortened: Callable[[str], str]) -> JsonValu
         return {"value": value.text, "lang": value.language}
     if value.datatype == v.XSD_STRING:
         return value.text
+    native = plain_value(value.text)
+    if datatype_of(native) == value.datatype and lexical_form(native) == value.text:
+        return native
     return {"value": value.text, "datatype": shortened(value.datatype)}
 
 

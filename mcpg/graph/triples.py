@@ -9,7 +9,7 @@ fifty times as fast.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,9 +17,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mcpg.catalog.model import Hints, Tool, ToolExample, walk_parameters
+from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample, walk_parameters
+from mcpg.code.page import ENTRY_TYPE as CODE_ENTRY_TYPE
 from mcpg.documents.facts import Entity, Facts, Property, facts_of, means_itself
-from mcpg.documents.markdown import targets_of, with_pages
+from mcpg.documents.markdown import read_markdown, targets_of, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import mapping_json
 from mcpg.errors import Code, Diagnostic, warning
@@ -34,6 +35,7 @@ from mcpg.graph.iris import (
     node_iri,
     part_iri,
     rebased,
+    slug,
     source_iri,
 )
 from mcpg.graph.terms import (
@@ -45,6 +47,7 @@ from mcpg.graph.terms import (
     MCPG_HAS_SOURCE,
     RDF_TYPE,
     REFERENCE,
+    SCHEMA_HAS_PART,
     XSD_BOOLEAN,
     XSD_STRING,
     Literal,
@@ -82,10 +85,6 @@ _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*\Z")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 # The one is written by us alone, the other needs a language.
 _NOT_PLAIN = {v.RDF_JSON, v.RDF_LANG_STRING}
-_LEXICAL = {
-    v.XSD_BOOLEAN: re.compile(r"(?:true|false)\Z"),
-    v.XSD_DECIMAL: re.compile(r"-?[0-9]+\.[0-9]+\Z"),
-}
 
 
 @dataclass(slots=True)
@@ -219,10 +218,7 @@ def _value(one: Property, prefixes: Mapping[str, str]) -> str | Literal:
     if not one.datatype:
         return plain(one.value)
     datatype = _expanded(one.datatype, prefixes)
-    form = _LEXICAL.get(datatype)
-    if datatype in _NOT_PLAIN or (form is not None and form.match(one.value) is None):
-        return plain(one.value)
-    return Literal(plain(one.value).text, datatype)
+    return Literal(plain(one.value).text, XSD_STRING if datatype in _NOT_PLAIN else datatype)
 
 
 def _date(text: str) -> Literal:
@@ -439,7 +435,7 @@ def _schemas(node: str, tool: Tool) -> Iterator[Triple]:
 
 
 def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
-    """Describe what hangs on a document alone: parameters, examples, edges."""
+    """Describe what hangs on a document alone: sections, parameters, examples, edges."""
     parameters = {
         part_iri(node, "parameter", parameter.path): parameter
         for parameter in walk_parameters(document.tool.input_schema)
@@ -451,24 +447,57 @@ def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
     relations = {
         part_iri(node, link.kind.value, digest(link.target)): link for link in document.links
     }
+    sections = dict(_sections(node, document))
+    yield from ((node, v.SCHEMA_HAS_PART, part) for part in sections)
     yield from ((node, v.MCPG_HAS_PARAMETER, part) for part in parameters)
     yield from ((node, v.MCPG_HAS_EXAMPLE, part) for part in examples)
     yield from ((node, v.MCPG_HAS_RELATION, part) for part in relations)
+    for position, (part, heading) in enumerate(sections.items(), start=1):
+        yield from _section(part, heading, position)
     for part, parameter in parameters.items():
-        yield part, v.RDF_TYPE, v.MCPG_PARAMETER
-        yield part, v.SCHEMA_NAME, plain(parameter.path)
-        if parameter.description:
-            yield part, v.SCHEMA_DESCRIPTION, plain(parameter.description)
-        for kind in (parameter.type or "").split("|"):
-            if kind:
-                yield part, v.MCPG_JSON_TYPE, plain(kind)
-        for text in dict.fromkeys(parameter.values):
-            yield part, v.MCPG_ALLOWED_VALUE, plain(text)
-        yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)
+        yield from _parameter(part, parameter)
     for part, example in examples.items():
         yield from _example(part, example)
     for part, link in relations.items():
         yield from _relation(part, node, link)
+
+
+def _sections(node: str, document: ToolDocument) -> Iterator[tuple[str, str]]:
+    """Return IRI and heading of each section of the prose of *document*.
+
+    A heading that only repeats the name of the document begins none; pages of source files, whose
+    sections are the same in all, have none.
+    """
+    is_code = document.further.get("entry_type") == CODE_ENTRY_TYPE
+    if is_code or ("#" not in document.body and "\n" not in document.body):
+        return
+    found: Counter[str] = Counter()
+    for heading in read_markdown(document.body).headings:
+        if found or heading != document.tool.display_name:
+            name = slug(heading)
+            found[name] += 1
+            again = f"-{found[name]}" if found[name] > 1 else ""
+            yield part_iri(node, "section", f"{name}{again}"), heading
+
+
+def _section(part: str, heading: str, position: int) -> Iterator[Triple]:
+    yield part, v.RDF_TYPE, v.SCHEMA_CREATIVE_WORK
+    yield part, v.RDF_TYPE, v.MCPG_SECTION
+    yield part, v.SCHEMA_NAME, plain(heading)
+    yield part, v.SCHEMA_POSITION, Literal(str(position), v.XSD_INTEGER)
+
+
+def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
+    yield part, v.RDF_TYPE, v.MCPG_PARAMETER
+    yield part, v.SCHEMA_NAME, plain(parameter.path)
+    if parameter.description:
+        yield part, v.SCHEMA_DESCRIPTION, plain(parameter.description)
+    for kind in (parameter.type or "").split("|"):
+        if kind:
+            yield part, v.MCPG_JSON_TYPE, plain(kind)
+    for text in dict.fromkeys(parameter.values):
+        yield part, v.MCPG_ALLOWED_VALUE, plain(text)
+    yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)
 
 
 def _example(part: str, example: ToolExample) -> Iterator[Triple]:
@@ -504,6 +533,7 @@ EMBEDDED = tuple(
     for predicate in (
         MCPG_HAS_SOURCE,
         KB_MEMBER_OF,
+        SCHEMA_HAS_PART,
         MCPG_HAS_PARAMETER,
         MCPG_HAS_EXAMPLE,
         MCPG_HAS_RELATION,
@@ -529,7 +559,7 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
                 node.setdefault("type", []).append(class_names().get(value) or compacted(value))
                 continue
             term = keys.get(predicate)
-            if term is not None and term.kind == _kind(value):
+            if term is not None and term.kind == _kind(value) and _is_in_json(value):
                 _add(node, term.name, _plain(value), is_set=term.is_set)
             elif term is not None and term.kind == XSD_STRING and _is_in_a_language(value):
                 _add(node, term.name, _explicit(value), is_set=term.is_set)
@@ -560,6 +590,12 @@ def _within(key: str, value: Any, by_id: Mapping[str, Node]) -> Any:
 
 def _kind(value: str | Literal) -> str:
     return value.datatype if isinstance(value, Literal) else REFERENCE
+
+
+def _is_in_json(value: str | Literal) -> bool:
+    """Return whether JSON has a value like *value*; a boolean may be written as anything."""
+    is_boolean = isinstance(value, Literal) and value.datatype == XSD_BOOLEAN
+    return not is_boolean or value in (_TRUE, _FALSE)
 
 
 def _is_in_a_language(value: str | Literal) -> bool:

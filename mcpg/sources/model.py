@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -135,6 +135,7 @@ _FRONT_MATTER = re.compile(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?
 # Front matter that does not end, or that stands below blank lines, begins with a key at least.
 _FRONT_KEY = re.compile(r"(?:[ \t\r]*\n)*---[ \t\r]*\n[A-Za-z_][\w.-]*[ \t]*:")
 _TOOL_IDENTITY = re.compile(r"^## Tool Identity[ \t]*\r?$", re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HINTS_YAML = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*tools[ \t]*:")
 _BUNDLE = re.compile(
     r'\s*\{\s*"(?:version"\s*:\s*-?\d+\s*,\s*"documents|documents)"', re.IGNORECASE
@@ -262,8 +263,25 @@ def _is_hints_name(lower: str) -> bool:
 
 
 def _is_document(text: str) -> bool:
-    marks = (_FRONT_MATTER.match, _FRONT_KEY.match, _TOOL_IDENTITY.search)
-    return any(mark(text) for mark in marks)
+    if _FRONT_MATTER.match(text) or _FRONT_KEY.match(text):
+        return True
+    # Within a fence a document is only shown.
+    return _TOOL_IDENTITY.search(text) is not None and any(
+        _TOOL_IDENTITY.match(line) for line in _unfenced(text)
+    )
+
+
+def _unfenced(text: str) -> Iterator[str]:
+    """Return the lines of *text* that stand in no fence."""
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if not fence and mark is None:
+            yield line
+        elif not fence and mark is not None:
+            fence = mark[1]
+        elif mark is not None and mark[1].startswith(fence) and line.strip() == mark[1]:
+            fence = ""
 
 
 def _is_openapi(text: str) -> bool:

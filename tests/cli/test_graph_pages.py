@@ -30,10 +30,18 @@ rdf_prefixes: {ex: "https://shop.example/vocab/"}
 rdf_types: ["ex:Runbook"]
 rdf_properties: {"ex:level": {value: drei, lang: de}}
 graph_edges:
+  - {subject: shipment_create, predicate: "ex:requires", object: shipment_status}
   - {subject: document, predicate: "ex:needs", object: shipment_create}
   - {subject: "urn:x:ombudsman", predicate: "ex:hears", object: document}
 ---
 Stay calm.
+
+## Tool Identity
+- Tool id: phantom
+
+## When the carrier says nothing
+
+Call.
 """
 OTHER = "---\ntool: false\ndate_published: some day\n---\n# Insurance\n\nPays in the end.\n"
 NODE = "https://shop.example/runbooks/lost/"
@@ -85,6 +93,23 @@ def test_what_a_page_states_is_asked_for_in_sparql(run: Callable[..., Run], plac
             "needs": "shipment_create",
         }
     )
+
+
+def test_a_page_states_edges_between_others(run: Callable[..., Run], place: str) -> None:
+    """An edge from tool to tool that a page writes out is a statement of the graph."""
+    query = "ASK { ?s <https://shop.example/vocab/requires> ?o . ?o mcpg:toolId 'shipment_status' }"
+    assert run("graph", "sparql", query, "-b", place).out == "true\n"
+
+
+def test_sections_of_a_page_are_parts_of_it(run: Callable[..., Run], place: str) -> None:
+    """Headings are sections in order, one like those of generated documents among them."""
+    query = f"""SELECT ?name {{ <{NODE}> schema:hasPart ?part .
+        ?part a schema:CreativeWork ; schema:name ?name ; schema:position ?at }} ORDER BY ?at"""
+    names = [row["name"] for row in asked(run, place, query)]
+    drawn = run("graph", "export", "-b", place, "--format", "mermaid").out
+
+    assert names == ["Tool Identity", "When the carrier says nothing"]
+    assert names[1] not in drawn
 
 
 def test_a_page_is_no_tool(run: Callable[..., Run], place: str) -> None:

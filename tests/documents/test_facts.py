@@ -9,6 +9,7 @@ from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.facts import (
+    XSD,
     Entity,
     Facts,
     Property,
@@ -75,11 +76,11 @@ def test_every_key_is_read_in_either_spelling() -> None:
         prefixes=(("ex", "https://example.com/"), ("sh", "urn:sh:")),
         types=("ex:Runbook",),
         properties=(
-            Property("ex:level", "2"),
+            Property("ex:level", "2", datatype=f"{XSD}integer"),
             Property("ex:level", "3", datatype="xsd:integer"),
             Property("ex:level", "drei", language="de"),
             Property("ex:owner", "urn:e", is_iri=True),
-            Property("ex:live", "true"),
+            Property("ex:live", "true", datatype=f"{XSD}boolean"),
         ),
         entry_type="runbook",
         source_project="shop",

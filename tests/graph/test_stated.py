@@ -129,7 +129,7 @@ def test_a_statement_that_is_no_link_is_none_after_it_was_json_ld() -> None:
 
 
 def test_an_author_may_add_types_and_properties() -> None:
-    """Values keep their datatypes where they fit them; others are texts."""
+    """Values have the datatype that is stated, else the one that YAML gives them."""
     own = stated()[NODE]
     assert own[v.RDF_TYPE] == [
         v.SCHEMA_ARTICLE,
@@ -139,9 +139,9 @@ def test_an_author_may_add_types_and_properties() -> None:
         f"{EX}Runbook",
     ]
     assert own[f"{EX}level"] == [
-        Literal("2"),
-        Literal("3", f"{v.XSD}integer"),
-        Literal("x> ."),
+        Literal("2", v.XSD_INTEGER),
+        Literal("3", v.XSD_INTEGER),
+        Literal("x> .", v.XSD_BOOLEAN),
     ]
     assert own[f"{EX}raw"] == [Literal("{")]
     assert own[f"{EX}motto"] == [

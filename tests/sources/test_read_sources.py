@@ -89,6 +89,18 @@ def test_the_content_of_a_named_file_decides(
     assert batch.diagnostics == ()
 
 
+@pytest.mark.parametrize(
+    ("fence", "count"),
+    [("```", 0), ("~~~~", 0), ("  ```", 0), ("    ```", 1), ("``", 1), ("", 1)],
+)
+def test_a_document_that_is_shown_in_a_fence_is_none(here: Path, fence: str, count: int) -> None:
+    """Other Markdown may show what a document looks like."""
+    text = f"# Format\n\n{fence}\n## Tool Identity\n- Tool id: a\n{fence}\n"
+    _write({"docs/format.md": text, "docs/b.md": f"{text}\n## Tool Identity\n- Tool id: b\n"})
+    places = [one.place for one in read_sources([here / "docs"]).documents]
+    assert places == [str(here / "docs/b.md"), str(here / "docs/format.md")][: count + 1]
+
+
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("name", "content", "place", "says"),
