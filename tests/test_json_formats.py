@@ -70,6 +70,7 @@ COMMANDS = [
     ["graph", "stats"],
     ["graph", "validate"],
     ["graph", "validate", "-b", "pages"],
+    ["validate", "graph.mdld", "--reader", "dotnet"],
     ["init", "--dry-run", "--client", "mcp.json"],
     ["invoke", "isleap", "--from", "python:calendar:isleap", "--arg", "year=2024"],
     ["invoke", "isleap", "--from", "python:calendar:isleap"],

@@ -7,6 +7,7 @@ with what the server states later.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -30,6 +31,10 @@ DEFINITIONS = "definitions"
 """Name of the member of the `mcpg` object that lists them."""
 
 _MARKS = ("## Tool Identity", "## Execution Contract")
+
+# The .NET gateway reads no JSON of more than 64 levels, and these stand in three others.
+_MOST_LEVELS = 60
+_AS_TEXT = "definition"
 
 
 def is_generated(text: str) -> bool:
@@ -110,22 +115,41 @@ def extension_of(
     entries: list[JsonValue] = []
     for (source_id, name), known in sorted(needed.items()):
         named: JsonObject = {"source": source_id, "name": name}
-        entries += [named | _members(tool) for tool in known] or [named]
+        entries += [named | _bounded(_members(tool)) for tool in known] or [named]
     return entries
+
+
+def _bounded(members: JsonObject) -> JsonObject:
+    """Return *members*, as a text in JSON where they nest too deeply for other readers."""
+    if not is_deeper([members], _MOST_LEVELS):
+        return members
+    return {_AS_TEXT: json.dumps(members, ensure_ascii=False, separators=(",", ":"))}
 
 
 def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
     """Return the definitions that *bundle* carries; what is no definition is ignored."""
     stated = bundle.extension.get(DEFINITIONS)
     found: dict[Key, list[Tool]] = {}
-    for entry in stated if isinstance(stated, list) else ():
-        if not isinstance(entry, dict) or is_deeper([entry], MAX_DEPTH):
+    for one in stated if isinstance(stated, list) else ():
+        entry = _unbounded(one)
+        if entry is None or is_deeper([entry], MAX_DEPTH):
             continue
         source_id, name = entry.get("source"), entry.get("name")
         if isinstance(source_id, str) and isinstance(name, str):
             known = found.setdefault((source_id, name), [])
             known += [_tool(source_id, name, entry)] if "inputSchema" in entry else []
     return found
+
+
+def _unbounded(entry: JsonValue) -> JsonObject | None:
+    """Return *entry* with what it states as a text, `None` where it is no entry."""
+    if not isinstance(entry, dict) or _AS_TEXT not in entry:
+        return entry if isinstance(entry, dict) else None
+    try:
+        members = json.loads(str(entry[_AS_TEXT]))
+    except (ValueError, RecursionError):
+        return None
+    return {**members, **entry} if isinstance(members, dict) else None
 
 
 def _key(tool: Tool) -> Key:

@@ -32,6 +32,7 @@ COMMANDS = {
     "plan": "Plan which tools serve a goal, and in which order.",
     "list": "List the tools of a bundle, disabled ones included.",
     "show": "Show one tool: arguments, hints, edges, origin.",
+    "validate": "Check a bundle against SHACL shapes, or for another reader.",
     "eval": "Measure a bundle by judged queries, and enforce thresholds.",
     "tune": "Fit the ranking to judged queries, and store it in the bundle.",
     "learn": "Learn from recorded calls which tools follow each other.",

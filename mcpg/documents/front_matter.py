@@ -81,6 +81,19 @@ def split_front_matter(content: str, place: str) -> FrontMatter:
     return FrontMatter(values, content[closing.end() :], line, text, first)
 
 
+def front_matter_text(content: str) -> str | None:
+    """Return the YAML between the fences of a document with LF line ends, read or not.
+
+    Returns:
+        The text; "" without fences, `None` where the second is missing.
+    """
+    opening = _FENCE.match(content)
+    if opening is None:
+        return ""
+    closing = _CLOSING.search(content, opening.end())
+    return content[opening.end() : closing.start()] if closing else None
+
+
 def _read_yaml(text: str, place: str, line: int = 2) -> JsonObject:
     from mcpg.text.safeyaml import load_yaml  # noqa: PLC0415 - generated documents need no YAML
 

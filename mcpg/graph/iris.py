@@ -5,19 +5,34 @@ IRIs are plain texts, the same for the same document on every machine; no node i
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from re import Match
 from urllib.parse import quote
 
+from mcpg.documents.labels import BASE, LABELS, digest, escaped, label_iri, slug
 from mcpg.documents.model import BASE_URI
 from mcpg.errors import UsageError
 from mcpg.graph.terms import KB, PREFIXES, Literal, Triple
-from mcpg.text.words import normalized, strip_accents
 
-BASE = "urn:mcpg:"
-"""What the IRIs of tools, labels, sources and the scheme of groups begin with by default."""
+__all__ = [
+    "BASE",
+    "GROUP_SCHEME",
+    "SOURCES",
+    "broader_group",
+    "checked_base",
+    "digest",
+    "document_uri",
+    "escaped",
+    "group_label",
+    "neutral",
+    "node_iri",
+    "original_iri",
+    "part_iri",
+    "rebased",
+    "rebased_iri",
+    "slug",
+    "source_iri",
+]
 
 SOURCES = f"{BASE}source:"
 """What the IRI of a source begins with."""
@@ -27,12 +42,11 @@ GROUP_SCHEME = f"{BASE}groups"
 
 _FOLDERS = ("tools/", "code/")
 _DOCUMENTS = tuple(f"{BASE}{folder}" for folder in _FOLDERS)
-_LABELS = f"{BASE}id/"
 # As the .NET library has them: the canonical URIs of tools, and what is known by a label alone.
 _LABELS_OF_KB = f"{KB.removesuffix('vocab:')}/id/"
 _NEUTRAL = {
     **{f"{BASE_URI}{folder}": f"{BASE}{folder}" for folder in _FOLDERS},
-    _LABELS_OF_KB: _LABELS,
+    _LABELS_OF_KB: LABELS,
 }
 
 # A scheme, and either no host or one with nothing odd in it: no `[`, no port that is no number.
@@ -40,16 +54,6 @@ _ABSOLUTE = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*:"
     r"(?:(?!//)\S|//(?:[^\s/?#\[\]@]*@)?[^\s/?#\[\]@:]*(?::[0-9]*)?(?=[/?#]|\Z))"
 )
-# What RFC 3987 allows in no IRI, and a `%` that escapes nothing.
-_FORBIDDEN = re.compile(
-    '[\x00-\x20\x7f-\xa0<>"{}|\\\\^`\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff'
-    "\u061c\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
-    "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]|%(?![0-9A-Fa-f]{2})"
-)
-_BRACKET = re.compile(r"[\[\]#]")
-_DROPPED = re.compile(r"[^\w\s-]|_")
-_SPACE = re.compile(r"[\s-]+")
-_DIGITS = 8
 
 
 def node_iri(name: str) -> str:
@@ -60,32 +64,10 @@ def node_iri(name: str) -> str:
     the .NET library, and any other text, which is a label, stand below `BASE`.
     """
     if _ABSOLUTE.match(name) is None:
-        return f"{BASE}id/{slug(name)}"
+        return label_iri(name)
     scheme, _, rest = name.partition(":")
     is_short = scheme in PREFIXES and not rest.startswith("//")
     return escaped(f"{PREFIXES[scheme]}{rest}" if is_short else neutral(name))
-
-
-def escaped(iri: str) -> str:
-    """Return *iri* with what no IRI may hold percent-encoded; a valid one stays as it is."""
-    if iri.isascii() and iri.isprintable() and "#" not in iri and _FORBIDDEN.search(iri) is None:
-        return _BRACKET.sub(_encoded, iri) if "[" in iri or "]" in iri else iri
-    address, mark, fragment = _FORBIDDEN.sub(_encoded, iri).partition("#")
-    return f"{_BRACKET.sub(_encoded, address)}{mark}{_BRACKET.sub(_encoded, fragment)}"
-
-
-def slug(label: str) -> str:
-    """Return *label* as a part of an IRI: lower case, no accents, hyphens for spaces.
-
-    Letters of any script stay, and so do the marks that make others of them, as in Cyrillic. A
-    label that differs from another in what is dropped, such as `C++`
-    from `C`, keeps eight hexadecimal digits of its SHA-256.
-    """
-    kept, dropped = _DROPPED.subn("", strip_accents(label.strip().casefold()))
-    words = normalized("NFC", _SPACE.sub("-", kept).strip("-"))
-    if words and not dropped:
-        return escaped(words)
-    return escaped(f"{words}-{digest(label)}".strip("-"))
 
 
 def part_iri(owner: str, kind: str, name: str) -> str:
@@ -97,15 +79,6 @@ def part_iri(owner: str, kind: str, name: str) -> str:
 def source_iri(source_id: str) -> str:
     """Return the IRI of the source that tools call *source_id*."""
     return f"{SOURCES}{quote(source_id, safe='', errors='replace')}"
-
-
-def digest(text: str) -> str:
-    """Return eight hexadecimal digits that tell *text* from others."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-
-
-def _encoded(found: Match[str]) -> str:
-    return quote(found.group(), safe="", errors="replace")
 
 
 def neutral(iri: str) -> str:
@@ -197,7 +170,7 @@ def rebased_iri(iri: str, base: str) -> str:
         return iri
     if iri.startswith(SOURCES):
         return f"{base}source/{iri.removeprefix(SOURCES)}"
-    if iri.startswith((*_DOCUMENTS, _LABELS)) or iri == GROUP_SCHEME:
+    if iri.startswith((*_DOCUMENTS, LABELS)) or iri == GROUP_SCHEME:
         return f"{base}{iri.removeprefix(BASE)}"
     return f"{base}groups/{iri}" if _GENERATED.match(iri) else iri
 

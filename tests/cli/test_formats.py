@@ -32,6 +32,7 @@ LISTS = {
     "eval": (["eval", "queries.yaml"], "perQuery", "id"),
     "learn": (["learn", "calls.jsonl"], "edges", "source"),
     "graph validate": (["graph", "validate", "--shapes", "house.ttl"], "findings", "focusNode"),
+    "validate": (["validate", "dated.md", "--reader", "dotnet"], "findings", "place"),
 }
 SHOWN = {"graph search": "toolId", "graph validate": "place"}
 TIMES = re.compile(r'[\d.]+ ms|"durationMs": [\d.]+')
@@ -58,6 +59,7 @@ def inputs(graph: Path) -> None:
     """What the commands read beside the bundle."""
     (graph.parent / "queries.yaml").write_text("parcel: shipment_status\nlabel: [x]\n", "utf-8")
     (graph.parent / "house.ttl").write_text(SHAPES, "utf-8")
+    (graph.parent / "dated.md").write_text("---\ndate_published: May 4\n---\n# A\n", "utf-8")
     (graph.parent / "calls.jsonl").write_text(CALLS, "utf-8")
     (graph.parent / "graph.mdld.vec").unlink(missing_ok=True)
 

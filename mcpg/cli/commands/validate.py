@@ -1,0 +1,152 @@
+"""`mcpg validate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from mcpg.cli import options
+from mcpg.cli.commands import graph
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.open_bundle import open_sources, settings_of
+from mcpg.cli.output import Output
+from mcpg.cli.terminal import one_line
+from mcpg.errors import Severity
+from mcpg.reports.blocks import Code, Column, Table
+from mcpg.values import counted, to_json
+
+if TYPE_CHECKING:
+    from mcpg.bundle.dotnet_reader import ReaderFinding
+    from mcpg.sources import SourceBatch
+
+EXAMPLES = """\
+mcpg validate graph.mdld
+mcpg validate documents/ --shapes house-rules.ttl
+mcpg validate graph.mdld.json --reader dotnet
+mcpg validate documents/ --reader dotnet --format json | jq '.findings[].place'"""
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="A bundle, or a file or folder of sources.")
+]
+Reader = Annotated[
+    Literal["dotnet"] | None,
+    typer.Option(
+        "--reader",
+        metavar="dotnet",
+        help="Report what the .NET gateway makes of FILE, in place of checking shapes.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "validate", examples=EXAMPLES, more="docs/reference/dotnet.md")(validate)
+
+
+def validate(
+    output: Output,
+    *,
+    file: File,
+    reader: Reader = None,
+    shapes: graph.Shapes = None,
+    timeout: graph.Timeout = graph.DEFAULT_TIMEOUT,
+    strict: graph.Strict = False,
+    form: options.ListFormat = "text",
+) -> int:
+    """Check a bundle against SHACL shapes, or for another reader.
+
+    Without --reader it does what `mcpg graph validate` does. With --reader dotnet it exits 1 where
+    the .NET gateway refuses something, resolves no relation or takes several nodes for one.
+    """
+    if reader is None:
+        return graph.validate(
+            output, bundle=[file], shapes=shapes, timeout=timeout, strict=strict, form=form
+        )
+    batch = open_sources(settings_of(bundle=[file]), output)
+    documents, found = _found(batch, file)
+    data = _json(file, reader, documents, found)
+    if form == "json":
+        output.json(data)
+    elif form == "text":
+        output.text(_text(found, documents, output))
+    else:
+        write_listing(_listing(data["findings"]), form, output)
+    is_bad = data["errors"] or data["warnings"]
+    return ExitCode.FINDINGS if is_bad else ExitCode.DONE
+
+
+def _found(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]:
+    """Return how many documents *batch* holds, and what the .NET library makes of them."""
+    from mcpg.bundle import assemble, decode_bundle  # noqa: PLC0415 - help needs none of it
+    from mcpg.bundle.dotnet_reader import named_findings, reader_findings  # noqa: PLC0415
+    from mcpg.documents.markdown import targets_of, with_pages  # noqa: PLC0415 - as above
+    from mcpg.values import replace  # noqa: PLC0415 - as above
+
+    assembly = assemble(batch, texts=False)
+    addresses = {one.tool.id: (one.path, one.uri) for one in assembly.documents}
+    targets = with_pages(
+        targets_of((one.tool for one in assembly.documents), addresses), assembly.pages
+    )
+    documents = [
+        replace(one, place=one.path)
+        for raw in batch.bundles
+        for one in decode_bundle(raw.text, raw.place).documents
+    ]
+    documents += batch.documents
+    named = named_findings(file) if batch.bundles else ()
+    return len(documents), [*named, *reader_findings(documents, targets)]
+
+
+def _json(file: str, reader: str, documents: int, found: Sequence[ReaderFinding]) -> dict[str, Any]:
+    counts = {
+        f"{one}s" if one != Severity.INFO else "notes": sum(item.severity == one for item in found)
+        for one in (Severity.ERROR, Severity.WARNING, Severity.INFO)
+    }
+    return {
+        "schema": "mcpg/validate/1",
+        "path": file,
+        "reader": reader,
+        "isLoaded": not counts["errors"],
+        "documents": documents,
+        **counts,
+        "findings": [to_json(item) for item in found],
+    }
+
+
+def _listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
+    members = ("severity", "rule", "place", "message")
+    rows = tuple(
+        (one["severity"], one["rule"], Code(one["place"]), Code(one["message"])) for one in findings
+    )
+    columns = (
+        Column("severity"),
+        Column("rule"),
+        Column("place", is_whole=True),
+        Column("message"),
+    )
+    return Listing(findings, members, "place", Table("Findings", columns, rows, has_heads=True))
+
+
+_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+
+def _text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str:
+    """Return a line for each finding, as compilers write them, and their counts."""
+    lines = []
+    for one in found:
+        label = output.paint(one.severity, _STYLES[one.severity])
+        lines.append(f"{one_line(one.place)}: {label}[{one.rule}]: {one_line(one.message)}")
+    numbers = {one: sum(item.severity == one for item in found) for one in _STYLES}
+    verb = "refuses" if numbers[Severity.ERROR] else "loads"
+    told = ", ".join(
+        counted(numbers[one], name)
+        for one, name in (
+            (Severity.ERROR, "error"),
+            (Severity.WARNING, "warning"),
+            (Severity.INFO, "note"),
+        )
+    )
+    return "\n".join((*lines, f".NET {verb} {counted(documents, 'document')}: {told}"))

@@ -1,0 +1,268 @@
+"""Front matter that every reader of bundles takes.
+
+The .NET gateway gives up a bundle as a whole where one document declares, names or states something
+in a way that it does not know, although mcpg passes over it. Such pieces are written otherwise, or
+left out where no reader could use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from mcpg.documents import dotnet
+from mcpg.documents.facts import TARGET_KEYS, facts_of, text_of
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject, JsonValue
+
+    Path: TypeAlias = tuple[str | int, ...]
+
+_DECLARABLE: Mapping[str, str] = {**dotnet.ONLY_IN_RULES, "mcpg": "urn:mcpg:vocab:"}
+_KNOWN = {**dotnet.BUILT_IN, **_DECLARABLE}
+_PREFIXES = ("rdf_prefixes", "rdfprefixes")
+_TYPES = ("rdf_types", "rdftypes")
+_PROPERTIES = ("rdf_properties", "rdfproperties")
+_KEYS = frozenset((*_PREFIXES, *_TYPES, *_PROPERTIES))
+_ID, _VALUE, _DATATYPE = "id", "value", "datatype"
+
+
+class Change(NamedTuple):
+    """A piece of front matter that is written otherwise for other readers.
+
+    Attributes:
+        path: Keys and positions that lead to it.
+        reason: Why.
+        result: What is written instead; "" where it is left out.
+    """
+
+    path: Path
+    reason: str
+    result: str = ""
+
+    @property
+    def message(self) -> str:
+        """What is changed, and why."""
+        done = f"the bundle has {self.result} instead" if self.result else "the bundle omits it"
+        return f"{self.reason}: {done}, because the .NET gateway would reject the whole bundle"
+
+
+def portable_values(values: JsonObject) -> tuple[JsonObject, list[Change]]:
+    """Return the *values* of a front matter as every reader takes them, and what is changed.
+
+    No key is left out. Values that no reader refuses are returned as they are.
+    """
+    keys = [key for key in values if key.strip().lower() in _KEYS]
+    if not keys:
+        return values, []
+    front = _Front(values)
+    for key in keys:
+        if key.strip().lower() in _PREFIXES:
+            front.mend_prefixes(key)
+    front.know_prefixes()
+    for key in keys:
+        kind = key.strip().lower()
+        if kind in _TYPES:
+            front.mend_types(key)
+        elif kind in _PROPERTIES:
+            front.mend_properties(key)
+    return front.finished(), front.changes
+
+
+class _Front:
+    """Front matter that is being mended.
+
+    Attributes:
+        changes: What is written otherwise.
+    """
+
+    def __init__(self, values: JsonObject) -> None:
+        self.changes: list[Change] = []
+        self._values = dict(values)
+        self._own = {**_KNOWN, **dict(facts_of(values).prefixes)}
+        self._declared: dict[str, str] = {}
+        self._needed: dict[str, str] = {}
+
+    def finished(self) -> JsonObject:
+        """Return the mended values, with the prefixes that they need declared."""
+        if self._needed:
+            key = self._key_of_prefixes() or _PREFIXES[0]
+            held = self._values.get(key)
+            self._values[key] = {**(held if isinstance(held, dict) else {}), **self._needed}
+        return self._values
+
+    def know_prefixes(self) -> None:
+        """Take the prefixes that other readers know; of several keys they read one."""
+        key = self._key_of_prefixes()
+        held = self._values[key] if key else None
+        members = held if isinstance(held, dict) else {}
+        given = {prefix.strip().lower(): str(uri).strip() for prefix, uri in members.items()}
+        self._declared = {**dotnet.BUILT_IN, **given}
+
+    def _key_of_prefixes(self) -> str | None:
+        """Return the key that other readers look at: the last in snake_case, else in camelCase."""
+        for spelling in _PREFIXES:
+            found = [key for key in self._values if key.strip().lower() == spelling]
+            if found:
+                return found[-1]
+        return None
+
+    def mend_prefixes(self, key: str) -> None:
+        """Have a mapping under *key*, in which each prefix has one absolute namespace."""
+        value = self._values[key]
+        if not isinstance(value, dict):
+            self._write((key,), "a mapping", f"{key} is not a mapping")
+            parts = value if isinstance(value, list) else []
+            value = {
+                prefix: uri
+                for part in reversed(parts)
+                if isinstance(part, dict)
+                for prefix, uri in part.items()
+            }
+        kept: JsonObject = {}
+        bound = dict(dotnet.BUILT_IN)
+        for stated, uri in value.items():
+            prefix = stated.strip().rstrip(":")
+            namespace = str(uri).strip() if isinstance(uri, str) else ""
+            if not prefix or not dotnet.is_uri(namespace):
+                self._leave_out((key, stated), f"the prefix {stated!r} has no absolute IRI")
+            elif bound.setdefault(prefix.lower(), namespace) != namespace:
+                known = bound[prefix.lower()]
+                self._leave_out((key, stated), f"the prefix {stated!r} stands for {known} already")
+            else:
+                if prefix != stated:
+                    self._write((key, stated), f"the prefix {prefix!r}", "a prefix is a bare name")
+                kept[prefix] = uri
+        self._values[key] = kept
+
+    def mend_types(self, key: str) -> None:
+        """Have names under *key* that other readers resolve."""
+        value = self._values[key]
+        kept: list[JsonValue] = []
+        for path, item in numbered((key,), value):
+            is_blank = item is None or (isinstance(item, str) and not item.strip())
+            name = item if is_blank else self._name(item, path, "class")
+            if is_blank or name is not None:
+                kept.append(name)
+        self._values[key] = kept if isinstance(value, list) or not kept else kept[0]
+
+    def mend_properties(self, key: str) -> None:
+        """Have a mapping under *key*, of predicates that other readers resolve to their values."""
+        value = self._values[key]
+        if not isinstance(value, dict) or "predicate" in value:
+            self._write((key,), "a mapping", f"{key} is not a mapping of predicates")
+            value = _by_predicate({key: value})
+        kept: JsonObject = {}
+        for predicate, held in value.items():
+            path = (key, predicate)
+            name = self._name(predicate, path, "property")
+            said = self._object(held, path) if name is not None else None
+            if name is None or (said is None and held is not None):
+                continue
+            kept[name] = said if name not in kept else [*_listed(kept[name]), *_listed(said)]
+        self._values[key] = kept
+
+    def _object(self, value: JsonValue, path: Path) -> JsonValue:
+        """Return a value as other readers take it, `None` for one that says nothing."""
+        if isinstance(value, list):
+            found = [self._object(item, (*path, at)) for at, item in enumerate(value)]
+            pairs = zip(value, found, strict=True)
+            return [said for item, said in pairs if said is not None or item is None]
+        return self._node(value, path) if isinstance(value, dict) else value
+
+    def _node(self, value: JsonObject, path: Path) -> JsonValue:
+        """Return a mapping with an `id` that resolves, or with a `value`."""
+        stated = value.get(_ID)
+        members = {
+            key: item
+            for key, item in value.items()
+            if key.strip().lower() != _ID or not str(item or "").strip()
+        }
+        if isinstance(stated, str) and stated.strip():
+            name = self._resolved(stated.strip(), (*path, _ID))
+            if name is None:
+                self._write((*path, _ID), "a text", f"the id {stated!r} cannot be resolved")
+                return stated.strip()
+            return {_ID: name if name != stated.strip() else stated, **members}
+        if members.keys() != value.keys():
+            self._leave_out((*path, _ID), "an `id` that is not a text cannot be resolved")
+        if _VALUE not in members:
+            read = facts_of({_PROPERTIES[0]: {"x": value}}).properties
+            if not read:
+                self._leave_out(path, "the value has neither `id` nor `value`")
+                return None
+            self._write(
+                path, f"`value`: {read[0].value!r}", "the value has neither `id` nor `value`"
+            )
+            members = {_VALUE: read[0].value, **members}
+        return self._typed(members, path)
+
+    def _typed(self, members: JsonObject, path: Path) -> JsonObject:
+        """Return the members of a literal with a datatype that resolves, or without one."""
+        kept: JsonObject = {}
+        for key, item in members.items():
+            if key.strip().lower() != _DATATYPE or not item:
+                kept[key] = item
+            elif (name := self._name(item, (*path, key), "datatype")) is not None:
+                kept[key] = name
+        return kept
+
+    def _name(self, item: JsonValue, path: Path, kind: str) -> str | None:
+        """Return the name that *item* gives, `None` where nobody can resolve it."""
+        stated = text_of(item, TARGET_KEYS)
+        name = self._resolved(stated, path) if stated else None
+        if name is None:
+            shown = f"the {kind} {stated!r}" if stated else f"a {kind} that is not a text"
+            self._leave_out(path, f"{shown} cannot be resolved")
+        elif isinstance(item, str):
+            return item if name == stated else name
+        else:
+            self._write(path, f"the text {name!r}", f"a {kind} is a text")
+        return name
+
+    def _resolved(self, name: str, path: Path) -> str | None:
+        """Return *name*, or the IRI that it stands for; `None` where other readers know neither."""
+        prefix, colon, local = name.partition(":")
+        own = self._own.get(prefix) if colon and not local.startswith("//") else None
+        theirs = self._declared.get(prefix.lower())
+        if own is None or own == theirs:
+            return name if dotnet.resolves(name, self._declared) else None
+        if theirs is None and own == _DECLARABLE.get(prefix) and dotnet.is_uri(own + local):
+            if prefix not in self._needed:
+                why = f"the prefix {prefix!r} is not declared"
+                self._write(path, "its declaration", why)
+            self._needed[prefix] = own
+            return name
+        if not dotnet.resolves(own + local, {}):
+            return None
+        self._write(path, own + local, f"{prefix!r} stands for something else there")
+        return own + local
+
+    def _leave_out(self, path: Path, why: str) -> None:
+        self.changes.append(Change(path, why))
+
+    def _write(self, path: Path, what: str, why: str) -> None:
+        self.changes.append(Change(path, why, what))
+
+
+def numbered(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue]]:
+    """Return the items of a list with their paths, or the one value that is none."""
+    if isinstance(value, list):
+        yield from (((*path, at), item) for at, item in enumerate(value))
+    else:
+        yield path, value
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [value]
+
+
+def _by_predicate(values: JsonObject) -> JsonObject:
+    """Return what *values*, one key of properties, states, by predicate."""
+    found: dict[str, list[JsonValue]] = {}
+    for one in facts_of(values).properties:
+        literal: JsonObject = {_VALUE: one.value}
+        if one.datatype:
+            literal[_DATATYPE] = one.datatype
+        found.setdefault(one.predicate, []).append({_ID: one.value} if one.is_iri else literal)
+    return dict(found)
