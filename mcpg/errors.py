@@ -122,6 +122,7 @@ class Code:
     GRAPH_TOOL_UNDOCUMENTED = "graph_tool_undocumented"
     TOOL_CHANGED = "tool_changed"
     TOOL_UNREVIEWED = "tool_unreviewed"
+    TOOL_MISSING = "tool_missing"
     GRAPH_UNAVAILABLE = "graph_unavailable"
     GRAPH_FALLBACK = "graph_fallback"
     EMBEDDING_GENERATOR_MISSING = "embedding_generator_missing"
@@ -247,8 +248,9 @@ REMEDIES = {
     Code.GRAPH_BUILD_FAILED: "Fix what the message names; the gateway retries by itself.",
     Code.GRAPH_DOCUMENT_UNMAPPED: "Rebuild the graph, or add the source that has the tool.",
     Code.GRAPH_TOOL_UNDOCUMENTED: "Rebuild the graph from the sources of the gateway.",
-    Code.TOOL_CHANGED: "Review the change, and build the bundle again to approve it.",
-    Code.TOOL_UNREVIEWED: "Review the tools, and build the bundle with their source.",
+    Code.TOOL_CHANGED: "Review the change, then build the bundle or `mcpg lock --approve`.",
+    Code.TOOL_UNREVIEWED: "Review the tools, then build the bundle or `mcpg lock --approve`.",
+    Code.TOOL_MISSING: "Restore its source, or `mcpg lock --approve` that it is gone.",
     Code.GRAPH_UNAVAILABLE: "Fix or remove the file that the message names.",
     Code.GRAPH_SCHEMA_FALLBACK: "No action needed.",
     Code.GRAPH_SCHEMA_PROFILE_INVALID: "Correct the profile, or omit the predicate.",

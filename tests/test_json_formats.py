@@ -49,6 +49,7 @@ COMMANDS = [
     ["bundle", "tools", "-o", "other.mdld"],
     ["bundle", "tools/commerce.json", "-o", "graph.mdld", "--check"],
     ["bundle", "shop", "-o", "vectors.mdld", "--embed", "--embed-with", "local"],
+    ["bundle", "changed.json", "--source-id", "web", "-o", "web.mdld", "--locked"],
     ["cache"],
     ["doctor", "--no-sources"],
     ["eval", "queries.yaml", "--timings", "--min", "ndcg@5=0.5", *VECTORS],
@@ -80,6 +81,7 @@ COMMANDS = [
     ["list"],
     ["list", "--source", "nobody"],
     ["list", "--source", "commerce", "--input-schema"],
+    ["lock", "changed.json", "--source-id", "web", "--check"],
     ["plan", "refund the order and mail the customer about it"],
     ["plan", "refund the order", "--context-tool", "order_search"],
     ["plan", "list orders", "-b", "alike.json"],
@@ -129,6 +131,7 @@ SEEN_ELSEWHERE = {
 
 ADDRESS = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
 ALONE = {"tools": [{"name": "page_fetch", "description": "Fetch a page.", "inputSchema": ADDRESS}]}
+CHANGED = {"tools": [{"name": "page_fetch", "description": "Fetch it.", "inputSchema": ADDRESS}]}
 PAGES = {"type": "object", "properties": {"filter[name]": {"type": "string"}}}
 FILTER = {"tools": [{"name": "find", "description": "Find a page.", "inputSchema": PAGES}]}
 ALIKE = {
@@ -155,6 +158,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "shop/shop.hints.yaml": HINTS,
         "shop.yaml": "where is my parcel: shipment_create\npay it back: invoice_refund\n",
         "alone.json": json.dumps(ALONE),
+        "changed.json": json.dumps(CHANGED),
         "alike.json": json.dumps(ALIKE),
         "filter.json": json.dumps(FILTER),
         "lopsided.json": json.dumps({"tools": made}),
@@ -200,6 +204,7 @@ def objects(settings: None, examples: Path) -> dict[str, dict[str, Any]]:  # noq
     """Return what every command prints, by its words."""
     ran("bundle", "tools", "-q")
     ran("bundle", "code:src", "-o", "code.mdld", "-q")
+    ran("lock", "alone.json", "--source-id", "web", "-q")
     ran("bundle", "lopsided.json", "-o", "lopsided.mdld", "-q")
     ran("eval", "queries.yaml", "--format", "json", "-o", "baseline.json")
     found = {" ".join(arguments): printed(arguments) for arguments in COMMANDS}

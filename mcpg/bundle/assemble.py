@@ -191,6 +191,8 @@ class Assembly:
         definitions: What servers state of tools whose documents may say otherwise.
         provisions: For each tool, in the order of ids, what it provides to others; `None` where
             that was not needed.
+        given: The tools of manifests and servers, as these state them.
+        read: The documents of tools, as they stand in the sources.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -206,6 +208,8 @@ class Assembly:
     unread: frozenset[str] = frozenset()
     definitions: Definitions = field(default_factory=dict)
     provisions: Sequence[Sequence[Provision]] | None = field(default=None, compare=False)
+    given: tuple[Tool, ...] = field(default=(), compare=False)
+    read: tuple[ReadDocument, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         found = counted(len(self.documents), "tool"), counted(len(self.pages), "page")
@@ -275,6 +279,8 @@ def assemble(
         provisions=inferred.provisions
         if inferred and len(finished.documents) == len(catalog.tools)
         else None,
+        given=tuple(tools),
+        read=sorted_.read,
     )
 
 

@@ -3,11 +3,13 @@
 A definition is what a model reads and a caller relies on: title, description, schemas and
 annotations. Two are the same where neither could tell them apart, whatever the order of keys and of
 lists that are sets, and however the texts are broken into lines. `_meta` is no part of it: servers
-put there what changes with every release, and models don't see it.
+put there what changes with every release, and models don't see it. Hints are none either, since
+documents add theirs; they are compared where both tools have those of their source alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -15,11 +17,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
-from mcpg.catalog.model import Tool
-from mcpg.values import value
+from mcpg.catalog.model import Hints, Tool
+from mcpg.values import to_json, value
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
+
+
+Key = tuple[str, str]
+"""Identity of a tool: its source id and its name there."""
 
 
 class Part(StrEnum):
@@ -30,6 +36,13 @@ class Part(StrEnum):
     INPUT_SCHEMA = "input schema"
     OUTPUT_SCHEMA = "output schema"
     ANNOTATIONS = "annotations"
+    HINTS = "hints"
+
+    @property
+    def member(self) -> str:
+        """Its name in JSON, such as `inputSchema`."""
+        first, *others = self.value.split()
+        return first + "".join(map(str.capitalize, others))
 
 
 @value
@@ -50,25 +63,32 @@ class PartChange:
 
 _PROSE = frozenset(("title", "description", "$comment"))
 _SETS = frozenset(("required", "enum", "type"))
+_FLAT = (Part.ANNOTATIONS, Part.HINTS)
 _EXACT = 2**53
 _DETAILS = 4
 _BEFORE, _SHOWN, _NAME = 20, 80, 60
 
 
-def definition_changes(before: Tool, after: Tool) -> tuple[PartChange, ...]:
+def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tuple[PartChange, ...]:
     """Return how the definition of *after* differs from that of *before*, empty where it does not.
 
     A definition that nests too deeply to be read back differs from any other.
+
+    Args:
+        before: A tool.
+        after: The same tool, as another source or a later release defines it.
+        hints: Whether hints count; both tools then have those that their source states.
     """
     if any(is_deeper(_parts(tool), MAX_DEPTH) for tool in (before, after)):
         return (PartChange(Part.INPUT_SCHEMA, ("nests too deeply",)),)
-    if _written(_parts(before)) == _written(_parts(after)):
+    are_same_hints = not hints or before.hints == after.hints
+    if are_same_hints and _written(_parts(before)) == _written(_parts(after)):
         return ()
-    parts = zip(Part, _normal_parts(before), _normal_parts(after), strict=True)
+    old, new = normal_parts(before), normal_parts(after)
     return tuple(
-        PartChange(part, _bounded(_differences(part, old, new)))
-        for part, old, new in parts
-        if _written(old) != _written(new)
+        PartChange(part, _bounded(_differences(part, old[part], new[part])))
+        for part in Part
+        if (hints or part is not Part.HINTS) and _written(old[part]) != _written(new[part])
     )
 
 
@@ -82,7 +102,21 @@ def definition_text(tool: Tool) -> str | None:
 
     It is `None` for a definition that differs from any other.
     """
-    return None if is_deeper(_parts(tool), MAX_DEPTH) else _written([*_normal_parts(tool)])
+    if is_deeper(_parts(tool), MAX_DEPTH):
+        return None
+    return _written([one for part, one in normal_parts(tool).items() if part is not Part.HINTS])
+
+
+def part_digests(tool: Tool) -> dict[Part, str]:
+    """Return the SHA-256 of the normal form of each part of *tool*, in hexadecimal.
+
+    Digests of a part are equal where `definition_changes` finds no difference in it. The definition
+    must not nest deeper than `MAX_DEPTH`.
+    """
+    return {
+        part: hashlib.sha256(_written(one).encode()).hexdigest()
+        for part, one in normal_parts(tool).items()
+    }
 
 
 def _parts(tool: Tool) -> list[JsonValue]:
@@ -91,20 +125,29 @@ def _parts(tool: Tool) -> list[JsonValue]:
     return [*texts, tool.input_schema, tool.output_schema, tool.annotations]
 
 
-def _normal_parts(tool: Tool) -> tuple[JsonValue, ...]:
-    """Return the parts of a definition in the order of `Part`, in their normal form."""
+def normal_parts(tool: Tool) -> dict[Part, JsonValue]:
+    """Return the parts of *tool* in their normal form: equal where no reader tells them apart."""
     assumed: JsonObject = {"type": "object", "properties": {}}
     arguments = _normal(assumed | tool.input_schema)
     if isinstance(arguments, dict) and arguments.get("required") == []:
         del arguments["required"]
     stated: JsonObject = {name: one for name, one in tool.annotations.items() if one is not None}
-    return (
-        _one_line(tool.title or ""),
-        _one_line(tool.description),
-        arguments,
-        _normal(tool.output_schema),
-        _normal(stated),
-    )
+    return {
+        Part.TITLE: _one_line(tool.title or ""),
+        Part.DESCRIPTION: _one_line(tool.description),
+        Part.INPUT_SCHEMA: arguments,
+        Part.OUTPUT_SCHEMA: _normal(tool.output_schema),
+        Part.ANNOTATIONS: _normal(stated),
+        Part.HINTS: {
+            name: sorted(one, key=_written) if isinstance(one, list) else one
+            for name, one in stated_hints(tool.hints).items()
+        },
+    }
+
+
+def stated_hints(hints: Hints) -> JsonObject:
+    """Return those of *hints* that say something, as a JSON object."""
+    return {name: one for name, one in to_json(hints).items() if one not in (None, [])}
 
 
 def _normal(json_value: JsonValue, key: str = "") -> JsonValue:
@@ -135,7 +178,7 @@ def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[st
         yield _rewritten(before, after)
     elif not (isinstance(before, dict) and isinstance(after, dict)):
         yield "added" if before is None else "removed"
-    elif part is Part.ANNOTATIONS:
+    elif part in _FLAT:
         yield from _members(
             before, after, "", lambda old, new: f"{_short(old)} is now {_short(new)}"
         )

@@ -24,6 +24,7 @@ COMMANDS = {
     "init": "Bundle the servers of the MCP clients on this machine, and search.",
     "generate": "Write a Markdown-LD document for each tool, to read and to edit.",
     "bundle": "Build a bundle from files, folders, servers and code.",
+    "lock": "Approve the definitions of tools, and find what has changed since.",
     "search": "Find the tools for a request.",
     "explain": "Search, and explain the ranking.",
     "explore": "Try queries and hints on a page in the browser.",

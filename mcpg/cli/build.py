@@ -43,6 +43,7 @@ from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import SourceDocument
+    from mcpg.cli.locks import Guard
     from mcpg.cli.settings import Settings
     from mcpg.cli.source_settings import ConfiguredSource
     from mcpg.gateway.sources import ServerSource
@@ -73,6 +74,7 @@ def assembled(
     memory: Memory,
     last: LastBuild,
     exclude: Collection[str | Path] = (),
+    guard: Guard | None = None,
 ) -> Assembly:
     """Read the sources of *intake* and put them together, showing progress.
 
@@ -84,6 +86,7 @@ def assembled(
         memory: What is remembered of earlier runs.
         last: What is to be replaced.
         exclude: Files that are no sources.
+        guard: Holds what is built to a lock; `None` for none.
 
     Raises:
         McpgError: A source cannot be used; or one failed, and the last build cannot be read.
@@ -102,8 +105,12 @@ def assembled(
             ahead=[ANALYSED] if memory.makes_index else (),
         )
         assembly = put_together(batch)
+        if guard is not None:
+            batch, assembly = guard.quarantined(batch, assembly, put_together)
         if (batch.failed or assembly.unread) and assembly.catalog.tools:
             assembly = last.completed(assembly, batch, put_together, output)
+        if guard is not None:
+            assembly = guard.reported(assembly)
     output.diagnostics(assembly.diagnostics)
     if not assembly.catalog.tools:
         _refuse_when_all_failed(assembly)

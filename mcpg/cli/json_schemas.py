@@ -22,7 +22,7 @@ LINE = "line"
 """Name of the definition of one line of JSON Lines."""
 
 SETTINGS = "settings"
-FILES = ("hints-file", "judged-queries", "observed-file", SETTINGS)
+FILES = ("hints-file", "judged-queries", "lock-file", "observed-file", SETTINGS)
 """Names of the schemas of files, which people write or keep."""
 
 _COMMON = "common"

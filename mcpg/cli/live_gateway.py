@@ -17,7 +17,7 @@ from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
     from mcpg.engine.results import EngineServices
-    from mcpg.gateway import Gateway, Limits, OnChange, Source
+    from mcpg.gateway import Gateway, Limits, OnChange, Source, ToolLock
 
 
 _LIMITS = {
@@ -155,6 +155,7 @@ def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) ->
     return {
         "sources": sources,
         "graph": FileGraph(wanted.graph, _reaction(settings)) if wanted.graph else GENERATED,
+        "lock": _tool_lock(settings),
         "live": live,
         "reserved": reserved,
         "services": _services(settings),
@@ -169,6 +170,24 @@ def _reaction(settings: Settings) -> OnChange:
 
     found = settings.find("serve.on_change")
     return OnChange(found.value) if found else OnChange.WARN
+
+
+def _tool_lock(settings: Settings) -> ToolLock | None:
+    """Return the lock to which tools are held, `None` where nothing asks for that."""
+    from mcpg.cli.locks import is_locked, lock_path, open_lock  # noqa: PLC0415 - as above
+    from mcpg.gateway.sources import OnChange, ToolLock  # noqa: PLC0415 - as above
+
+    if not is_locked(settings):
+        return None
+    found = settings.find("serve.on_change")
+    if found is not None and found.value == OnChange.ACCEPT:
+        raise UsageError(
+            "changes are not accepted under a lock",
+            place=found.origin,
+            remedy="approve them with `mcpg lock --approve`, or use --no-locked",
+        )
+    path = lock_path(settings)
+    return ToolLock(open_lock(path), path, OnChange(found.value) if found else OnChange.WARN)
 
 
 def _options(wanted: Wanted) -> ServerOptions:

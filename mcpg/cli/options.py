@@ -203,6 +203,13 @@ AllowMissing = Annotated[
         "build.",
     ),
 ]
+Locked = Annotated[
+    bool | None,
+    typer.Option(
+        "--locked/--no-locked",
+        help="Hold the tools to the lock file, which `mcpg lock` writes.",
+    ),
+]
 Check = Annotated[
     bool,
     typer.Option("--check", help="Write nothing; exit 1 when the output is out of date."),

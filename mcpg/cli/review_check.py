@@ -1,4 +1,4 @@
-"""The check of `mcpg doctor` that compares the tools of sources with the bundle."""
+"""The checks of `mcpg doctor` that compare the tools of sources with the bundle and the lock."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcpg.bundle import Bundle
+    from mcpg.catalog.lock import Lock, LockChange
     from mcpg.catalog.model import Tool
     from mcpg.cli.settings import Settings
+    from mcpg.sources.model import SourceBatch
 
-_NAME = "review"
+_NAME, _LOCK = "review", "lock"
+_REVIEW = "review the changes with `mcpg lock`, and approve with `mcpg lock --approve TOOL`"
 _SHOWN = 10
 
 
@@ -63,3 +66,60 @@ def _of_bundle(path: str, bundle: Bundle, tools: Sequence[Tool]) -> Iterator[Che
 
     if live:
         yield tried(_NAME, compare)
+
+
+def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[Check]:
+    """Yield a check of the tools in *batches* against the lock file, if there is one, or should be.
+
+    It fails where a build under the lock would.
+    """
+    from mcpg.cli.locks import (  # noqa: PLC0415 - as above
+        REFUSE,
+        change_json,
+        is_locked,
+        lock_path,
+        open_lock,
+    )
+    from mcpg.files import exists  # noqa: PLC0415 - as above
+
+    path, is_held = lock_path(settings), is_locked(settings)
+    if not (is_held or exists(path)):
+        return
+    reaction = settings.find("lock.on_change")
+    is_refused = is_held and (reaction is None or reaction.value == REFUSE)
+
+    def compare() -> Check:
+        lock = open_lock(path)
+        changes = _lock_changes(lock, batches)
+        details = {"path": path, "tools": len(lock.statements), "locked": is_held}
+        details |= {"changes": [change_json(one) for one in changes]}
+        if not changes:
+            message = f"{counted(len(lock.statements), 'tool')} as approved in {path}"
+            return Check(_LOCK, Status.OK, message, details=details)
+        told = (f"{one.kind} {one.name}{_parts_of(one)}" for one in changes[:_SHOWN])
+        more = f"; and {len(changes) - _SHOWN:,} more" if len(changes) > _SHOWN else ""
+        status = Status.FAILED if is_refused else Status.NOTE
+        message = f"{path}: {'; '.join(told)}{more}"
+        return Check(_LOCK, status, message, _REVIEW, details)
+
+    yield tried(_LOCK, compare)
+
+
+def _parts_of(change: LockChange) -> str:
+    return f": {'; '.join(map(str, change.parts))}" if change.parts else ""
+
+
+def _lock_changes(lock: Lock, batches: Sequence[SourceBatch]) -> Sequence[LockChange]:
+    """Return the tools that differ from *lock*; what sources that failed have is not known."""
+    from mcpg.bundle import assemble  # noqa: PLC0415 - as above
+    from mcpg.bundle.locked import statements_of  # noqa: PLC0415 - as above
+    from mcpg.catalog.lock import Kind, lock_changes  # noqa: PLC0415 - as above
+    from mcpg.sources.model import SourceBatch  # noqa: PLC0415 - as above
+
+    stated = statements_of(assemble(SourceBatch.join(batches), texts=False))
+    responding = {one.tool.source_id for one in stated}
+    return [
+        one
+        for one in lock_changes(lock, stated)
+        if one.kind is not Kind.MISSING or one.key[0] in responding
+    ]

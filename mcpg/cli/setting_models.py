@@ -135,9 +135,10 @@ class Serve(Table):
     that search and call, and what searches have found; or `all`"""
     on_change: Literal["warn", "hide", "accept"] = "warn"
     """what becomes of tools that [changed since the bundle of `--graph` was
-    reviewed](../how-to/serve.md#trust-what-was-reviewed): `warn` reports them and describes them as
+    reviewed](../how-to/serve.md#trust-what-was-reviewed), or since they were [approved in the lock
+    file](../how-to/lock.md#serve-under-the-lock): `warn` reports them and describes them as
     reviewed, `hide` hides them and those that were never reviewed, `accept` describes them as their
-    servers do"""
+    servers do, which no lock allows"""
     graph_tools: bool = False
     """whether the tools that read the graph are listed, too"""
     max_bytes: Annotated[int, Field(ge=2048)] = 32_768
@@ -162,6 +163,20 @@ class Learn(Table):
     output: str = unset("`graph.observed.jsonl`")
     """the file to which `mcpg learn` adds what it learns, unless `-o` names one; name it in
     `[[sources]]` as well, so that each build of the bundle has it"""
+
+
+class Lock(Table):
+    """The section `[lock]`."""
+
+    file: str = unset("`mcpg.lock` beside the configuration file")
+    """the [lock file](lock-file.md)"""
+    enforce: bool = False
+    """whether `mcpg bundle`, `mcpg serve` and other commands with live tools hold them to the lock
+    file, as `--locked` does; there is `--no-locked`"""
+    on_change: Literal["refuse", "warn", "hide"] = "refuse"
+    """what `mcpg bundle --locked` does when tools [differ from the
+    lock](../how-to/lock.md#build-under-the-lock): `refuse` writes nothing and exits 1, `warn`
+    describes changed tools as approved, `hide` leaves them out; the last two leave out new tools"""
 
 
 class Graph(Table):
@@ -216,6 +231,7 @@ class Configuration(Table):
     store: Store = Store()
     cache: Cache = Cache()
     learn: Learn = Learn()
+    lock: Lock = Lock()
     graph: Graph = Graph()
     limits: Limits = Limits()
     serve: Serve = Serve()

@@ -33,7 +33,14 @@ DEFAULT_BUNDLE = "graph.mdld"
 """Name of the bundle that is looked for when nothing names one."""
 
 _PATHS = frozenset(
-    {"bundle", "store.path", "postgres.sslrootcert", "learn.output", "serve.record_calls"}
+    {
+        "bundle",
+        "store.path",
+        "postgres.sslrootcert",
+        "learn.output",
+        "lock.file",
+        "serve.record_calls",
+    }
 )
 _CONFIG_LIMIT = 1024 * 1024
 _TABLES: dict[str, tuple[str, ...]] = {CONFIG_FILE: (), PROJECT_FILE: ("tool", "mcpg")}

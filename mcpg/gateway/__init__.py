@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         OnChange,
         ServerSource,
         Source,
+        ToolLock,
     )
     from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
@@ -59,6 +60,7 @@ __all__ = [
     "SourceLike",
     "StdioServer",
     "SyncGateway",
+    "ToolLock",
     "open_sources",
     "route",
 ]

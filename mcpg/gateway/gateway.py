@@ -54,6 +54,7 @@ from mcpg.gateway.sources import (
     Registry,
     ServerSource,
     Source,
+    ToolLock,
     kind_of,
 )
 from mcpg.json_types import JsonObject, JsonValue
@@ -114,6 +115,7 @@ class Gateway:
         sources: SourceLike | Iterable[SourceLike] = (),
         *,
         graph: GraphSource | str | PathLike[str] = GENERATED,
+        lock: ToolLock | str | PathLike[str] | None = None,
         live: Live | None = None,
         reserved: Collection[str] = (),
         limit: int = DEFAULT_LIMIT,
@@ -131,6 +133,8 @@ class Gateway:
                 `open_sources`: the configuration of a client, a bundle, a folder, the address of a
                 server ...
             graph: Source of the documents that it searches; a path is a `FileGraph`.
+            lock: Definitions that were approved, to which tools are held; a path is a lock file,
+                which is read now.
             live: Options for querying servers, `None` for the environment of this process and the
                 default timeout.
             reserved: Ids that no tool may get.
@@ -149,11 +153,15 @@ class Gateway:
                 type, or *limit* is below 1.
             NotFoundError: A path does not exist.
             SourceError: A file holds no tools.
+            InputError: The lock is invalid.
         """
         if isinstance(graph, str | PathLike):
             graph = FileGraph(os.fspath(graph))
+        if isinstance(lock, str | PathLike):
+            lock = ToolLock.read(lock)
         for name, given, kinds in (
             ("graph", graph, (GeneratedGraph, FileGraph, CustomGraph)),
+            ("lock", lock, (ToolLock, NoneType)),
             ("live", live, (Live, NoneType)),
             ("services", services, (EngineServices,)),
             ("limits", limits, (Limits, NoneType)),
@@ -175,6 +183,7 @@ class Gateway:
             services,
             cache_dir,
             check_limit(limit),
+            lock=lock,
         )
         self._before = (*diagnostics, *noticed)
         if isinstance(record_calls, str | PathLike):
@@ -548,6 +557,7 @@ class SyncGateway:
         sources: SourceLike | Iterable[SourceLike] = (),
         *,
         graph: GraphSource | str | PathLike[str] = GENERATED,
+        lock: ToolLock | str | PathLike[str] | None = None,
         live: Live | None = None,
         reserved: Collection[str] = (),
         limit: int = DEFAULT_LIMIT,
@@ -562,6 +572,7 @@ class SyncGateway:
         self._gateway = Gateway(
             sources,
             graph=graph,
+            lock=lock,
             live=live,
             reserved=reserved,
             limit=limit,

@@ -19,6 +19,7 @@ from mcpg.gateway.sources import (
     GraphSource,
     ServerSource,
     Source,
+    ToolLock,
     not_a_source,
 )
 from mcpg.sources.client_config import (
@@ -51,6 +52,7 @@ class GatewayOptions(TypedDict, total=False):
     """The keyword arguments of `Gateway`, all of them optional."""
 
     graph: GraphSource | str | os.PathLike[str]
+    lock: ToolLock | str | os.PathLike[str] | None
     live: Live | None
     reserved: Collection[str]
     limit: int

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
+from mcpg.catalog.lock import Lock, read_lock
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.engine.results import wrong_type
 from mcpg.errors import McpgError, Severity, UsageError
@@ -234,6 +235,45 @@ class FileGraph:
         if self.on_change not in tuple(OnChange):
             choices = ", ".join(OnChange)
             raise UsageError(f"unknown value {self.on_change!r}", remedy=f"use one of {choices}")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLock:
+    """Definitions of tools that were approved; see `mcpg lock`.
+
+    Attributes:
+        lock: What was approved.
+        place: The lock file, for messages.
+        on_change: What becomes of tools that have changed since: `warn` describes them as approved,
+            `hide` hides them. Tools that the lock lacks are hidden.
+
+    Raises:
+        UsageError: *on_change* is something else.
+    """
+
+    lock: Lock = field(repr=False)
+    place: str
+    on_change: OnChange | Literal["warn", "hide"] = OnChange.WARN
+
+    def __post_init__(self) -> None:
+        if self.on_change not in (OnChange.WARN, OnChange.HIDE):
+            raise UsageError(
+                f"unknown value {self.on_change!r}",
+                remedy="use 'warn' or 'hide': a lock approves what is to be accepted",
+            )
+
+    @classmethod
+    def read(
+        cls, path: str | PathLike[str], on_change: OnChange | Literal["warn", "hide"] = "warn"
+    ) -> ToolLock:
+        """Read the lock file at *path*.
+
+        Raises:
+            NotFoundError: There is no such file.
+            InputError: It is no valid lock.
+            UsageError: See `ToolLock`.
+        """
+        return cls(read_lock(path), text_of_path(fspath(path)), on_change)
 
 
 @dataclass(frozen=True, slots=True)

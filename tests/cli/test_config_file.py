@@ -89,13 +89,21 @@ answer_timeout = 60
 [learn]
 output = "seen.jsonl"
 
+[lock]
+file = "tools.lock"
+enforce = true
+on_change = "hide"
+
 [telemetry]
 enabled = true
 queries = false
 """
 
 
-PATHS = {"bundle", "store.path", "postgres.sslrootcert", "learn.output", "serve.record_calls"}
+PATHS = {
+    *("bundle", "store.path", "postgres.sslrootcert", "learn.output"),
+    *("lock.file", "serve.record_calls"),
+}
 
 
 def refusal(folder: Path, text: str, name: str = "mcpg.toml") -> UsageError:

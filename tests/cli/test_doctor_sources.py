@@ -181,7 +181,7 @@ def test_tools_that_have_changed_since_the_bundle_was_built(
     assert (code, review["status"]) == (0, "note")
     assert "'refund' of 'shop' has changed since it was reviewed: description" in review["message"]
     assert "track" not in review["message"]
-    assert review["remedy"] == "Review the change, and build the bundle again to approve it."
+    assert review["remedy"] == "Review the change, then build the bundle or `mcpg lock --approve`."
     details = review["details"]
     assert (details["tools"], details["changed"]) == (2, 1)
     assert [one["code"] for one in details["warnings"]] == ["tool_changed"]

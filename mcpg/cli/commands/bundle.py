@@ -31,6 +31,7 @@ from mcpg.gateway.json import diagnostics_json
 if TYPE_CHECKING:
     from mcpg.catalog.model import SourceDocument
     from mcpg.cli.embedding import Embedded, Embedding
+    from mcpg.cli.locks import Guard
     from mcpg.json_types import JsonObject
     from mcpg.telemetry import BuildFacts
 
@@ -41,10 +42,19 @@ mcpg bundle manifests/ -o graph.mdld --check --diff     # in CI
 mcpg bundle manifests/ -o graph.mdld --embed            # and its vectors
 mcpg bundle manifests/ -o graph.mdld --watch            # again at every change
 mcpg bundle --check                                     # the sources of mcpg.toml
+mcpg bundle --locked                                    # refuse what mcpg.lock lacks
 my-server --list-tools | mcpg bundle - --source-id mine -o -"""
 
 STDOUT = "-"
 NO_CHANGES = {"written": False, "indexWritten": False}
+
+
+class Reaction(StrEnum):
+    """What follows when tools differ from the lock."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
+    HIDE = "hide"
 
 
 class VectorKind(StrEnum):
@@ -73,6 +83,16 @@ Untuned = Annotated[
     ),
 ]
 
+OnChange = Annotated[
+    Reaction | None,
+    typer.Option(
+        "--on-change",
+        metavar="refuse|warn|hide",
+        show_default=False,
+        help="With --locked, what becomes of changed tools: exit 1 and write nothing, describe them "
+        "as approved, or leave them out. warn and hide leave out new tools. [default: refuse]",
+    ),
+]
 Embed = Annotated[
     bool,
     typer.Option(
@@ -104,6 +124,8 @@ def bundle(
     diff: options.Diff = False,
     strict: options.Strict = False,
     allow_missing: options.AllowMissing = False,
+    locked: options.Locked = None,
+    on_change: OnChange = None,
     force: options.Force = False,
     untuned: Untuned = False,
     embed: Embed = False,
@@ -128,6 +150,8 @@ def bundle(
         diff=diff,
         strict=strict,
         allow_missing=allow_missing,
+        locked=locked,
+        on_change=on_change,
         force=force,
         untuned=untuned,
         embed=embed,
@@ -161,6 +185,8 @@ class _Wanted:
     diff: bool
     strict: bool
     allow_missing: bool
+    locked: bool | None
+    on_change: Reaction | None
     force: bool
     untuned: bool
     embed: bool
@@ -193,7 +219,8 @@ def _build(output: Output, wanted: _Wanted) -> int:
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
 
     embedding = _embedding(wanted)
-    settings = settings_of()
+    settings = settings_of(locked=wanted.locked)
+    guard = _guard(settings, wanted)
     intake = Intake(
         wanted.sources,
         settings,
@@ -201,24 +228,32 @@ def _build(output: Output, wanted: _Wanted) -> int:
         header=wanted.header,
         seconds=wanted.server_timeout,
     )
-    signature = intake.sign(wanted.target) if wanted.makes_index else ""
+    # The lock may differ where the sources do not.
+    is_signed = wanted.makes_index and guard is None
+    signature = intake.sign(wanted.target) if is_signed else ""
     last = _last_run(wanted, signature)
     if last is not None:
         vectors = _vectors_of_last(wanted.target, last, embedding, output)
         return _tell(wanted, last.report, (), vectors=vectors, output=output)
     remembered = Memory(wanted.file, wanted.jobs, makes_index=wanted.makes_index)
     with watched_bundle(settings, output, makes_index=wanted.makes_index) as tell, remembered:
-        assembly = _assembled(intake, remembered, wanted, output)
-        if wanted.strict and build.refused(assembly, output):
+        assembly = _assembled(intake, remembered, wanted, output, guard)
+        is_refused = guard is not None and guard.refuses(
+            assembly, output, allows_missing=wanted.allow_missing
+        )
+        if is_refused or (wanted.strict and build.refused(assembly, output)):
+            if wanted.form is OutputFormat.JSON and guard is not None:
+                facts = _facts(bundle_of(assembly).content_hash, assembly, guard)
+                output.json(_report(wanted.target, facts, NO_CHANGES, assembly.diagnostics))
             return ExitCode.FINDINGS
         made = bundle_of(assembly)
         if wanted.compares:
-            return _compare(made, assembly, wanted, embedding, output)
+            return _compare(made, assembly, wanted, embedding, output, guard)
         if wanted.file is None:
             return _send(made, assembly, output)
-        if intake.options.asked or signature != intake.sign(wanted.target):
+        if signature and (intake.options.asked or signature != intake.sign(wanted.target)):
             signature = ""  # servers may answer otherwise, or files changed while they were read
-        code = _write(made, assembly, signature, remembered, wanted, embedding, output)
+        code = _write(made, assembly, signature, remembered, wanted, embedding, output, guard)
         tell(assembly)
         return code
 
@@ -243,10 +278,22 @@ def _present(target: str) -> Sequence[SourceDocument]:
     return () if target == STDOUT else read_bundle(target).documents
 
 
-def _assembled(intake: Intake, memory: Memory, wanted: _Wanted, output: Output) -> Assembly:
+def _guard(settings: Settings, wanted: _Wanted) -> Guard | None:
+    """Return what holds the build to a lock, if anything does."""
+    from mcpg.cli.locks import Guard, is_locked  # noqa: PLC0415 - most runs have no lock
+
+    if wanted.on_change is not None and not is_locked(settings):
+        message = "nothing is compared with a lock"
+        raise UsageError(message, place="--on-change", remedy="add --locked, or leave it out")
+    return Guard.by(settings, wanted.on_change and wanted.on_change.value)
+
+
+def _assembled(
+    intake: Intake, memory: Memory, wanted: _Wanted, output: Output, guard: Guard | None
+) -> Assembly:
     """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
     last = LastBuild(partial(_present, wanted.target), wanted.allow_missing)
-    assembly = build.assembled(intake, output, memory, last, [wanted.target])
+    assembly = build.assembled(intake, output, memory, last, [wanted.target], guard)
     if wanted.untuned:
         return replace(assembly, ranking=None)
     return build.with_kept_ranking(assembly, wanted.file, output)
@@ -349,13 +396,14 @@ def _write(
     wanted: _Wanted,
     embedding: Embedding | None,
     output: Output,
+    guard: Guard | None,
 ) -> int:
     """Write the bundle, its index and its vectors."""
     from mcpg.bundle import Encoding, write_encoded  # noqa: PLC0415
 
     data = Encoding(made)
     written = write_encoded(wanted.target, data, force=wanted.force)
-    facts = _facts(data.content_hash, assembly) | {"bytes": data.size}
+    facts = _facts(data.content_hash, assembly, guard) | {"bytes": data.size}
     run = build.this_run(signature, assembly, facts)
     noticed = assembly.diagnostics
     indexed = False
@@ -401,6 +449,7 @@ def _compare(
     wanted: _Wanted,
     embedding: Embedding | None,
     output: Output,
+    guard: Guard | None,
 ) -> int:
     path = Path(wanted.target)
     reasons, text = _differences(made, path)
@@ -408,7 +457,7 @@ def _compare(
     reasons += _stale_vectors(made, len(assembly.documents), wanted.target, embedding)
     if wanted.form is OutputFormat.JSON:
         changes = {"stale": bool(reasons), "differences": reasons}
-        facts = _facts(made.content_hash, assembly)
+        facts = _facts(made.content_hash, assembly, guard)
         output.json(_report(str(path), facts, changes, assembly.diagnostics))
     elif wanted.diff:
         output.text(lines_kept(text).rstrip("\n"))
@@ -457,8 +506,12 @@ def _same_content(present: Bundle) -> str:
     return "the same documents in other bytes: the file was edited"
 
 
-def _facts(content_hash: str, assembly: Assembly) -> dict[str, Any]:
-    facts = {"contentHash": content_hash, "staleTools": list(assembly.stale)}
+def _facts(content_hash: str, assembly: Assembly, guard: Guard | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {"contentHash": content_hash, "staleTools": list(assembly.stale)}
+    if guard is not None:
+        from mcpg.cli.locks import change_json  # noqa: PLC0415 - as above
+
+        facts["lockChanges"] = [change_json(one) for one in guard.changes]
     return build.counts(assembly) | facts
 
 

@@ -19,7 +19,7 @@ from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.review_check import check_review
+from mcpg.cli.review_check import check_lock, check_review
 from mcpg.cli.settings import Settings
 from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
 from mcpg.gateway.sources import FileSource, ServerSource, Source
@@ -170,6 +170,7 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
         whole = _Round(entries)
         yield from whole.checks()
         yield from check_review(settings, [tool for batch in whole.batches for tool in batch.tools])
+        yield from check_lock(settings, whole.batches)
 
 
 @dataclass(slots=True)

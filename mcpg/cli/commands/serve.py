@@ -37,6 +37,7 @@ mcpg serve mcp.json                # one server in place of those of a client's 
 mcpg serve mcp.json --expose found # the tools that a search finds are listed
 mcpg serve mcp.json --http 8080
 mcpg serve mcp.json --graph graph.mdld --on-change hide   # only tools that were reviewed
+mcpg serve mcp.json --locked       # tools as approved in mcpg.lock
 mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
@@ -92,8 +93,8 @@ OnChange = Annotated[
     typer.Option(
         "--on-change",
         metavar="warn|hide|accept",
-        help="With --graph, what becomes of tools that their servers have changed since: described "
-        "as in the graph, hidden like those that it lacks, or as changed. [default: warn]",
+        help="With --graph or --locked, what becomes of tools that have changed since: described "
+        "as reviewed, hidden, or, with --graph alone, described as changed. [default: warn]",
     ),
 ]
 HttpAddress = Annotated[
@@ -218,6 +219,7 @@ def serve(
     bundle: Bundle = None,
     graph: Graph = None,
     on_change: OnChange = None,
+    locked: options.Locked = None,
     http: HttpAddress = None,
     stdio: Stdio = False,
     allow_host: AllowHost = None,
@@ -261,6 +263,7 @@ def serve(
         allow_host=allow_host,
         expose=expose,
         on_change=on_change,
+        locked=locked,
         graph_tools=graph_tools,
         max_bytes=max_bytes,
         max_result_bytes=max_result_bytes,
@@ -494,7 +497,7 @@ class _Noticing:
 
 
 def _matters(diagnostic: Diagnostic) -> bool:
-    is_of_review = diagnostic.code in (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED)
+    is_of_review = diagnostic.code in (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
     return diagnostic.severity == Severity.ERROR or (
         is_of_review and diagnostic.severity != Severity.INFO
     )

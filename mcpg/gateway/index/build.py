@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import Assembly, assemble
-from mcpg.bundle.codec import decode_bundle
-from mcpg.bundle.definitions import Key, definitions_in, definitions_of
+from mcpg.bundle.codec import ReadDocument, decode_bundle
+from mcpg.bundle.definitions import definitions_in, definitions_of
+from mcpg.bundle.locked import quarantined, statements_of
 from mcpg.catalog.catalog import Catalog, build_catalog
+from mcpg.catalog.definitions import Key
+from mcpg.catalog.lock import lock_changes, stated_by_source
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
@@ -26,6 +29,7 @@ from mcpg.gateway.index.review import (
     ReviewedGraph,
     nothing_reviewed,
     review_of,
+    review_of_lock,
 )
 from mcpg.gateway.sources import (
     GENERATED,
@@ -37,6 +41,7 @@ from mcpg.gateway.sources import (
     OnChange,
     Reading,
     Source,
+    ToolLock,
     runs_tools,
 )
 from mcpg.index.reader import Index
@@ -58,6 +63,7 @@ class Plan:
         cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
         limit: Maximum number of matches of a search that sets none.
         earlier: Tools with the ids that they had before, and keep.
+        lock: Definitions to which tools are held, `None` for none.
     """
 
     graph: GraphSource
@@ -66,6 +72,7 @@ class Plan:
     cache_dir: str | None = None
     limit: int = DEFAULT_LIMIT
     earlier: tuple[Tool, ...] = ()
+    lock: ToolLock | None = None
 
     def bare(self) -> Plan:
         """Return the plan of an index without any documents but those of the sources."""
@@ -255,7 +262,8 @@ def open_existing(sources: Sequence[Source], plan: Plan) -> BuiltIndex | None:
         `None` where there is no such index.
     """
     only = sources[0] if len(sources) == 1 else None
-    if not isinstance(only, FileSource) or not isinstance(plan.graph, GeneratedGraph):
+    is_as_it_stands = isinstance(plan.graph, GeneratedGraph) and plan.lock is None
+    if not isinstance(only, FileSource) or not is_as_it_stands:
         return None
     if only.path.startswith(PYTHON) or only.trust_hints:
         return None
@@ -298,12 +306,37 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
         for tool in reading.batch.tools:
             live.setdefault((tool.source_id, tool.name), tool)
             owners.setdefault((tool.source_id, tool.name), reading.source)
+    batch, held = _held(batch, plan, memo)
     if isinstance(plan.graph, GeneratedGraph):
         built = _generated(batch, plan, memo)
     else:
         built = _by_documents(plan.graph, batch, plan, memo)
-    catalog, review = built.catalog, built.review
-    return replace(built, catalog=lambda: _current_tools(catalog(), live, review), owners=owners)
+    catalog, review = built.catalog, held.followed_by(built.review)
+    return replace(
+        built,
+        catalog=lambda: _current_tools(catalog(), live, review),
+        owners=owners,
+        review=review,
+        diagnostics=(*built.diagnostics, *held.diagnostics),
+    )
+
+
+def _held(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> tuple[SourceBatch, Review]:
+    """Return *batch* as far as it is approved, and what became of the rest."""
+    if plan.lock is None:
+        return batch, NO_REVIEW
+    read: tuple[ReadDocument, ...] = ()
+    if batch.documents or batch.bundles:
+        assembly = _assembled_without_texts(batch, plan, memo)
+        stated, read = statements_of(assembly), assembly.read
+    else:
+        stated = tuple(map(stated_by_source, batch.tools))
+    changes = lock_changes(plan.lock.lock, stated)
+    if not changes:
+        return batch, NO_REVIEW
+    found = review_of_lock(changes, plan.lock, {one.tool.source_id for one in stated})
+    hides = plan.lock.on_change == OnChange.HIDE
+    return quarantined(batch, read, changes, hides=hides), found
 
 
 def _runs_any(reading: Reading) -> bool:

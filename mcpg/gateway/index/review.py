@@ -9,16 +9,18 @@ hidden.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.definitions import Definitions, Key
-from mcpg.catalog.definitions import Part, PartChange, definition_changes, definition_text
+from mcpg.bundle.definitions import Definitions
+from mcpg.bundle.locked import change_diagnostics
+from mcpg.catalog.definitions import Key, Part, PartChange, definition_changes, definition_text
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
+from mcpg.catalog.lock import Kind, LockChange
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.gateway.sources import OnChange
+from mcpg.gateway.sources import OnChange, ToolLock
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
@@ -49,6 +51,20 @@ class Review:
     hidden: Mapping[Key, Tool] = field(default_factory=dict)
     schemas: Mapping[Key, JsonObject] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    def followed_by(self, later: Review) -> Review:
+        """Return what became of tools under this review, and of those left under a *later* one."""
+        return Review(
+            shown={**self.shown, **later.shown},
+            flags={
+                key: {**self.flags.get(key, {}), **later.flags.get(key, {})}
+                for key in self.flags.keys() | later.flags.keys()
+            },
+            hidden={**self.hidden, **later.hidden},
+            # The later one compared what this one describes, not what the server has.
+            schemas={**later.schemas, **self.schemas},
+            diagnostics=(*self.diagnostics, *later.diagnostics),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +118,11 @@ def review_of(
         return Review(hidden=named, diagnostics=(*report, *_unreviewed(unknown.values(), place)))
     if on_change == OnChange.ACCEPT:
         return Review(diagnostics=tuple(report))
+    return replace(_described(changed), diagnostics=tuple(report))
+
+
+def _described(changed: Mapping[Key, _Changed]) -> Review:
+    """Return the review that describes *changed* tools as reviewed."""
     flags = {key: _stricter_flags(one) for key, one in changed.items()}
     return Review(
         shown={key: _shown(one, flags[key]) for key, one in changed.items()},
@@ -113,7 +134,6 @@ def review_of(
             for key, one in changed.items()
             if any(change.part is Part.INPUT_SCHEMA for change in one.changes)
         },
-        diagnostics=tuple(report),
     )
 
 
@@ -133,6 +153,33 @@ def _changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _Chang
         if text is None or text not in texts[key]:
             changed[key] = _Changed(known[0], tool, changes)
     return changed
+
+
+def review_of_lock(
+    changes: Iterable[LockChange], lock: ToolLock, responding: Collection[str]
+) -> Review:
+    """Return what becomes of tools that differ from *lock*.
+
+    Args:
+        changes: How they differ.
+        lock: The lock.
+        responding: Ids of the sources that have tools now; what others have is not known.
+    """
+    hides = lock.on_change == OnChange.HIDE
+    changes = [one for one in changes if one.kind is not Kind.MISSING or one.key[0] in responding]
+    changed = {
+        one.key: _Changed(one.before.tool, one.after.tool, one.parts)
+        for one in changes
+        if one.before is not None and one.after is not None
+    }
+    hidden = {
+        one.key: one.after.tool
+        for one in changes
+        if one.after is not None and (hides or one.before is None)
+    }
+    found = Review() if hides else _described(changed)
+    noticed = change_diagnostics(changes, lock.place, hides=hides)
+    return replace(found, hidden=hidden, diagnostics=tuple(noticed))
 
 
 def nothing_reviewed(live: Iterable[Tool], place: str) -> Review:

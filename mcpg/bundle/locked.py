@@ -1,0 +1,142 @@
+"""Assemblies under a lock: what their sources state, and sources without what nobody approved."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from mcpg.bundle.assemble import Assembly
+from mcpg.bundle.codec import Bundle, ReadDocument, decode_bundle, encode_bundle
+from mcpg.catalog.definitions import Key
+from mcpg.catalog.lock import (
+    Kind,
+    Lock,
+    LockChange,
+    Statement,
+    as_approved,
+    lock_changes,
+    stated_by_source,
+)
+from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.errors import Code, Diagnostic, warning
+from mcpg.sources import RawBundle, SourceBatch
+
+_SHOWN = 80
+
+
+def statements_of(assembly: Assembly) -> tuple[Statement, ...]:
+    """Return what the sources of *assembly* state of each tool.
+
+    A document states the definition of its tool where no manifest or server does, and a bundle the
+    definition that it carries beside a document.
+    """
+    given = {_key(tool) for tool in assembly.given}
+    found = [stated_by_source(tool) for tool in assembly.given]
+    for item in assembly.read:
+        tool = item.document.tool
+        if _key(tool) not in given:
+            known = assembly.definitions.get(_key(tool)) or (tool,)
+            found += [Statement(replace(one, hints=Hints()), has_hints=False) for one in known]
+    return tuple(found)
+
+
+def assembly_changes(lock: Lock, assembly: Assembly) -> tuple[LockChange, ...]:
+    """Return the tools of *assembly* that differ from *lock*."""
+    return lock_changes(lock, statements_of(assembly))
+
+
+def quarantined(
+    batch: SourceBatch,
+    read: Sequence[ReadDocument],
+    changes: Iterable[LockChange],
+    *,
+    hides: bool,
+) -> SourceBatch:
+    """Return *batch* without what a lock does not approve.
+
+    Args:
+        batch: What the sources hold.
+        read: The documents of tools that were read from it.
+        changes: How its tools differ from the lock; new ones are left out.
+        hides: Whether changed tools are left out as well, rather than described as approved.
+    """
+    approved: dict[Key, Statement] = {}
+    left_out: set[Key] = set()
+    for change in changes:
+        if change.kind is Kind.CHANGED and change.before is not None and not hides:
+            approved[change.key] = change.before
+        elif change.kind is not Kind.MISSING:
+            left_out.add(change.key)
+    given = {_key(tool) for tool in batch.tools}
+    replaced = left_out | (approved.keys() - given)
+    dropped = set(_texts_of(read, replaced))
+    bundles = (_without(raw, dropped) for raw in batch.bundles) if dropped else batch.bundles
+    return replace(
+        batch,
+        tools=(*_tools(batch.tools, approved, left_out), *_added(read, approved, replaced)),
+        documents=tuple(one for one in batch.documents if one not in dropped),
+        bundles=tuple(bundles),
+    )
+
+
+def _tools(
+    tools: Sequence[Tool], approved: Mapping[Key, Statement], left_out: Collection[Key]
+) -> Iterator[Tool]:
+    for tool in tools:
+        key = _key(tool)
+        if key in approved:
+            yield as_approved(tool, approved[key])
+        elif key not in left_out:
+            yield tool
+
+
+def _texts_of(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
+    """Yield the documents of tools, and those that are about them."""
+    for item in read if keys else ():
+        if _key(item.document.tool) in keys:
+            yield item.source
+            yield from (page.source for page in item.about)
+
+
+def _added(
+    read: Iterable[ReadDocument], approved: Mapping[Key, Statement], replaced: Collection[Key]
+) -> Iterator[Tool]:
+    """Yield the tools in place of documents that state another definition than the approved one."""
+    added = set()
+    for item in read:
+        key = _key(item.document.tool)
+        if key in replaced and key in approved and key not in added:
+            added.add(key)
+            yield as_approved(item.document.tool, approved[key])
+
+
+def _without(raw: RawBundle, dropped: Collection[SourceDocument]) -> RawBundle:
+    bundle = decode_bundle(raw.text, raw.place)
+    kept = tuple(one for one in bundle.documents if one not in dropped)
+    if len(kept) == len(bundle.documents):
+        return raw
+    return RawBundle(encode_bundle(Bundle(kept, bundle.extension)).decode(), raw.place)
+
+
+def change_diagnostics(
+    changes: Iterable[LockChange], place: str, *, hides: bool
+) -> Iterator[Diagnostic]:
+    """Report what became of the tools that differ from the lock at *place*."""
+    for change in changes:
+        source_id, name = change.key
+        named = f"the tool {name[:_SHOWN]!r} of {source_id[:_SHOWN]!r}"
+        if change.kind is Kind.CHANGED:
+            parts = "; ".join(map(str, change.parts))
+            effect = "it is left out" if hides else "it is described as approved"
+            message = f"{named} has changed since it was approved: {parts}; {effect}"
+            yield warning(Code.TOOL_CHANGED, message, place)
+        elif change.kind is Kind.NEW:
+            message = f"{named} is not approved: it is left out"
+            yield warning(Code.TOOL_UNREVIEWED, message, place)
+        else:
+            message = f"{named} is approved, but no source has it"
+            yield warning(Code.TOOL_MISSING, message, place)
+
+
+def _key(tool: Tool) -> Key:
+    return tool.source_id, tool.name

@@ -1,0 +1,317 @@
+"""`mcpg lock`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpg.cli import build, options
+from mcpg.cli.build import Intake, LastBuild, Memory
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.output import Output
+from mcpg.cli.terminal import is_terminal
+from mcpg.errors import InputError, NotFoundError, SourceError, UsageError
+from mcpg.gateway.json import diagnostics_json
+from mcpg.reports.blocks import Code, Column, Styled, Table
+from mcpg.values import counted
+
+if TYPE_CHECKING:
+    from mcpg.bundle import Assembly
+    from mcpg.catalog.lock import Lock, LockChange
+    from mcpg.json_types import JsonObject
+
+EXAMPLES = """\
+mcpg lock                          # the sources of mcpg.toml; writes mcpg.lock once
+mcpg lock manifests/ mcp.json -o tools.lock
+mcpg lock --check                  # in CI: exit 1 when a tool is not as approved
+mcpg lock --approve shop::refund_order
+mcpg lock --approve-all --yes"""
+
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        show_default=False,
+        help="The lock file. [default: lock.file in mcpg.toml, or mcpg.lock]",
+    ),
+]
+Check = Annotated[
+    bool,
+    typer.Option("--check", help="Write nothing; exit 1 when a tool is not as approved."),
+]
+Approve = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--approve",
+        metavar="TOOL",
+        show_default=False,
+        help="Approve this tool as it is now, new or changed, or that it is gone; its name, or "
+        "SOURCE::NAME. Repeatable.",
+    ),
+]
+ApproveAll = Annotated[bool, typer.Option("--approve-all", help="Approve every change.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Approve without confirmation.")]
+
+_STYLES = {"changed": "yellow", "new": "green", "missing": "red"}
+_SHOWN = 80
+_NAMED = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "lock", examples=EXAMPLES, more="docs/how-to/lock.md")(lock)
+
+
+def lock(
+    output: Output,
+    *,
+    sources: options.Sources = None,
+    target: Target = None,
+    check: Check = False,
+    approve: Approve = None,
+    approve_all: ApproveAll = False,
+    yes: Yes = False,
+    source_id: options.SourceId = None,
+    header: options.Header = None,
+    server_timeout: options.ServerTimeout = None,
+    form: options.ListFormat = "text",
+) -> int:
+    """Approve the definitions of tools, and find what has changed since.
+
+    Writes the lock file once. Later it shows what differs, and exits 1; nothing is approved unless
+    --approve or --approve-all says so.
+    """
+    from mcpg.cli.locks import lock_path  # noqa: PLC0415 - help needs none of it
+
+    wanted = _Wanted(check, tuple(approve or ()), approve_all, yes, form)
+    _check_options(wanted)
+    settings = settings_of()
+    path = target or lock_path(settings)
+    _present(path)  # a lock that cannot be used is reported before servers are queried
+    intake = Intake(sources, settings, source_id=source_id, header=header, seconds=server_timeout)
+    excluded = [path, settings.target()]
+    last = LastBuild(tuple, allows_missing=True)
+    assembly = build.assembled(intake, output, Memory(None), last, excluded)
+    if check:
+        return _compared(path, assembly, wanted, output)
+    from mcpg.files import locked_folder  # noqa: PLC0415 - as above
+
+    with locked_folder(Path(path).absolute().parent):
+        return _compared(path, assembly, wanted, output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The options of a run; see `lock`."""
+
+    check: bool
+    approve: tuple[str, ...]
+    approve_all: bool
+    yes: bool
+    form: str
+
+    @property
+    def approves(self) -> bool:
+        """Whether anything is to be approved."""
+        return bool(self.approve) or self.approve_all
+
+
+def _check_options(wanted: _Wanted) -> None:
+    if wanted.check and wanted.approves:
+        message = "a check approves nothing"
+        raise UsageError(message, place="--check", remedy="leave out --check or --approve")
+    if wanted.approve and wanted.approve_all:
+        message = "all tools are approved already"
+        raise UsageError(message, place="--approve", remedy="leave out --approve or --approve-all")
+
+
+def _present(path: str) -> Lock | None:
+    """Read the lock at *path*, `None` where there is none."""
+    from mcpg.catalog.lock import read_lock  # noqa: PLC0415 - as above
+
+    try:
+        return read_lock(path)
+    except NotFoundError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What became of the changes.
+
+    Attributes:
+        path: The lock file.
+        lock: What it holds now.
+        changes: The tools that differed from it.
+        approved: Those of them that are approved now.
+        written: Whether it was written.
+        is_whole: Whether every source could be read.
+    """
+
+    path: str
+    lock: Lock
+    changes: Sequence[LockChange]
+    approved: Sequence[LockChange]
+    written: bool
+    is_whole: bool
+
+    @property
+    def left(self) -> list[LockChange]:
+        """The changes that are not approved."""
+        return [one for one in self.changes if one not in self.approved]
+
+
+def _compared(path: str, assembly: Assembly, wanted: _Wanted, output: Output) -> int:
+    """Compare the tools with the lock, and write what is approved."""
+    from mcpg.bundle.locked import assembly_changes  # noqa: PLC0415 - as above
+    from mcpg.catalog.lock import Lock, approve, lock_text  # noqa: PLC0415
+    from mcpg.files import atomic_write  # noqa: PLC0415
+    from mcpg.sources import is_failure  # noqa: PLC0415
+
+    present = _present(path)
+    is_whole = not any(map(is_failure, assembly.diagnostics))
+    changes: Sequence[LockChange] = assembly_changes(present or Lock(), assembly)
+    is_first = present is None and not wanted.check
+    if (is_first or wanted.approve_all) and not is_whole:
+        message = "a source failed, so that not all of its tools are known: nothing was written"
+        raise SourceError(message, remedy="fix the issues above, or approve tools one by one")
+    approved = changes if is_first and not wanted.approve else _approved(changes, wanted)
+    if wanted.approve_all and changes and not (is_first or wanted.yes):
+        _show(changes, output)
+        approved = changes if _agrees(changes) else ()
+    made = approve(present or Lock(), approved)
+    written = bool(approved) or is_first
+    if written:
+        atomic_write(path, lock_text(made).encode())
+    outcome = _Outcome(path, made, () if is_first else changes, approved, written, is_whole)
+    _report(outcome, assembly, wanted, output)
+    return ExitCode.DONE if is_whole and not outcome.left else ExitCode.FINDINGS
+
+
+def _approved(changes: Sequence[LockChange], wanted: _Wanted) -> Sequence[LockChange]:
+    """Return those of *changes* that the options approve."""
+    if wanted.approve_all:
+        return changes
+    found: dict[int, LockChange] = {}
+    for named in wanted.approve:
+        meant = [one for one in changes if named in (one.name, one.key[1])]
+        if not meant:
+            names = [one.name for one in changes]
+            raise NotFoundError(
+                f"no tool called {named[:_SHOWN]!r} differs from the lock",
+                place="--approve",
+                remedy=_near(named, names),
+            )
+        if len({one.key for one in meant}) > 1:
+            names = [one.name for one in meant]
+            message = f"{named[:_SHOWN]!r} is the name of {counted(len(meant), 'tool')}"
+            raise InputError(message, place="--approve", remedy=f"use one of {_listed(names)}")
+        found |= {id(one): one for one in meant}
+    return [*found.values()]
+
+
+def _near(named: str, names: Sequence[str]) -> str:
+    import difflib  # noqa: PLC0415 - only for mistakes
+
+    bare = {name.rpartition("::")[2]: name for name in reversed(names)}
+    near = difflib.get_close_matches(named, [*names, *bare], n=1)
+    if near:
+        return f"did you mean {bare.get(near[0], near[0])!r}?"
+    return f"use one of {_listed(names)}" if names else "every tool is as approved"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _agrees(changes: Sequence[LockChange]) -> bool:
+    """Ask the person at the terminal.
+
+    Raises:
+        UsageError: There is nobody to ask.
+    """
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise UsageError(
+            "there is no terminal to confirm on",
+            place="--approve-all",
+            remedy="add --yes to approve what is shown",
+        )
+    return typer.confirm(f"Approve {counted(len(changes), 'change')}?", err=True)
+
+
+def _show(changes: Iterable[LockChange], output: Output) -> None:
+    """Show how tools differ, on standard error, where questions are asked."""
+    from mcpg.cli.locks import shown_changes  # noqa: PLC0415 - as above
+
+    output.raw_error("".join(shown_changes(changes, output, sys.stderr)))
+
+
+def _report(outcome: _Outcome, assembly: Assembly, wanted: _Wanted, output: Output) -> None:
+    from mcpg.cli.locks import change_json, shown_changes  # noqa: PLC0415 - as above
+
+    records = [change_json(one) | {"approved": one in outcome.approved} for one in outcome.changes]
+    if wanted.form == "json":
+        output.json(
+            {
+                "schema": "mcpg/lock/1",
+                "path": outcome.path,
+                "tools": len(outcome.lock.statements),
+                "written": outcome.written,
+                "complete": outcome.is_whole,
+                "changes": records,
+                "diagnostics": diagnostics_json(assembly.diagnostics),
+            }
+        )
+    elif wanted.form == "text":
+        changes = outcome.approved if wanted.approves and outcome.changes else outcome.changes
+        shown = "".join(shown_changes(changes, output, sys.stdout))
+        output.text(shown.rstrip("\n"))
+    else:
+        write_listing(_listing(records), wanted.form, output)
+    _note(outcome, output)
+
+
+def _note(outcome: _Outcome, output: Output) -> None:
+    tools = counted(len(outcome.lock.statements), "tool")
+    if outcome.written:
+        approved = f", {len(outcome.approved):,} approved" if outcome.changes else ""
+        output.note(f"wrote {outcome.path}: {tools}{approved}")
+    left = outcome.left
+    if left:
+        output.error(
+            f"{counted(len(left), 'tool')} not as approved",
+            place=outcome.path,
+            remedy=f"review the changes, and approve with `mcpg lock --approve {left[0].name}`",
+        )
+    elif not outcome.written and outcome.is_whole:
+        output.note(f"as approved: {outcome.path}: {tools}")
+
+
+def _listing(records: Sequence[JsonObject]) -> Listing:
+    columns = (Column("kind"), Column("tool", is_whole=True), Column("parts"))
+    rows = tuple(
+        (
+            Styled(str(one["kind"]), _STYLES[str(one["kind"])]),
+            Code(str(one["tool"])),
+            Code(_parts_of(one)),
+        )
+        for one in records
+    )
+    table = Table("Tools that differ from the lock", columns, rows, has_heads=True)
+    members = ("kind", "tool", "source", "name", "approved", "diff")
+    return Listing(records, members, "tool", table)
+
+
+def _parts_of(record: JsonObject) -> str:
+    parts = record["parts"]
+    return ", ".join(str(one["part"]) for one in parts) if isinstance(parts, list) else ""  # type: ignore[index,call-overload]

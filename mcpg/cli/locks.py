@@ -1,0 +1,199 @@
+"""Lock files as options and settings name them, and builds that are held to one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcpg.bundle import Assembly
+from mcpg.bundle.locked import assembly_changes, change_diagnostics, quarantined
+from mcpg.catalog.definitions import Part
+from mcpg.catalog.lock import DEFAULT_LOCK, Kind, Lock, LockChange, change_diff, read_lock
+from mcpg.cli.terminal import lines_kept, paint
+from mcpg.errors import NotFoundError
+from mcpg.sources import SourceBatch, is_failure
+from mcpg.values import counted
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from mcpg.cli.output import Output
+    from mcpg.cli.settings import Settings
+    from mcpg.json_types import JsonObject
+
+REFUSE, WARN, HIDE = "refuse", "warn", "hide"
+REACTIONS = (REFUSE, WARN, HIDE)
+"""What becomes of a build whose tools differ from the lock."""
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_NAMED = 3
+
+
+def lock_path(settings: Settings) -> str:
+    """Return the lock file that *settings* name, or the default one beside the configuration.
+
+    Raises:
+        McpgError: See `Settings.find`.
+    """
+    found = settings.find("lock.file")
+    if found is not None:
+        return str(found.value)
+    path = settings.project / DEFAULT_LOCK
+    folder = Path(settings.folder).absolute()
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def is_locked(settings: Settings) -> bool:
+    """Return whether an option or a setting holds builds to the lock.
+
+    Raises:
+        McpgError: See `Settings.find`.
+    """
+    found = settings.find("lock.enforce")
+    return found is not None and bool(found.value)
+
+
+def open_lock(path: str) -> Lock:
+    """Read the lock file at *path*.
+
+    Raises:
+        McpgError: See `read_lock`.
+    """
+    try:
+        return read_lock(path)
+    except NotFoundError as fault:
+        raise NotFoundError(
+            "there is no such lock file",
+            place=fault.place,
+            remedy="review the tools, and write it with `mcpg lock`",
+        ) from None
+
+
+@dataclass(slots=True)
+class Guard:
+    """Holds a build to a lock.
+
+    Attributes:
+        path: The lock file.
+        lock: What it holds.
+        reaction: One of `REACTIONS`.
+        changes: The tools that differ, once the sources are read.
+    """
+
+    path: str
+    lock: Lock
+    reaction: str
+    changes: tuple[LockChange, ...] = field(default=(), init=False)
+
+    @classmethod
+    def by(cls, settings: Settings, reaction: str | None) -> Guard | None:
+        """Return the guard that *settings* ask for, `None` for none.
+
+        Raises:
+            McpgError: A setting is invalid, or the lock cannot be read.
+        """
+        if not is_locked(settings):
+            return None
+        found = settings.find("lock.on_change")
+        path = lock_path(settings)
+        return cls(path, open_lock(path), reaction or (found.value if found else REFUSE))
+
+    @property
+    def hides(self) -> bool:
+        """Whether tools that have changed are left out."""
+        return self.reaction == HIDE
+
+    def quarantined(
+        self,
+        batch: SourceBatch,
+        assembly: Assembly,
+        assemble: Callable[[SourceBatch], Assembly],
+    ) -> tuple[SourceBatch, Assembly]:
+        """Return *batch* and its *assembly*, without what is not approved if that is left out."""
+        changes = [one for one in self._changes(assembly) if one.kind is not Kind.MISSING]
+        if self.reaction == REFUSE or not changes:
+            return batch, assembly
+        self.changes = tuple(changes)
+        batch = quarantined(batch, assembly.read, changes, hides=self.hides)
+        return batch, assemble(batch)
+
+    def reported(self, assembly: Assembly) -> Assembly:
+        """Return *assembly* with a diagnostic for each tool in quarantine, or missing."""
+        if self.reaction == REFUSE:
+            return assembly
+        # Those that are left out are no news; neither are hints of which some are left.
+        missing = [one for one in self._changes(assembly) if one.kind is Kind.MISSING]
+        known = {one.key for one in self.changes}
+        self.changes = _sorted((*self.changes, *(one for one in missing if one.key not in known)))
+        found = change_diagnostics(self.changes, self.path, hides=self.hides)
+        return replace(assembly, diagnostics=(*assembly.diagnostics, *found))
+
+    def refuses(self, assembly: Assembly, output: Output, *, allows_missing: bool) -> bool:
+        """Show how *assembly* differs from the lock; return whether it must not be used.
+
+        Args:
+            assembly: What was built.
+            output: Where differences are shown.
+            allows_missing: Whether tools may be missing whose sources failed.
+        """
+        has_failed = allows_missing and any(map(is_failure, assembly.diagnostics))
+        found = tuple(
+            one
+            for one in self._changes(assembly)
+            if not (one.kind is Kind.MISSING and (has_failed or self.reaction != REFUSE))
+            and not (self.reaction != REFUSE and _is_of_hints(one))
+        )
+        self.changes = found if self.reaction == REFUSE else _sorted((*self.changes, *found))
+        if not output.quiet:
+            output.raw_error("".join(shown_changes(self.changes, output, sys.stderr)))
+        if not found:
+            return False
+        names = [one.name for one in found[:_NAMED]]
+        more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+        output.error(
+            f"{counted(len(found), 'tool')} not as approved: {', '.join(names)}{more}; nothing was "
+            "written",
+            place=self.path,
+            remedy="review them with `mcpg lock`, and approve with `mcpg lock --approve TOOL`",
+        )
+        return True
+
+    def _changes(self, assembly: Assembly) -> tuple[LockChange, ...]:
+        return assembly_changes(self.lock, assembly)
+
+
+def _sorted(changes: Iterable[LockChange]) -> tuple[LockChange, ...]:
+    return tuple(sorted(changes, key=lambda change: change.key))
+
+
+def _is_of_hints(change: LockChange) -> bool:
+    """Return whether hints alone differ: of those in quarantine, some may be left."""
+    return bool(change.parts) and all(one.part is Part.HINTS for one in change.parts)
+
+
+def shown_changes(
+    changes: Iterable[LockChange], output: Output, stream: TextIO | None
+) -> Iterator[str]:
+    """Yield a line for each change, and the lines that differ."""
+    is_colored = output.colored(stream)
+    for change in changes:
+        parts = "; ".join(map(str, change.parts))
+        yield lines_kept(f"{change.kind} {change.name}{f': {parts}' if parts else ''}\n")
+        for line in lines_kept(change_diff(change)).splitlines(keepends=True):
+            style = _STYLES.get(line[:1], "")
+            yield paint(line.rstrip("\n"), style, on=is_colored) + "\n" if style else line
+
+
+def change_json(change: LockChange) -> JsonObject:
+    """Return *change* as a JSON object."""
+    return {
+        "kind": change.kind.value,
+        "tool": change.name,
+        "source": change.key[0],
+        "name": change.key[1],
+        "parts": [{"part": one.part.member, "details": [*one.details]} for one in change.parts],
+        "diff": change_diff(change),
+    }
