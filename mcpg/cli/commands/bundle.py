@@ -89,8 +89,8 @@ OnChange = Annotated[
         "--on-change",
         metavar="refuse|warn|hide",
         show_default=False,
-        help="With --locked, what becomes of changed tools: exit 1 and write nothing, describe them "
-        "as approved, or leave them out. warn and hide leave out new tools. [default: refuse]",
+        help="With --locked, what becomes of changed tools: exit 1 and write nothing, describe "
+        "them as approved, or leave them out. warn and hide leave out new tools. [default: refuse]",
     ),
 ]
 Embed = Annotated[
