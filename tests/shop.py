@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpg.cli import quick
 from mcpg.cli.parameters import COMMON, SEARCH
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -103,3 +106,57 @@ CALLS = "".join(
     for minute, tool in enumerate(("invoice_search", "invoice_refund", "shipment_status"))
 )
 """Calls of the tools of the shop, as `mcpg learn` reads them."""
+
+_STATUS, _CREATE, _SEARCH, _REFUND = MANIFEST["tools"]
+LATER_MANIFEST = {
+    "server": "shop",
+    "tools": [
+        _STATUS
+        | {
+            "description": "Tell where a shipment is right now.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "shipment_id": {"type": "string", "description": "Number of the shipment."},
+                    "carrier": {"type": "string", "enum": ["dhl"]},
+                    "language": {"type": "string"},
+                },
+                "required": ["shipment_id", "carrier"],
+            },
+            "outputSchema": {"type": "object", "properties": {}},
+            "annotations": {"readOnlyHint": False},
+        },
+        _CREATE | {"name": "label_buy"},
+        _SEARCH,
+        {"name": "page_list", "description": "Search invoices."},
+    ],
+}
+LATER_HINTS = """\
+tools:
+  shipment_status:
+    aliases: ["де моя посилка"]
+    keywords: [parcel]
+    categories: [shipping]
+  invoice_search:
+    aliases: ["where is my parcel"]
+    categories: [billing]
+    related: [shipment_status]
+"""
+"""The shop some weeks later: a tool renamed, one gone, one new, one changed, and one that takes a
+query from another."""
+
+LATER_JUDGED = """\
+where is my parcel: shipment_status
+buy a label: shipment_create
+find the best pizza: []
+"""
+
+
+def write_later(folder: Path) -> Path:
+    """Write the shop some weeks later, and judged queries beside it, and return its sources."""
+    later = folder / "later"
+    later.mkdir()
+    (later / "shop.json").write_text(json.dumps(LATER_MANIFEST), "utf-8")
+    (later / "shop.hints.yaml").write_text(LATER_HINTS, "utf-8")
+    (folder / "later.yaml").write_text(LATER_JUDGED, "utf-8")
+    return later

@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from loopback import answer, chat, serving
 from schemas import assert_described, closed, described_members, used_members
-from shop import HINTS, MANIFEST
+from shop import HINTS, LATER_HINTS, LATER_JUDGED, LATER_MANIFEST, MANIFEST
 from typer.main import get_command
 
 from mcpg.cli import main
@@ -51,6 +51,7 @@ COMMANDS = [
     ["bundle", "shop", "-o", "vectors.mdld", "--embed", "--embed-with", "local"],
     ["bundle", "changed.json", "--source-id", "web", "-o", "web.mdld", "--locked"],
     ["cache"],
+    ["diff", "shop", "later", "--queries", "later.yaml", "--fail-on", "rank"],
     ["doctor", "--no-sources"],
     ["eval", "queries.yaml", "--timings", "--min", "ndcg@5=0.5", *VECTORS],
     ["eval", "queries.yaml", "--baseline", "baseline.json", "-b", "shop"],
@@ -156,6 +157,9 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         "shop/shop.json": json.dumps(MANIFEST),
         "shop/shop.hints.yaml": HINTS,
+        "later/shop.json": json.dumps(LATER_MANIFEST),
+        "later/shop.hints.yaml": LATER_HINTS,
+        "later.yaml": LATER_JUDGED,
         "shop.yaml": "where is my parcel: shipment_create\npay it back: invoice_refund\n",
         "alone.json": json.dumps(ALONE),
         "changed.json": json.dumps(CHANGED),

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
+from mcpg.bundle.changes import field_text, field_values
 from mcpg.bundle.codec import Bundle
-from mcpg.catalog.model import Hints, SourceDocument, ToolExample
+from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.errors import DocumentError
 
 _SHORT = 80
-_TOOL_FIELDS = (
-    *("id", "title", "description", "input_schema", "output_schema"),
-    *("annotations", "meta", "source_kind"),
-)
+_SCHEMAS = ("input_schema", "output_schema")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +156,14 @@ def _values(entry: _Entry) -> dict[str, str]:
     document = entry.document
     if document is None:
         return values | {"text": entry.source.content}
-    tool = document.tool
-    values |= {name: _text(getattr(tool, name)) for name in _TOOL_FIELDS}
-    hints = ((name, getattr(tool.hints, name)) for name in Hints.__match_args__)
-    values |= {f"hints.{name}": _text(value) for name, value in hints}
-    values |= {"groups": _text(document.groups)}
+    values |= {name: field_text(getattr(document.tool, name)) for name in _SCHEMAS}
+    values |= {name: field_text(value) for name, value in field_values(document).items()}
+    values |= {"groups": field_text(document.groups)}
     for link in document.links:
         name = f"relations.{link.kind.value}"
         text = f"{link.target} ({link.weight:g}, {_evidence(link)})"
         values[name] = f"{values[name]}; {text}" if name in values else text
-    further = {
-        key: json.dumps(value, ensure_ascii=False) for key, value in document.further.items()
-    }
-    return values | further | {"body": document.body}
+    return values
 
 
 def _evidence(link: Link) -> str:
@@ -183,18 +174,6 @@ def _evidence(link: Link) -> str:
     )
     parts = (link.origin, link.reason, ", ".join(pairs), link.coverage)
     return "; ".join(filter(None, parts))
-
-
-def _text(value: object) -> str:
-    if value is None or value in ((), {}):
-        return ""
-    if isinstance(value, tuple):
-        return ", ".join(_text(item) for item in value)
-    if isinstance(value, ToolExample):
-        return " -> ".join(filter(None, (value.input, value.output)))
-    if isinstance(value, dict | bool):
-        return json.dumps(value, ensure_ascii=False)
-    return value.value if isinstance(value, Enum) else str(value)
 
 
 def _short(text: str) -> str:

@@ -34,6 +34,7 @@ COMMANDS = {
     "list": "List the tools of a bundle, disabled ones included.",
     "show": "Show one tool: arguments, hints, edges, origin.",
     "validate": "Check a bundle against SHACL shapes, or for another reader.",
+    "diff": "Compare two catalogues, and what searches find in them.",
     "eval": "Measure a bundle by judged queries, and enforce thresholds.",
     "tune": "Fit the ranking to judged queries, and store it in the bundle.",
     "learn": "Learn from recorded calls which tools follow each other.",

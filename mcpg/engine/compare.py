@@ -161,14 +161,17 @@ def _tools(
             status_now(tool_id, new),
             old,
             new,
-            _features(old, new) if old and new else (),
-            _terms(old, new) if old and new else (),
+            feature_changes(old, new) if old and new else (),
+            term_changes(old, new) if old and new else (),
         )
 
 
-def _features(then: MatchExplanation, now: MatchExplanation) -> tuple[FeatureChange, ...]:
-    old = {part.feature: part for part in then.contributions}
-    new = {part.feature: part for part in now.contributions}
+def feature_changes(
+    then: MatchExplanation | None, now: MatchExplanation | None
+) -> tuple[FeatureChange, ...]:
+    """Return what moved the fused score of a tool, the greatest first; unranked it has none."""
+    old = {part.feature: part for part in then.contributions} if then else {}
+    new = {part.feature: part for part in now.contributions} if now else {}
     changes = []
     for feature in {**new, **old}:
         one, other = old.get(feature), new.get(feature)
@@ -179,7 +182,10 @@ def _features(then: MatchExplanation, now: MatchExplanation) -> tuple[FeatureCha
     return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.feature)))
 
 
-def _terms(then: MatchExplanation, now: MatchExplanation) -> tuple[TermChange, ...]:
+def term_changes(
+    then: MatchExplanation | None, now: MatchExplanation | None
+) -> tuple[TermChange, ...]:
+    """Return what words of the query moved the lexical part of a tool, the greatest first."""
     old, new = _by_word(then), _by_word(now)
     changes = [
         TermChange(
@@ -190,9 +196,9 @@ def _terms(then: MatchExplanation, now: MatchExplanation) -> tuple[TermChange, .
     return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.query)))
 
 
-def _by_word(match: MatchExplanation) -> dict[str, float]:
+def _by_word(match: MatchExplanation | None) -> dict[str, float]:
     sums: dict[str, float] = {}
-    for term in match.terms:
+    for term in match.terms if match else ():
         sums[term.query] = sums.get(term.query, 0.0) + term.contribution
     return sums
 

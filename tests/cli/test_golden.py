@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from shop import write_later
 from vectorial import TopicProvider
 
 from mcpg import embeddings
@@ -34,6 +35,7 @@ LOST = "the courier has my sticker, shipmnt of an order"
 ROUTED = ["explain", "where is my parcel", "-n1", "--route", "--prefer", "read-only"]
 WHY_NOT = ["explain", "zorb the label", "--tool", "invoice_search"]
 COMPARE = ["explain", "refund teh invoice", "--compare", "tools/shop.json", "tools", "-n2"]
+CHANGED = ["diff", "tools", "later", "--queries", "later.yaml", "--fail-on", "rank"]
 CASES = {
     "ask-relations.txt": ["ask", "which tools take an order_id"],
     "ask-documentation.json": ["ask", "what is carrier in shipment_status", "--format", "json"],
@@ -75,6 +77,9 @@ CASES = {
     "explain-compare-all.txt": [*COMPARE, "-v"],
     "explain-compare.json": [*COMPARE, "--format", "json"],
     "explain-compare.md": [*COMPARE, "--format", "markdown"],
+    "diff.txt": [*CHANGED],
+    "diff.json": [*CHANGED, "--format", "json"],
+    "diff.md": [*CHANGED, "--format", "markdown"],
     "explain-browse.txt": ["explain"],
     "plan.txt": ["plan", "refund teh invoice", "--include-disabled"],
     "plan.json": ["plan", "refund teh invoice", "-n1", "--format", "json"],
@@ -137,6 +142,8 @@ def test_output_is_as_recorded(
     # The vectors of no model, so that what is recorded changes with mcpg alone.
     monkeypatch.setattr(embeddings, "provider_of", lambda _spec: TopicProvider())
     (graph.parent / "queries.yaml").write_text(QUERIES, "utf-8")
+    if "later" in CASES[name]:
+        write_later(graph.parent)
     (graph.parent / "old.yaml").write_text(OLD_QUERIES, "utf-8")
     if "old.json" in CASES[name]:
         run("eval", "old.yaml", "--include-disabled", "--format", "json", "-o", "old.json")

@@ -38,6 +38,7 @@ COMMANDS = {
     "show": ["show", "shipment_status", "-b", "graph.mdld"],
     "route": ["route", "refund teh invoice", "--include-disabled"],
     "eval": ["eval", "queries.yaml", "--all"],
+    "diff": ["diff", "tools/shop.json", "--all"],
     "graph-search": ["graph", "search", "invoice"],
     "graph-sparql": ["graph", "sparql", "SELECT ?id ?o { ?t mcpg:toolId ?id ; schema:name ?o }"],
     "graph-stats": ["graph", "stats"],

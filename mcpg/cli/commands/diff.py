@@ -1,0 +1,211 @@
+"""`mcpg diff`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mcpg.cli import options
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.markdown import markdown
+from mcpg.cli.open_bundle import judgements_of, open_engine, settings_of
+from mcpg.cli.output import Output
+from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
+from mcpg.cli.settings import Settings
+from mcpg.cli.text import text
+from mcpg.evaluation.change_report import (
+    GATES,
+    ChangeReport,
+    Side,
+    change_report_json,
+    judge_change,
+    parse_limits,
+)
+from mcpg.evaluation.impact import DEFAULT_MARGIN, DEFAULT_SAMPLE, ImpactStudy
+from mcpg.reports.blocks import Table
+from mcpg.reports.changes import change_blocks, headline, is_empty
+
+if TYPE_CHECKING:
+    from mcpg.engine import Engine
+
+EXAMPLES = """\
+mcpg diff old.mdld new.mdld
+mcpg diff old.mdld                                       # and the bundle in mcpg.toml
+mcpg diff old.mdld new.mdld --queries queries.jsonl
+mcpg diff old.mdld new.mdld --fail-on breaking,unreachable,rank
+mcpg diff old.mdld new.mdld --fail-on rank=3 --format markdown > comment.md"""
+
+_TITLE = "## mcpg diff"
+LONGEST = 60_000
+"""GitHub takes comments of 65,536 characters."""
+
+_SHOWN = 20
+_FEWER = (50, 20, 10, 5, 3, 1)
+
+Before = Annotated[
+    str,
+    typer.Argument(metavar="BEFORE", help="The old catalogue: a bundle, folder or manifest."),
+]
+After = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="AFTER", help="The new catalogue. [default: the bundle that searches use]"
+    ),
+]
+Queries = Annotated[
+    str | None,
+    typer.Option(
+        "--queries",
+        metavar="FILE",
+        help="File of judged queries to search in both; - reads standard input.",
+    ),
+]
+Sample = Annotated[
+    int,
+    typer.Option(
+        "--sample",
+        metavar="N",
+        min=0,
+        help="Maximum number of queries made of the texts of the tools; 0 for none.",
+    ),
+]
+Margin = Annotated[
+    float,
+    typer.Option(
+        "--margin",
+        metavar="SCORE",
+        min=0.0,
+        max=1.0,
+        help="Report a score that falls by more, though it stays on one side of 0.35.",
+    ),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="KIND[=N]",
+        show_default=False,
+        help=f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
+        "Repeatable, or separated by commas.",
+    ),
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Show every finding, not the first 20 of a kind.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "diff", examples=EXAMPLES, more="docs/how-to/diff.md")(diff)
+
+
+def diff(
+    output: Output,
+    *,
+    before: Before,
+    after: After = None,
+    queries: Queries = None,
+    sample: Sample = DEFAULT_SAMPLE,
+    margin: Margin = DEFAULT_MARGIN,
+    fail_on: FailOn = None,
+    strategy: options.StrategyName = None,
+    fusion: options.Fusion = None,
+    embed_with: options.EmbedWith = None,
+    lexicon: options.Lexicon = None,
+    include_disabled: options.IncludeDisabled = False,
+    form: options.ListFormat = "text",
+    every: Everything = False,
+) -> int:
+    """Compare two catalogues, and what searches find in them.
+
+    Reports tools that were added, removed, renamed or changed, changes of schemas that break
+    callers, and queries that another tool takes.
+    """
+    limits = parse_limits(fail_on or ())
+    judgements = judgements_of(queries) if queries else None
+    settings = settings_of(strategy=strategy, fusion=fusion, embed_with=embed_with, lexicon=lexicon)
+    engines = [_opened(path, settings, output) for path in (before, after)]
+    chosen = strategy_of(settings)
+    study = ImpactStudy(
+        *engines,
+        margin=margin,
+        strategy=chosen,
+        fusion=fusion_of(settings, chosen),
+        lexicon=uses_lexicon(settings),
+        include_disabled=include_disabled,
+    )
+    with output.counting("searching both") as tell:
+        impact = study.impact(judgements, sample, tell)
+    places = before, after if after is not None else str(settings.bundles()[0].value)
+    report = ChangeReport(
+        Side(places[0], len(engines[0].index)),
+        Side(places[1], len(engines[1].index)),
+        study.diff,
+        impact,
+        judge_change(study.diff, impact, limits),
+        (*engines[0].diagnostics, *engines[1].diagnostics, *study.diagnostics),
+    )
+    if form != "json":
+        output.opened(report.diagnostics)
+    _write(change_report_json(report), form, output, is_whole=every)
+    return _judged(report, output)
+
+
+def _opened(path: str | None, settings: Settings, output: Output) -> Engine:
+    """Load one of the two catalogues; `None` is the one that the settings name.
+
+    Raises:
+        McpgError: There is none at *path*, or it cannot be used.
+    """
+    if path is None:
+        return open_engine(settings, output, is_cached=False)
+    flags = {**settings.flags, "bundle": [path]}
+    named = Settings(settings.folder, settings.environment, flags)
+    return open_engine(named, output, is_cached=False)
+
+
+def _write(data: dict[str, Any], form: str, output: Output, *, is_whole: bool) -> None:
+    most = None if is_whole else _SHOWN
+    match form:
+        case "json":
+            output.json(data)
+        case "markdown":
+            output.text(_comment(data, most=most))
+        case "text":
+            if is_empty(data):
+                output.note("no change")
+            else:
+                output.text(text(change_blocks(data, most), output))
+        case _:
+            write_listing(_listing(data), form, output)
+
+
+def _comment(data: dict[str, Any], *, most: int | None) -> str:
+    """Return *data* as Markdown that fits a comment: with fewer items where it is too long."""
+    title = f"{_TITLE}: {headline(data)}"
+    if is_empty(data):
+        return f"{_TITLE}: no change"
+    for shown in (most, *(one for one in _FEWER if most is None or one < most)):
+        comment = markdown(change_blocks(data, shown, folds=True), title)
+        if len(comment) <= LONGEST:
+            return comment
+    return title
+
+
+def _listing(data: dict[str, Any]) -> Listing:
+    """Return the tools that changed as a list that only programs read."""
+    members = ("toolId", "change", "sourceId", "toolName", "isRiskier", "description")
+    return Listing(data["tools"], members, "toolId", Table("Tools", (), ()))
+
+
+def _judged(report: ChangeReport, output: Output) -> int:
+    """Report the gates that fail, and return the exit code."""
+    failed = [gate for gate in report.gates if not gate.passed]
+    for gate in failed:
+        output.error(
+            f"{gate.found:,} found, at most {gate.most:,} accepted: {GATES[gate.kind]}",
+            place=f"--fail-on {gate.kind}",
+        )
+    return ExitCode.FINDINGS if failed else ExitCode.DONE

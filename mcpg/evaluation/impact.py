@@ -1,0 +1,521 @@
+"""The impact of a change: which queries find other tools than before, and which tools took them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mcpg.bundle.changes import CatalogueDiff, compare_catalogues
+from mcpg.engine.compare import FeatureChange, TermChange, feature_changes, term_changes
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.model import model_of
+from mcpg.engine.results import Strategy
+from mcpg.errors import Code, Diagnostic, InputError, warning
+from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
+from mcpg.evaluation.wordings import (
+    Origin,
+    Wording,
+    gained_words,
+    joined_wordings,
+    key_of,
+    sampled,
+    wordings_of,
+)
+from mcpg.values import SHOWN_DECIMALS
+from mcpg.values import replace as renamed
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+    from mcpg.engine import Engine
+    from mcpg.engine.trace import MatchExplanation
+
+TOP = 5
+"""How many matches a model is usually shown."""
+
+DEFAULT_SAMPLE = 1_000
+"""The most queries that are derived from the catalogues, unless the caller sets another number."""
+
+DEFAULT_MARGIN = 0.1
+"""The least fall of a score that is reported where it crosses no threshold."""
+
+_DEPTH = 10
+_EXPLAINED = 50
+_EXPLAINED_DEPTH = 20
+_REASONS = 4
+_NEGLIGIBLE = 5e-7
+# By these a tool is found in words of a user; its title and name are rather labels.
+_OWN_WORDS = (Origin.DESCRIPTION, Origin.EXAMPLE, Origin.ALIAS)
+
+
+class Effect(StrEnum):
+    """What became of a query."""
+
+    LOST_FIRST = "lostFirst"
+    """The tool that should be found was first, and another is now."""
+    LOST_TOP = "lostTop"
+    """It was among the first five, and is not any more."""
+    LESS_SURE = "lessSure"
+    """It has a score that is lower by more than the margin, or that fell below 0.35."""
+    ANSWERED = "answered"
+    """No tool should be found, and one now has a score of 0.35 or more."""
+    GAINED_FIRST = "gainedFirst"
+    GAINED_TOP = "gainedTop"
+    SURER = "surer"
+    """Its score rose to 0.35 or more, or fell below where no tool should be found."""
+    REORDERED = "reordered"
+    """Other tools are among the first five, or another is the first of tools that are not asked
+    for."""
+
+
+RANK_LOSSES = frozenset((Effect.LOST_FIRST, Effect.LOST_TOP))
+CONFIDENCE_LOSSES = frozenset((Effect.LESS_SURE, Effect.ANSWERED))
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """Why a tool moved for a query.
+
+    Attributes:
+        tool: Its id.
+        rank_before: Its rank before, `None` where it is not among the first ten.
+        rank_after: Its rank now.
+        words: Words of the query by which its score changed, the greatest change first.
+        features: Features of the ranking by which it changed, likewise.
+    """
+
+    tool: str
+    rank_before: int | None
+    rank_after: int | None
+    words: tuple[TermChange, ...] = ()
+    features: tuple[FeatureChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryImpact:
+    """A query that is answered otherwise than before.
+
+    Tools are named by their ids in the new catalogue, or the old one where they are gone.
+
+    Attributes:
+        query: The query.
+        origin: Where it comes from.
+        id: Its id in the judged file, "" for a derived query.
+        tools: The tools that should be found; none where nothing should be.
+        is_former: Whether only the old catalogue has it, of a tool that was reworded.
+        effects: What became of it.
+        first_before: The first match before, "" for none.
+        first_after: The first match now.
+        rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
+        rank_after: The same now.
+        score_before: The score of that tool, or of the first match where no tool should be found.
+        score_after: The same now.
+        lost: The tool that lost its rank, and why; `None` where none did.
+        won: The tool that took it.
+    """
+
+    query: str
+    origin: Origin
+    id: str
+    tools: tuple[str, ...]
+    is_former: bool
+    effects: tuple[Effect, ...]
+    first_before: str
+    first_after: str
+    rank_before: int | None
+    rank_after: int | None
+    score_before: float | None
+    score_after: float | None
+    lost: Mover | None = None
+    won: Mover | None = None
+
+    def has(self, effects: Iterable[Effect]) -> bool:
+        """Return whether it has one of *effects*."""
+        return not set(effects).isdisjoint(self.effects)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreachableTool:
+    """A tool that no text of its own brings first, and that is new or was brought first before.
+
+    Attributes:
+        tool: Its id.
+        query: The first of its texts, usually the first sentence of its description.
+        hidden_by: The tool that is first for it, "" where there is none.
+        is_new: Whether the old catalogue has no such tool.
+    """
+
+    tool: str
+    query: str
+    hidden_by: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What a change means to those who search.
+
+    Attributes:
+        judged: How many judged queries were searched.
+        derived: How many queries of the catalogues were searched.
+        derivable: How many queries the catalogues have.
+        queries: Those that are answered otherwise: the worst first.
+        unreachable: Tools that became unreachable, in order of id.
+    """
+
+    judged: int = 0
+    derived: int = 0
+    derivable: int = 0
+    queries: tuple[QueryImpact, ...] = ()
+    unreachable: tuple[UnreachableTool, ...] = ()
+
+    def with_effects(self, effects: Iterable[Effect]) -> tuple[QueryImpact, ...]:
+        """Return the queries with one of *effects*, without those of former texts."""
+        wanted = frozenset(effects)
+        return tuple(one for one in self.queries if one.has(wanted) and not one.is_former)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query for both catalogues.
+
+    Attributes:
+        text: The query.
+        origin: Where it comes from.
+        tools: The tools that should be found, as in `QueryImpact`.
+        id: Its id in the judged file.
+        is_former: See `QueryImpact`.
+        context: Ids of the tools in use, in the old catalogue and in the new one.
+    """
+
+    text: str
+    origin: Origin
+    tools: tuple[str, ...]
+    id: str = ""
+    is_former: bool = False
+    context: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The first matches of a search, by ids of the new catalogue."""
+
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+    def best(self, tools: Iterable[str]) -> int | None:
+        """Return the best rank of *tools*."""
+        return min((self.ids.index(one) + 1 for one in tools if one in self.ids), default=None)
+
+    def score(self, rank: int | None) -> float | None:
+        return None if rank is None or not self.scores else self.scores[rank - 1]
+
+    @property
+    def first(self) -> str:
+        return self.ids[0] if self.ids else ""
+
+
+class ImpactStudy:
+    """Compares what two catalogues find.
+
+    Attributes:
+        diff: What changed between them.
+        diagnostics: What reading the judged queries noticed.
+    """
+
+    def __init__(
+        self,
+        before: Engine,
+        after: Engine,
+        *,
+        margin: float = DEFAULT_MARGIN,
+        strategy: str = Strategy.GRAPH,
+        **searching: Any,
+    ) -> None:
+        """Compare the two catalogues, without a search yet.
+
+        Args:
+            before: Searches the old one.
+            after: Searches the new one.
+            margin: The least fall of a score that counts.
+            strategy: How to rank.
+            searching: What else `Engine.search` takes, for every search.
+        """
+        self._before, self._after = before, after
+        self._then, self._now = before.documents, after.documents
+        self._margin = margin
+        self._searching = {**searching, "strategy": strategy}
+        self.diff: CatalogueDiff = compare_catalogues(self._then, self._now)
+        self._is_same = (
+            strategy == Strategy.GRAPH
+            and self._then == self._now
+            and model_of(before.index) == model_of(after.index)
+        )
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+        self._found: dict[
+            tuple[str, tuple[tuple[str, ...], tuple[str, ...]]], tuple[_Found, _Found]
+        ] = {}
+
+    def impact(
+        self,
+        judgements: Judgements | None = None,
+        sample: int = DEFAULT_SAMPLE,
+        tell: Callable[[int, int], None] = lambda *_: None,
+    ) -> Impact:
+        """Search both catalogues and return what changed.
+
+        Args:
+            judgements: Judged queries, if there are any.
+            sample: The most queries that are derived from the catalogues.
+            tell: Is told how many searches of how many are done.
+
+        Raises:
+            InputError: The judged queries name tools, and none that a catalogue has.
+        """
+        judged = self._judged(judgements) if judgements else ()
+        wordings = self._wordings() if sample else ()
+        chosen = self._sampled(wordings, sample)
+        counts = len(judged), len(chosen), len(wordings)
+        if self._is_same:
+            return Impact(*counts)
+        asked = (*judged, *chosen)
+        found = []
+        for number, one in enumerate(asked):
+            tell(number, len(asked))
+            impact = self._impact(one)
+            if impact.effects:
+                found.append(impact)
+        found.sort(key=_badness)
+        explained = (
+            self._explained(one) if number < _EXPLAINED and one.lost else one
+            for number, one in enumerate(found)
+        )
+        return Impact(*counts, tuple(explained), tuple(self._unreachable(chosen)))
+
+    def _judged(self, judgements: Judgements) -> tuple[Asked, ...]:
+        then, now = (resolve(judgements, engine.catalog) for engine in (self._before, self._after))
+        pairs = [*zip(then.queries, now.queries, strict=True)]
+        unknown = {
+            name: before.judged.line
+            for before, after in pairs
+            for name in before.unknown
+            if name in after.unknown
+        }
+        named = {name for one in judgements.queries for name in one.relevant}
+        if named and named == unknown.keys():
+            raise InputError(
+                "names no tool that either catalogue has",
+                place=judgements.place,
+                remedy="name tools by id, `source::name` or name; `mcpg list` shows them",
+            )
+        self.diagnostics = (
+            *judgements.diagnostics,
+            *(
+                warning(
+                    Code.JUDGED_TOOL_UNKNOWN,
+                    f"neither catalogue has one tool called {name[:80]!r}",
+                    f"{judgements.place}:{line}",
+                )
+                for name, line in unknown.items()
+            ),
+        )
+        return tuple(self._asked(before, after) for before, after in pairs)
+
+    def _asked(self, before: ResolvedQuery, after: ResolvedQuery) -> Asked:
+        former = (self.diff.now_by_then.get(one, one) for one in before.relevant)
+        tools = tuple(dict.fromkeys((*after.relevant, *former)))
+        context = before.context_tools, after.context_tools
+        unknown = () if tools else before.unknown
+        return Asked(
+            before.judged.query, Origin.JUDGED, tools or unknown, before.judged.id, context=context
+        )
+
+    def _wordings(self) -> tuple[Wording, ...]:
+        """Return the texts of the new catalogue, and those that tools no longer have.
+
+        A text that the old catalogue has is that of the tools that had it there: who copies it may
+        take queries away from them.
+        """
+        kept = (
+            renamed(document.tool, id=self.diff.now_by_then[then])
+            for then, document in self._then.items()
+            if then in self.diff.now_by_then
+        )
+        former = {key_of(one.text): one for one in joined_wordings(kept)}
+        current = joined_wordings(document.tool for document in self._now.values())
+        found = [former.pop(key_of(one.text), one) for one in current]
+        return (*found, *(replace(one, is_former=True) for one in former.values()))
+
+    def _sampled(self, wordings: Sequence[Wording], most: int) -> tuple[Asked, ...]:
+        changed = [one for one in self.diff.changed if one.is_itself_changed]
+        pairs: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
+        pairs += [(None, tool) for tool in self.diff.added]
+        words: Mapping[str, float] = {}
+        if len(wordings) > most:
+            words = gained_words(pairs, [one.tool for one in self._now.values()])
+        chosen = sampled(wordings, most, {tool.id for _, tool in pairs}, words)
+        return tuple(
+            Asked(one.text, one.origin, one.tools, is_former=one.is_former) for one in chosen
+        )
+
+    def _search(self, asked: Asked) -> tuple[_Found, _Found]:
+        """Return what both catalogues find, by ids of the new one."""
+        key = asked.text, asked.context
+        if key not in self._found:
+            then, now = (
+                engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
+                for engine, tools in zip((self._before, self._after), asked.context, strict=True)
+            )
+            before, after = (
+                tuple(round(match.score, SHOWN_DECIMALS) for match in result.matches)
+                for result in (then, now)
+            )
+            ids = tuple(self._now_id(match.tool_id) for match in then.matches)
+            found = _Found(ids, before), _Found(tuple(one.tool_id for one in now.matches), after)
+            self._found[key] = found
+        return self._found[key]
+
+    def _now_id(self, tool_id: str) -> str:
+        return self.diff.now_by_then.get(tool_id, tool_id)
+
+    def _impact(self, asked: Asked) -> QueryImpact:
+        before, after = self._search(asked)
+        ranks = before.best(asked.tools), after.best(asked.tools)
+        scores = before.score(ranks[0]), after.score(ranks[1])
+        if not asked.tools:
+            scores = before.score(1) or 0.0, after.score(1) or 0.0
+        is_new = bool(asked.tools) and not self._were(asked.tools)
+        effects = () if is_new else tuple(self._effects(asked, before, after, ranks, scores))
+        found = QueryImpact(
+            asked.text,
+            asked.origin,
+            asked.id,
+            asked.tools,
+            asked.is_former,
+            effects,
+            before.first,
+            after.first,
+            *ranks,
+            *scores,
+        )
+        return self._with_movers(found, before, after)
+
+    def _were(self, tools: Iterable[str]) -> bool:
+        """Return whether the old catalogue has one of *tools*."""
+        kept = {*self.diff.now_by_then.values(), *(tool.id for tool in self.diff.removed)}
+        return not kept.isdisjoint(tools)
+
+    def _effects(
+        self,
+        asked: Asked,
+        before: _Found,
+        after: _Found,
+        ranks: tuple[int | None, int | None],
+        scores: tuple[float | None, float | None],
+    ) -> Iterator[Effect]:
+        old, new = (rank or _DEPTH + 1 for rank in ranks)
+        if old == 1 != new:
+            yield Effect.LOST_FIRST
+        if old <= TOP < new:
+            yield Effect.LOST_TOP
+        if new == 1 != old:
+            yield Effect.GAINED_FIRST
+        if new <= TOP < old:
+            yield Effect.GAINED_TOP
+        yield from self._confidence(scores, is_wanted=bool(asked.tools))
+        if before.ids[:TOP] != after.ids[:TOP]:
+            yield Effect.REORDERED
+
+    def _confidence(
+        self, scores: tuple[float | None, float | None], *, is_wanted: bool
+    ) -> Iterator[Effect]:
+        old, new = (score or 0.0 for score in scores)
+        is_above = new >= LOW_CONFIDENCE
+        has_crossed = is_above is not (old >= LOW_CONFIDENCE)
+        if is_wanted and None not in scores and (has_crossed or old - new > self._margin):
+            yield Effect.SURER if new > old else Effect.LESS_SURE
+        if not is_wanted and has_crossed:
+            yield Effect.ANSWERED if is_above else Effect.SURER
+
+    def _with_movers(self, found: QueryImpact, before: _Found, after: _Found) -> QueryImpact:
+        """Name the tool that lost its rank and the one that took it, without their reasons."""
+        if not found.has(RANK_LOSSES):
+            return found
+        lost = next(one for one in before.ids if one in found.tools)
+        won = after.first
+        if Effect.LOST_FIRST not in found.effects:
+            won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
+        movers = [
+            Mover(one, before.best([one]), after.best([one])) if one else None
+            for one in (lost, won)
+        ]
+        return replace(found, lost=movers[0], won=movers[1])
+
+    def _explained(self, found: QueryImpact) -> QueryImpact:
+        """Add the words and features that moved the tools of *found*."""
+        then, now = (
+            engine.explain(found.query, limit=_EXPLAINED_DEPTH, **self._searching)
+            for engine in (self._before, self._after)
+        )
+        before = {self._now_id(match.tool_id): match for match in then.matches}
+        after = {match.tool_id: match for match in now.matches}
+        lost, won = (
+            one and _with_reasons(one, before.get(one.tool), after.get(one.tool))
+            for one in (found.lost, found.won)
+        )
+        return replace(found, lost=lost, won=won)
+
+    def _unreachable(self, chosen: Iterable[Asked]) -> Iterator[UnreachableTool]:
+        """Yield the tools that became unreachable, among those of which a text was searched."""
+        searched = {
+            tool
+            for one in chosen
+            if not one.is_former and self._search(one)[1].best(one.tools) != 1
+            for tool in one.tools
+        }
+        then_by_now = {now: then for then, now in self.diff.now_by_then.items()}
+        for tool_id in sorted(searched):
+            former = self._then.get(then_by_now.get(tool_id, ""))
+            texts = own_texts(self._now[tool_id].tool)
+            is_found = any(self._is_first(tool_id, one, 1) for one in texts)
+            if is_found or not texts:
+                continue
+            if former is None or any(
+                self._is_first(tool_id, one, 0) for one in own_texts(former.tool)
+            ):
+                first = self._search(Asked(texts[0], Origin.DESCRIPTION, (tool_id,)))[1].first
+                yield UnreachableTool(tool_id, texts[0], first, former is None)
+
+    def _is_first(self, tool_id: str, text: str, side: int) -> bool:
+        found = self._search(Asked(text, Origin.DESCRIPTION, (tool_id,)))[side]
+        return found.first == tool_id
+
+
+def own_texts(tool: Tool) -> tuple[str, ...]:
+    """Return the texts of which one should bring *tool* first for it to be reachable.
+
+    These are its own words, description, examples and aliases, or else its title or its name.
+    """
+    found = tuple(wordings_of(tool))
+    own = tuple(text for text, origin in found if origin in _OWN_WORDS)
+    return own or tuple(text for text, _ in found)
+
+
+def _with_reasons(
+    mover: Mover, before: MatchExplanation | None, after: MatchExplanation | None
+) -> Mover:
+    words = (one for one in term_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
+    features = (one for one in feature_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
+    return replace(
+        mover, words=tuple(islice(words, _REASONS)), features=tuple(islice(features, _REASONS))
+    )
+
+
+def _badness(found: QueryImpact) -> tuple[object, ...]:
+    """Return the key by which the worst comes first, and judged queries among equals."""
+    order = tuple(Effect)
+    worst = min(map(order.index, found.effects))
+    lost = (found.score_before or 0.0) - (found.score_after or 0.0)
+    return found.is_former, worst, found.origin is not Origin.JUDGED, -lost, found.query

@@ -1,0 +1,202 @@
+"""Which changes of a schema break those who rely on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from mcpg.catalog.schema_changes import (
+    MOST_CHANGES,
+    SchemaChange,
+    Verdict,
+    input_changes,
+    output_changes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+OPEN = Verdict.COMPATIBLE, Verdict.BREAKING
+"""What a wider schema means to callers and to readers."""
+SHUT = Verdict.BREAKING, Verdict.COMPATIBLE
+"""What a narrower schema means to callers and to readers."""
+
+
+def of(schema: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
+    """Return the schema of an object with *schema* as its property `a`."""
+    return {"type": "object", "properties": {"a": schema}, "required": list(required), **more}
+
+
+def worst(changes: Iterable[SchemaChange]) -> Verdict | None:
+    """Return the gravest verdict."""
+    return min((one.verdict for one in changes), key=list(Verdict).index, default=None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdicts"),
+    [
+        (of(TEXT), of(TEXT, "a"), SHUT),
+        (of(TEXT, "a"), of(TEXT), OPEN),
+        (of(NUMBER), of(WHOLE), SHUT),
+        (of(WHOLE), of(NUMBER), OPEN),
+        (of(TEXT), of({"type": ["string", "null"]}), OPEN),
+        (of(TEXT), of({"anyOf": [TEXT, {"type": "null"}]}), OPEN),
+        (of({"anyOf": [TEXT, WHOLE]}), of(TEXT), SHUT),
+        (of({"enum": ["x", "y"]}), of({"enum": ["x"]}), SHUT),
+        (of({"enum": ["x"]}), of({"enum": ["x", "y"]}), OPEN),
+        (of({"enum": ["x"]}), of(TEXT), OPEN),
+        (of(TEXT), of({"const": "x"}), SHUT),
+        (of({"enum": ["x"]}), of({"oneOf": [{"const": "x"}, {"const": "y"}]}), OPEN),
+        (of(TEXT), of(TEXT | {"maxLength": 5}), SHUT),
+        (of(WHOLE | {"minimum": 1}), of(WHOLE | {"minimum": 0}), OPEN),
+        (of(TEXT), of(TEXT | {"pattern": "^a"}), SHUT),
+        (of({"type": "array"}), of({"type": "array", "uniqueItems": True}), SHUT),
+        (of({"type": "array", "items": NUMBER}), of({"type": "array", "items": WHOLE}), SHUT),
+        (of(of(TEXT)), of(of(TEXT, "a")), SHUT),
+        (of(of({"anyOf": [of(TEXT), TEXT]})), of(of({"anyOf": [of(TEXT, "a"), TEXT]})), SHUT),
+        (
+            of({"$ref": "#/$defs/n"}, **{"$defs": {"n": NUMBER}}),
+            of({"$ref": "#/$defs/m"}, **{"$defs": {"m": {"allOf": [WHOLE]}}}),
+            SHUT,
+        ),
+    ],
+)
+def test_arguments_may_widen_and_results_may_narrow(
+    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Verdict, Verdict]
+) -> None:
+    """A narrower schema breaks callers, a wider one breaks readers."""
+    found = worst(input_changes(before, after)), worst(output_changes(before, after))
+    assert found == verdicts
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdicts"),
+    [
+        (of(TEXT), {"type": "object"}, (Verdict.UNDECIDED, Verdict.BREAKING)),
+        (
+            of(TEXT),
+            {"type": "object", "properties": {}, "additionalProperties": False},
+            (Verdict.BREAKING, Verdict.BREAKING),
+        ),
+        ({"type": "object"}, of(TEXT), (Verdict.COMPATIBLE, Verdict.COMPATIBLE)),
+        ({"type": "object"}, of(TEXT, "a"), (Verdict.BREAKING, Verdict.COMPATIBLE)),
+        (of(TEXT), of(TEXT | {"format": "uri"}), (Verdict.UNDECIDED, Verdict.UNDECIDED)),
+        (of(TEXT), of(TEXT | {"default": "x"}), (Verdict.COMPATIBLE, Verdict.COMPATIBLE)),
+    ],
+)
+def test_properties_that_come_and_go(
+    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Verdict, Verdict]
+) -> None:
+    """A new argument breaks if it is required, a lost one if it is refused."""
+    found = worst(input_changes(before, after)), worst(output_changes(before, after))
+    assert found == verdicts
+
+
+def test_the_same_in_other_words_is_no_change() -> None:
+    """The order of keys, references and the two ways to write a union make no difference."""
+    before = {"$defs": {"x": TEXT}, **of({"$ref": "#/$defs/x"})}
+    assert input_changes(before, of({"allOf": [TEXT]})) == ()
+    assert (
+        input_changes(of({"type": ["string", "null"]}), of({"anyOf": [{"type": "null"}, TEXT]}))
+        == ()
+    )
+    assert input_changes({"type": "object", "properties": {}}, {}) == ()
+
+
+def test_a_change_names_its_place_and_its_values() -> None:
+    """A change is described by path, words and values."""
+    lines = {"type": "array", "items": of({"enum": ["x", "y"]})}
+    found = input_changes(of(lines), of({"type": "array", "items": of({"enum": ["y"]})}))
+    assert [str(one) for one in found] == ["a[].a no longer accepts x"]
+
+
+def test_no_output_schema_promises_nothing() -> None:
+    """An output schema may be added, and not be taken away."""
+    assert worst(output_changes(None, of(TEXT))) is Verdict.COMPATIBLE
+    assert worst(output_changes(of(TEXT), None)) is Verdict.BREAKING
+    assert output_changes(None, None) == ()
+
+
+def test_recursive_schemas_end() -> None:
+    """A schema that holds itself is compared once, and its changes are found."""
+    node = {"properties": {"next": {"$ref": "#/$defs/n"}, "name": TEXT}}
+    other = {"properties": {"next": {"$ref": "#/$defs/n"}, "name": WHOLE}}
+    endless = {"anyOf": [{"$ref": "#/$defs/n"}, TEXT]}
+    roots = [of({"$ref": "#/$defs/n"}, **{"$defs": {"n": one}}) for one in (node, other, endless)]
+    assert "a.name no longer accepts string" in map(str, input_changes(roots[0], roots[1]))
+    assert input_changes(roots[2], roots[2] | {"required": ["a"]})
+    assert input_changes(roots[2], of({"$ref": "#"}))
+
+
+def test_large_schemas_are_bounded() -> None:
+    """A schema with more changes than fit lists the first; one too large is undecided."""
+    many = {"type": "object", "properties": {f"p{n}": TEXT for n in range(3_000)}}
+    none = {"type": "object", "additionalProperties": False}
+    assert len(input_changes(many, none)) == MOST_CHANGES
+    deep: dict[str, Any] = TEXT
+    for _ in range(90):
+        deep = of(deep)
+    assert worst(input_changes(of(deep), of(of(deep)))) is not None
+    wide = {"type": "object", "properties": {f"p{n}": of(TEXT) for n in range(6_000)}}
+    assert worst(input_changes(wide, wide | {"title": "x"})) is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *({"type": 5}, {"properties": []}, {"enum": 3}, {"items": 1, "type": "array"}),
+        *({"allOf": "x"}, {"required": {}}, {"anyOf": [None]}, {"$ref": 7}, {"minimum": "a"}),
+        {"$ref": "https://x.example/y"},
+    ],
+)
+def test_broken_schemas_do_no_harm(broken: dict[str, Any]) -> None:
+    """What is no valid schema is compared as far as it goes."""
+    for one, other in ((of(broken), of(TEXT)), (of(TEXT), of(broken)), (broken, of(TEXT))):
+        input_changes(one, other)
+        output_changes(one, other)
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from(
+        [
+            *({"type": kind} for kind in ("string", "integer", "number", "null", "boolean")),
+            *({"enum": ["x", 1]}, {"const": 1}, {}, {"type": ["string", "integer"]}),
+            *({"type": "integer", "minimum": 1}, {"type": "string", "maxLength": 1}),
+        ]
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda one: {"type": "array", "items": one}, inner),
+        st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner),
+        st.builds(of, inner),
+        st.builds(lambda one: of(one, "a"), inner),
+        st.builds(lambda one: of(one, additionalProperties=False), inner),
+    ),
+    max_leaves=4,
+)
+VALUES = st.recursive(
+    st.sampled_from([None, True, 0, 1, 2, 1.5, "", "x", "xyz"]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2), st.dictionaries(st.sampled_from(["a", "b"]), inner)
+    ),
+    max_leaves=4,
+)
+
+
+@given(SCHEMAS, SCHEMAS, VALUES)
+def test_a_compatible_change_refuses_nothing(
+    before: dict[str, Any], after: dict[str, Any], argument: object
+) -> None:
+    """What the old schema accepts, and the new one refuses, is called breaking or undecided."""
+    old, new = of(before), of(after)
+    call = {"a": argument}
+    accepts_less = Draft202012Validator(old).is_valid(call) and not Draft202012Validator(
+        new
+    ).is_valid(call)
+    if accepts_less:
+        assert worst(input_changes(old, new)) in (Verdict.BREAKING, Verdict.UNDECIDED)
+        assert worst(output_changes(new, old)) in (Verdict.BREAKING, Verdict.UNDECIDED)

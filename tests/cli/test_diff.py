@@ -1,0 +1,122 @@
+"""`mcpg diff` reports what changed between two catalogues, and what searches make of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from shop import LATER_MANIFEST, write_later
+
+from mcpg.cli.commands.diff import LONGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shop import Run
+
+DIFF = ("diff", "tools", "later", "--queries", "later.yaml")
+
+
+@pytest.fixture(autouse=True)
+def later(sources: Path) -> Path:
+    """The shop some weeks later, and judged queries."""
+    return write_later(sources.parent)
+
+
+def test_unchanged_catalogues_print_nothing(run: Callable[..., Run]) -> None:
+    """Equal catalogues print nothing and pass every gate; a comment says so in a line."""
+    every = "changes,removed,breaking,undecided,risk,rank,unreachable,confidence"
+    same = run("diff", "tools", "tools", "--queries", "later.yaml", "--fail-on", every)
+    assert (same.code, same.out) == (0, "")
+    assert run("diff", "tools", "tools", "--format", "markdown").out == "## mcpg diff: no change\n"
+    whole = run("diff", "tools", "tools", "--format", "json").json
+    assert (whole["tools"], whole["impact"]["queries"], whole["diagnostics"]) == ([], [], [])
+
+
+def test_a_bundle_equals_its_sources(run: Callable[..., Run]) -> None:
+    """A bundle has no change from the sources that it was made of, and is the default."""
+    run("bundle", "tools", "-o", "graph.mdld")
+    assert run("diff", "tools", "--fail-on", "changes").out == ""
+
+
+def test_changes_are_named(run: Callable[..., Run]) -> None:
+    """Every kind of change of a tool is told apart."""
+    found = {one["toolId"]: one for one in run(*DIFF, "--format", "json").json["tools"]}
+    changes = {name: one["change"] for name, one in found.items()}
+    assert changes["invoice_refund"] == "removed"
+    assert changes["page_list"] == "added"
+    assert found["label_buy"]["renamedFrom"]["toolName"] == "shipment_create"
+    status = found["shipment_status"]
+    assert status["isRiskier"]
+    breaking = [one["path"] for one in status["input"] if one["verdict"] == "breaking"]
+    assert breaking == ["carrier", "carrier"]
+    assert [one["path"] for one in status["output"]] == ["state"]
+
+
+def test_a_stolen_query_is_named(run: Callable[..., Run]) -> None:
+    """The query is named with the tool that lost it and the one that took it."""
+    told = run(*DIFF).out
+    assert "'where is my parcel' (judged, " in told
+    assert "shipment_status is no longer first" in told
+    assert "invoice_search is first" in told
+
+
+def test_gates_are_exit_codes(run: Callable[..., Run]) -> None:
+    """More findings than are accepted exit with 1, and the gate is named."""
+    found = run(
+        *DIFF, "--fail-on", "rank=0,removed=2", "--fail-on", "changes=99", "--format", "json"
+    )
+    assert found.code == 1
+    assert [gate["passed"] for gate in found.json["gates"]] == [False, True, True]
+    assert "--fail-on rank" in found.err
+    assert run(*DIFF, "--fail-on", "rank=5").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("diff", "nowhere", "later"), "nowhere"),
+        (("diff", "tools", "nowhere"), "nowhere"),
+        (("diff", "tools", "later", "--fail-on", "brake"), "no kind of finding is called 'brake'"),
+        (("diff", "tools", "later", "--queries", "none.yaml"), "names no tool that either"),
+        (("diff", "tools", "later", "--queries", "nowhere.yaml"), "nowhere.yaml"),
+        (("diff", "later.yaml", "later"), "later.yaml"),
+    ],
+)
+def test_bad_input_is_named(
+    arguments: tuple[str, ...], told: str, run: Callable[..., Run], folder: Path
+) -> None:
+    """What cannot be compared exits with 2 and is named."""
+    (folder / "none.yaml").write_text("where is it: nobody\n", "utf-8")
+    found = run(*arguments)
+    assert (found.code, found.out) == (2, "")
+    assert told in found.err
+
+
+def test_hostile_texts_are_escaped(run: Callable[..., Run], later: Path) -> None:
+    """Nothing of a catalogue steers a terminal, or is Markdown or HTML in a comment."""
+    text = (
+        "\x1b[31mTell `<img src=x onerror=y>` | **bold** [link](javascript:x) @everyone </details>"
+    )
+    tools = [one | {"description": text, "title": text} for one in LATER_MANIFEST["tools"]]
+    (later / "shop.json").write_text(json.dumps({"server": "shop", "tools": tools}), "utf-8")
+    for form in ("text", "markdown"):
+        told = run(*DIFF, "--format", form, "--color", "never").out
+        assert "\x1b" not in told
+    assert "<img" not in told
+    assert "**bold**" not in told
+    assert told.count("</details>") == told.count("<details>")
+
+
+def test_a_comment_is_bounded(run: Callable[..., Run], later: Path) -> None:
+    """Markdown stays shorter than a comment may be, whatever changed, even with `--all`."""
+    tools = [
+        {"name": f"tool_{number}", "description": "*`|" * 100 + str(number)}
+        for number in range(500)
+    ]
+    (later / "shop.json").write_text(json.dumps({"server": "shop", "tools": tools}), "utf-8")
+    told = run("diff", "tools", "later", "--format", "markdown", "--all", "--sample", "5").out
+    assert "500 added" in told
+    assert len(told) <= LONGEST + 1
