@@ -26,6 +26,8 @@ class OxigraphView(Store):
         super().__init__()
         self._store = store
         self._bound: dict[str, Any] = {}
+        # The validator looks for the graph that a blank node is in.
+        self._graph = rdflib.Graph(self, bind_namespaces="none")
 
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
         """Return the triples of *triple_pattern*, in which `None` stands for any term."""
@@ -39,7 +41,8 @@ class OxigraphView(Store):
         for quad in self._store.quads_for_pattern(*map(_oxigraph_term, given)):
             found = rdflib_term(quad.object)
             if not is_sought or found == value:
-                yield (rdflib_term(quad.subject), rdflib_term(quad.predicate), found), iter(())
+                triple = rdflib_term(quad.subject), rdflib_term(quad.predicate), found
+                yield triple, iter((self._graph,))
 
     def __len__(self, context: Any = None) -> int:
         _ = context

@@ -26,7 +26,7 @@ PREFIXES = """
 @prefix sh: <http://www.w3.org/ns/shacl#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 """
-NODES = [f"ex:n{number}" for number in range(6)]
+NODES = [*(f"ex:n{number}" for number in range(6)), "_:b1", "_:b2"]
 PREDICATES = ["ex:p", "ex:q"]
 VALUES = [
     *NODES,
@@ -208,3 +208,11 @@ def test_terms_keep_their_kind() -> None:
     assert rdflib_term(pyoxigraph.Literal("x", language="de")) == rdflib.Literal("x", lang="de")
     assert rdflib_term(pyoxigraph.Literal(1)) == rdflib.Literal(1)
     assert rdflib_term(pyoxigraph.BlankNode("b")) == rdflib.BNode("b")
+
+
+def test_a_blank_node_can_be_at_fault() -> None:
+    """A message describes a node without a name by what the graph states about it."""
+    shape = "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:minCount 1 ] ."
+    (found,) = shacl_worker.found(f'{PREFIXES} [] a ex:A ; ex:q "x" .'.encode(), [PREFIXES + shape])
+    assert found[0] == "violation"
+    assert 'Literal("x")' in found[1]
