@@ -58,6 +58,7 @@ def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     asked = rdflib.Graph(bind_namespaces="none")
     for text in shapes:
         asked.parse(data=text, format="turtle")
+    _import_prefixes(asked)
     store = pyoxigraph.Store()
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     suspects = Suspects(store, asked)
@@ -68,6 +69,17 @@ def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     graph = whole_graph(store)
     del store, suspects
     return validated(graph, asked)
+
+
+def _import_prefixes(shapes: rdflib.Graph) -> None:
+    """Declare the prefixes of SPARQL constraints that they import, which the library passes over.
+
+    See https://www.w3.org/TR/shacl/#sparql-prefixes.
+    """
+    for node in set(shapes.objects(None, _SH.prefixes)):
+        imported = list(shapes.transitive_objects(node, rdflib.OWL.imports))
+        for declared in [one for other in imported for one in shapes.objects(other, _SH.declare)]:
+            shapes.add((node, _SH.declare, declared))
 
 
 def validated(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ...]]:

@@ -96,11 +96,7 @@ def services_in(query: str) -> list[Service]:
 
 def unknown_names_in(text: str) -> dict[str, list[str]]:
     """Return the prefixed names of a query that nothing defines, each with the likeliest others."""
-    tokens = [
-        (found.lastgroup, found.group())
-        for found in _TOKEN.finditer(unescaped(text))
-        if found.lastgroup not in {"comment", "space"}
-    ]
+    tokens = _tokens(unescaped(text))
     declared = {
         name.removesuffix(":")
         for (_, word), (_, name) in pairwise(tokens)
@@ -108,6 +104,27 @@ def unknown_names_in(text: str) -> dict[str, list[str]]:
     }
     names = (name.rstrip(".") for kind, name in tokens if kind == "name")
     return unknown_names(names, declared)
+
+
+def _tokens(query: str) -> list[tuple[str | None, str]]:
+    return [
+        (found.lastgroup, found.group())
+        for found in _TOKEN.finditer(query)
+        if found.lastgroup not in {"comment", "space"}
+    ]
+
+
+def _in_order_of(query: str, variables: Sequence[str]) -> Sequence[str]:
+    """Return *variables*, those of `SELECT *` in the order in which the *query* names them."""
+    tokens = _tokens(query)
+    words = [text.upper() for _, text in tokens]
+    place = words.index("SELECT") + 1 if "SELECT" in words else len(words)
+    if words[place : place + 1] in (["DISTINCT"], ["REDUCED"]):
+        place += 1
+    if words[place : place + 1] != ["*"]:
+        return variables
+    named = [text[1:] for kind, text in tokens if kind == "name" and text[0] in "?$"]
+    return sorted(variables, key=lambda one: named.index(one) if one in named else len(named))
 
 
 def _character(found: re.Match[str]) -> str:
@@ -355,7 +372,7 @@ def _answer_of(found: dict[str, Any], failures: list[str], query: str) -> Answer
     if error is None:
         return Answer(
             found["form"],
-            tuple(found.get("variables", ())),
+            tuple(_in_order_of(query, found.get("variables", ()))),
             tuple(found.get("rows", ())),
             found.get("truth", False),
             tuple(found.get("triples", ())),

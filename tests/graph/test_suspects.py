@@ -216,3 +216,16 @@ def test_a_blank_node_can_be_at_fault() -> None:
     (found,) = shacl_worker.found(f'{PREFIXES} [] a ex:A ; ex:q "x" .'.encode(), [PREFIXES + shape])
     assert found[0] == "violation"
     assert 'Literal("x")' in found[1]
+
+
+def test_prefixes_of_a_query_are_imported() -> None:
+    """A SPARQL constraint has the prefixes that what it names imports, however far."""
+    text = PREFIXES + (
+        '<urn:c> sh:declare [ sh:prefix "e" ; sh:namespace "urn:ex:"^^xsd:anyURI ] .\n'
+        "<urn:a> <http://www.w3.org/2002/07/owl#imports> <urn:b> .\n"
+        "<urn:b> <http://www.w3.org/2002/07/owl#imports> <urn:c> .\n"
+        "ex:S sh:targetClass ex:A ; sh:sparql [ sh:prefixes <urn:a> ; "
+        'sh:select "SELECT $this { $this e:p 1 }" ] .'
+    )
+    found = shacl_worker.found(f"{PREFIXES} ex:n1 a ex:A ; ex:p 1 .".encode(), [text])
+    assert [one[2] for one in found] == ["urn:ex:n1"]

@@ -266,3 +266,19 @@ def test_an_unknown_prefix_is_told_with_what_was_meant(endpoint: SparqlEndpoint)
     remedy = caught.value.remedy or ""
     assert remedy.startswith("did you mean kb:nextStep? declare it, or use one of")
     assert "mcpg" in remedy
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT * { ?tool mcpg:toolId ?id OPTIONAL { ?tool mcpg:none ?a } }", ("tool", "id", "a")),
+        ("SELECT DISTINCT * { $b a ?z . ?b ?a ?c }", ("b", "z", "a", "c")),
+        ("SELECT ?z ?b { ?b a ?z }", ("z", "b")),
+        ("SELECT ?n { { SELECT * { ?n a ?k } } }", ("n",)),
+    ],
+)
+def test_columns_are_in_the_order_of_the_query(
+    endpoint: SparqlEndpoint, query: str, columns: tuple[str, ...]
+) -> None:
+    """`SELECT *` lists variables as the query names them, others as it lists them."""
+    assert endpoint.query(query).variables == columns
