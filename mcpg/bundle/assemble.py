@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.bundle.addresses import with_addresses
 from mcpg.bundle.carried import carried_ranking, still_stale
 from mcpg.bundle.codec import (
     RANKING,
@@ -356,7 +357,8 @@ def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Fini
     else:
         texts = ()
         deque(written(), maxlen=0)
-    linked = [resolve_links(page, context.targets) for page in placed.pages]
+    suggest = placed.places.suggest
+    linked = [resolve_links(page, context.targets, suggest) for page in placed.pages]
     found = [fault for tool in catalog.tools for fault in faults[tool.id]]
     found += [fault for _, faults_of_page in linked for fault in faults_of_page]
     pages_ = [with_stated(page, context.stated) for page, _ in linked]
@@ -413,7 +415,13 @@ def bundle_of(assembly: Assembly) -> Bundle:
     texts = {text.path: text.content for text in assembly.texts} if assembly.definitions else {}
     if definitions := extension_of(assembly.definitions, assembly.documents, texts):
         extension[DEFINITIONS] = definitions
-    return Bundle(assembly.texts, extension)
+    has_authors = assembly.documented or assembly.pages
+    texts_ = (
+        with_addresses(assembly.texts, assembly.documents, assembly.pages)
+        if has_authors
+        else assembly.texts
+    )
+    return Bundle(texts_, extension)
 
 
 def _context(catalog: Catalog, placed: Placed, memo: Memo, *, texts: bool) -> BundleContext:

@@ -22,6 +22,7 @@ from mcpg.documents.model import (
     path_key,
 )
 from mcpg.documents.reader import parse_document
+from mcpg.documents.rewritten import authored_text
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 from mcpg.library_errors import json_reason
@@ -545,7 +546,7 @@ def read_documents(
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
     of_bundles = set(bundled)
-    distinct = _each_once([*sources, *bundled])
+    distinct = [_authored(source) for source in _each_once([*sources, *bundled])]
     memo.ahead([_PARSED], (_given(source, source_id) for source in distinct))
     for source in distinct:
         try:
@@ -560,6 +561,11 @@ def read_documents(
             read.append(ReadDocument(source, document, source in of_bundles))
             diagnostics += found
     return read, diagnostics
+
+
+def _authored(source: SourceDocument) -> SourceDocument:
+    content = authored_text(source.content)
+    return source if content is source.content else replace(source, content=content)
 
 
 def _parsed(source: SourceDocument, source_id: str | None, memo: Memo) -> Parsed:

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from itertools import islice
 from urllib.parse import unquote
 
 from mcpg.bundle.codec import ReadDocument
-from mcpg.documents.facts import Statement, facts_of, means_itself
+from mcpg.documents.facts import TARGET_KEYS, Statement, facts_of, means_itself, text_of
+from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.markdown import Reference, Targets, read_markdown
-from mcpg.documents.model import Link, ToolDocument
-from mcpg.errors import Code, Diagnostic, info, warning
+from mcpg.documents.model import LineNumbers, Link, ToolDocument
+from mcpg.documents.reader import LINK_KEYS, SPELLINGS
+from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.relations.infer import STATED
 from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 
+Suggest = Callable[[str], str]
+"""Returns advice on a name that nobody bears, such as one that is nearly the same; "" for none."""
 
-def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, list[Diagnostic]]:
+
+def resolve_links(
+    item: ReadDocument, targets: Targets, suggest: Suggest = lambda _: ""
+) -> tuple[ToolDocument, list[Diagnostic]]:
     """Put the URI of the document that is meant into each link of the document of *item*.
 
     A link whose target nobody bears stays as it is, with a diagnostic; of two that come to the same
@@ -32,14 +41,64 @@ def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, l
     diagnostics: list[Diagnostic] = []
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
+        if uri is None and means_itself(link.target):
+            uri = document.uri
         if uri is None:
-            message = f"unknown document {link.target!r}; use a tool id, URI or path"
-            diagnostics.append(
-                warning(Code.RELATION_UNRESOLVED, message, item.place_of(link.target))
-            )
+            name = link.target[:_LONGEST_SHOWN]
+            message = f"unknown document {name!r}; use a tool id, URI or path{suggest(name)}"
+            place = _place_of(item, link)
+            diagnostics.append(warning(Code.RELATION_UNRESOLVED, message, place))
         resolved = replace(link, target=uri or link.target)
         links.setdefault((link.kind, resolved.target), resolved)
     return replace(document, links=tuple(links.values())), diagnostics
+
+
+def _place_of(item: ReadDocument, link: Link) -> str:
+    """Return `file:line` of *link* in the front matter of *item*, else of the words of its target.
+
+    The words may stand elsewhere as well.
+    """
+    for one in (item, *item.about):
+        try:
+            front = split_front_matter(one.source.content.removeprefix("\ufeff"), one.place)
+        except DocumentError:
+            continue
+        lines = LineNumbers(front.text, one.place, front.text_line)
+        for key in SPELLINGS[LINK_KEYS[link.kind]]:
+            value = front.values.get(key)
+            for position, stated in enumerate(value if isinstance(value, list) else [value]):
+                if text_of(stated, TARGET_KEYS) == link.target:
+                    return lines.at(key, position)
+    return item.place_of(link.target)
+
+
+class NearNames:
+    """Suggests the document that an unknown target may be a slip of.
+
+    Args:
+        tools: Returns the ids of tools whose names are like one.
+        pages: Documents of no tool.
+    """
+
+    def __init__(
+        self, tools: Callable[[str], Sequence[str]], pages: Iterable[ToolDocument]
+    ) -> None:
+        self._tools = tools
+        self._pages = [*islice((page.path for page in pages), _MOST_COMPARED)]
+        self._left = _MOST_SUGGESTED
+
+    def __call__(self, target: str) -> str:
+        """Return a question that names the nearest documents, "" if none is near."""
+        self._left -= 1
+        if self._left < 0:
+            return ""
+        written = unquote(target.partition("#")[0])
+        name = _file_name(written.rstrip("/"))
+        near = [*self._tools(name.removesuffix(".md"))]
+        near += get_close_matches(written, self._pages, 1)
+        near += [page for page in self._pages if _file_name(page).casefold() == name.casefold()]
+        shown = " or ".join(map(repr, dict.fromkeys(near[:_MOST_SHOWN])))
+        return f"; did you mean {shown}?" if shown else ""
 
 
 def joined_links(first: Iterable[Link], then: Iterable[Link]) -> tuple[Link, ...]:
@@ -100,7 +159,9 @@ def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list
 PROSE_WEIGHT = 0.5
 """Weight of an edge that a link in prose makes: said, but not said to be a relation."""
 
-_PROSE_REASON = "its text links to it"
+PROSE_REASON = "its text links to it"
+"""The reason of an edge that a link in prose makes."""
+
 _LOCAL_NAME = re.compile(r"[^#/:]*\Z")
 _KINDS = {
     "relatedto": EdgeKind.RELATED,
@@ -108,7 +169,13 @@ _KINDS = {
     "nextstep": EdgeKind.NEXT_STEP,
     "next": EdgeKind.NEXT_STEP,
 }
-_MEMBER = "memberof"
+MEMBER = "memberof"
+"""What a predicate of membership means; others mean an edge of some kind."""
+
+_LONGEST_SHOWN = 200
+_MOST_SHOWN = 2
+_MOST_SUGGESTED = 20
+_MOST_COMPARED = 2_000
 LINK_MARKS = ("](", "[[", "]:")
 """One of these stands in every text that holds a link."""
 
@@ -165,7 +232,7 @@ def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
     derived = [link for link in document.links if link.origin is not EdgeOrigin.AUTHORED]
     known = {link.target for link in authored}
     for link in stated.links.get(uri, ()):
-        is_repeated = link.reason == _PROSE_REASON and link.target in known
+        is_repeated = link.reason == PROSE_REASON and link.target in known
         if link.target != uri and not is_repeated:
             authored.append(link)
             known.add(link.target)
@@ -173,12 +240,22 @@ def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
     return replace(document, links=joined_links(authored, derived), groups=tuple(groups))
 
 
+def meaning_of(predicate: str) -> EdgeKind | str:
+    """Return the kind of edge that a statement with *predicate* is, or `MEMBER`."""
+    plain = _plain_name(predicate)
+    return MEMBER if plain == MEMBER else _KINDS.get(plain, EdgeKind.RELATED)
+
+
+def _plain_name(predicate: str) -> str:
+    name = _LOCAL_NAME.search(predicate.rstrip("#/:"))
+    return (name.group() if name else "").replace("_", "").replace("-", "").casefold()
+
+
 def _take_statement(
     statement: Statement, subject: str, document: ToolDocument, targets: Targets, stated: Stated
 ) -> None:
-    name = _LOCAL_NAME.search(statement.predicate.rstrip("#/:"))
-    plain = (name.group() if name else "").replace("_", "").replace("-", "").casefold()
-    if plain == _MEMBER:
+    plain = _plain_name(statement.predicate)
+    if plain == MEMBER:
         stated.groups[subject].append(statement.object)
         return
     is_itself = means_itself(statement.object)
@@ -199,7 +276,7 @@ def _take_references(item: ReadDocument, targets: Targets, names: set[str], stat
         found = (targets.resolve(one, document.path) for one in meant)
         uri = next(filter(None, found), None)
         if uri is not None:
-            link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, _PROSE_REASON)
+            link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, PROSE_REASON)
             stated.links[document.uri].append(link)
         elif _is_broken(reference, meant, document, names):
             message = f"the link to {reference.target!r} does not match any document"
@@ -213,7 +290,8 @@ def meanings(reference: Reference) -> Iterator[str]:
     written = reference.target.removesuffix(reference.suffix).strip()
     address = unquote(written).strip()
     if reference.is_wiki:
-        yield written
+        # A name may have what looks like a fragment.
+        yield from dict.fromkeys((reference.target.strip(), written))
     elif "/" in address or address.casefold().endswith(_PAGE):
         # The URI of a document keeps its escapes, and a path in the bundle as well.
         yield from dict.fromkeys((address, written))

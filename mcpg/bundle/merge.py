@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.bundle.codec import ReadDocument
 from mcpg.bundle.definitions import is_generated
-from mcpg.bundle.links import LINK_MARKS, joined_links, meanings, resolve_links
+from mcpg.bundle.links import LINK_MARKS, Suggest, joined_links, meanings, resolve_links
 from mcpg.catalog.catalog import assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.documents.facts import TARGET_KEYS, text_of
@@ -260,6 +260,7 @@ class Places:
         written: What links mean where they were written: paths from before lead on as well.
         namesakes: Names that several tools have.
         source_id: The source of documents that name none.
+        suggest: Suggests the document that an unknown target may be a slip of.
     """
 
     addresses: Mapping[str, tuple[str, str]]
@@ -267,6 +268,7 @@ class Places:
     written: Targets
     namesakes: Collection[str]
     source_id: str | None
+    suggest: Suggest
 
 
 def settle(
@@ -376,7 +378,7 @@ def _reads_back(item: ReadDocument, document: ToolDocument, places: Places) -> b
 
 def _moved(item: ReadDocument, path: str, places: Places) -> tuple[ToolDocument, list[Diagnostic]]:
     """Return the document of *item* with links that mean the same at *path* in the bundle."""
-    document, diagnostics = resolve_links(item, places.written)
+    document, diagnostics = resolve_links(item, places.written, places.suggest)
     if document.path == path and places.written is places.kept:
         return document, diagnostics
     move = _Move(document.path, path, places)

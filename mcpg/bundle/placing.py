@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcpg.bundle.codec import ReadDocument, path_fault
+from mcpg.bundle.links import NearNames
 from mcpg.bundle.merge import Places, Sorted, former_paths, settle
 from mcpg.catalog.catalog import Catalog, content_key
 from mcpg.catalog.model import Hints, Tool
@@ -55,7 +56,7 @@ def _places(
     catalog: Catalog,
     by_tool: Mapping[str, ReadDocument],
     addresses: Mapping[str, tuple[str, str]],
-    pages: Iterable[ReadDocument],
+    pages: Sequence[ReadDocument],
     source_id: str | None,
 ) -> Places:
     tools = targets_of(catalog.tools, addresses)
@@ -68,6 +69,7 @@ def _places(
         written=kept.with_paths(former) if former else kept,
         namesakes={name for name, count in counts.items() if count > 1},
         source_id=source_id,
+        suggest=NearNames(catalog.suggest, [page.document for page in pages]),
     )
 
 

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from mcpg.catalog.model import Tool
-from mcpg.documents.model import normal_path, path_key
+from mcpg.documents.model import BASE_URI, normal_path, path_key
 from mcpg.values import value
 
 if TYPE_CHECKING:
@@ -186,7 +187,8 @@ def _schema(text: str) -> JsonObject | None:
     return found if is_object or isinstance(found.get("properties"), dict) else None
 
 
-_SUFFIX = ".md"
+_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
+_IDS = (0, 1)
 _PATHS = 2
 
 
@@ -196,8 +198,9 @@ class Targets:
 
     Attributes:
         by_uri: Tool ids by canonical URI, "" for that of a page.
-        by_words: URIs by kind of name: tool id, `source::name`, path, raw name, label. A name that
-            several documents bear stands for none, so its URI is `None`.
+        by_words: URIs by kind of name: tool id, `source::name`, path, raw name, label; of pages
+            names, then paths. A name that several documents bear stands for none, so its URI is
+            `None`.
     """
 
     by_uri: Mapping[str, str]
@@ -207,11 +210,13 @@ class Targets:
         """Return the URI that *target* means in the document at *path*, `None` if no one's.
 
         The first that answers: a URI, a tool id, `source::name`, a path from the top or from the
-        document's own folder, a raw name, a label; the last two only where they are unique.
+        document's own folder, a raw name, a label; the last two only where they are unique. A path
+        may be percent-encoded, be an address below `BASE_URI`, and have a query and a fragment,
+        which an id may have as well.
         """
         spelt = (target, f"{target}/", target.rstrip("/"))
         direct = next((uri for uri in spelt if uri in self.by_uri), None)
-        return direct or self._named(target, path)
+        return direct or self._named(target, path) or self._loosely(target, path)
 
     def with_paths(self, paths: Mapping[str, str]) -> Targets:
         """Return targets that further *paths*, each with its URI, lead to as well."""
@@ -219,10 +224,29 @@ class Targets:
         words[_PATHS] = {**paths, **words[_PATHS]}
         return Targets(self.by_uri, words)
 
-    def _named(self, target: str, path: str) -> str | None:
+    def _named(self, target: str, path: str, kinds: Collection[int] = ()) -> str | None:
+        """Return what *target* names, of the names of some *kinds* if there are any."""
         keys = list(dict.fromkeys(_target_keys(target, path)))
-        meant = (words.get(key) for words in self.by_words for key in keys)
+        all_words = [self.by_words[kind] for kind in kinds] if kinds else self.by_words
+        meant = (words.get(key) for words in all_words for key in keys)
         return next(filter(None, meant), None)
+
+    def _loosely(self, target: str, path: str) -> str | None:
+        """Return what *target* means as a path or id that is written as a link may be."""
+        if target.startswith(BASE_URI):
+            # The address that the .NET library gives the document at this path.
+            path = ""
+            target = target.removeprefix(BASE_URI)
+        elif "://" in target:
+            return None
+        whole = target.partition("#")[0]
+        for bare in dict.fromkeys((target, whole, whole.partition("?")[0])):
+            kinds = (_PATHS, len(self.by_words) - 1) if _is_path(bare) else _IDS
+            for written in dict.fromkeys((bare, unquote(bare))):
+                found = self._named(written, path, kinds) if written.strip("/") else None
+                if found is not None:
+                    return found
+        return None
 
 
 def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> Targets:
@@ -240,10 +264,18 @@ def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) 
 
 
 def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
-    """Return *targets* and *pages*, which have a URI and a path and no other name."""
+    """Return *targets* and *pages*, which what is no name of a tool may mean.
+
+    A page is called by its URI, its path, the name of its file, or its title; the last two only
+    where they are unique.
+    """
     addresses = {page.uri: "" for page in pages}
+    names: dict[str, str | None] = {}
+    for page in pages:
+        for key in {path_key(one.strip()) for one in (page.tool.name, page.tool.display_name)}:
+            names[key] = page.uri if key and names.get(key, page.uri) == page.uri else None
     paths = {path_key(page.path): page.uri for page in pages}
-    return Targets({**addresses, **targets.by_uri}, (*targets.by_words, paths))
+    return Targets({**addresses, **targets.by_uri}, (*targets.by_words, names, paths))
 
 
 def _target_keys(target: str, path: str) -> Iterator[str]:
@@ -252,7 +284,11 @@ def _target_keys(target: str, path: str) -> Iterator[str]:
     for joined in (relative, posixpath.join(posixpath.dirname(path), relative)):
         normal = normal_path(posixpath.normpath(joined))
         yield path_key(normal)
-        yield path_key(normal + _SUFFIX)
+        yield from (path_key(normal + suffix) for suffix in _SUFFIXES)
+
+
+def _is_path(target: str) -> bool:
+    return "/" in target or "\\" in target or target.casefold().endswith(_SUFFIXES)
 
 
 _ADDRESS = re.compile(

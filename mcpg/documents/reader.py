@@ -36,6 +36,7 @@ from mcpg.documents.page import (
     read_labels,
     read_page,
 )
+from mcpg.documents.rewritten import authored_text
 from mcpg.errors import Code, Diagnostic, DocumentError, warning
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 
@@ -58,12 +59,14 @@ _COVERAGES = (*Coverage, None)
 MOST_FIELDS = 256
 """The most fields of one link that are read."""
 
-_SPELLINGS = {
+SPELLINGS = {
     GROUPS_KEY: (GROUPS_KEY, "graphGroups"),
     "graph_related": ("graph_related", "graphRelated"),
     "graph_next_steps": ("graph_next_steps", "graphNextSteps"),
 }
-GRAPH_KEYS = tuple(spelling for spellings in _SPELLINGS.values() for spelling in spellings)
+"""The spellings of each of these keys, whose lists are joined."""
+
+GRAPH_KEYS = tuple(spelling for spellings in SPELLINGS.values() for spelling in spellings)
 """All keys of groups and links, in either spelling."""
 
 _GROUP_KEYS = ("id", "label", "name", "value")
@@ -139,7 +142,7 @@ def _items(
     front: JsonObject, key: str, lines: LineNumbers
 ) -> Iterator[tuple[str, Callable[[], str], JsonValue]]:
     """Return the items under *key* in either spelling: name, what finds its place, and value."""
-    for spelling in _SPELLINGS[key]:
+    for spelling in SPELLINGS[key]:
         value = front.get(spelling)
         items = value if isinstance(value, list) else [] if value is None else [value]
         for index, item in enumerate(items):
@@ -397,7 +400,7 @@ def _hints_of_tags(hints: Hints) -> Hints:
 
 
 def _cut(source: SourceDocument, place: str) -> _Text:
-    content = source.content.removeprefix("\ufeff")
+    content = authored_text(source.content).removeprefix("\ufeff")
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
     if not content.strip():

@@ -1,0 +1,318 @@
+"""Front matter that is rewritten for other readers, with the lines that its author wrote.
+
+A rewritten text has a member `authored` under its key `mcpg`: a checksum of the front matter, then
+for each run of lines that is not the author's the first line, how many lines there are, and the
+lines that the author wrote instead. Where the front matter was changed since, the text is taken as
+it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcpg.documents.front_matter import (
+    EXTRAS_KEY,
+    MAX_FRONT_MATTER,
+    FrontMatter,
+    flow,
+    member,
+    split_front_matter,
+)
+from mcpg.errors import DocumentError
+
+if TYPE_CHECKING:
+    from yaml import Node
+
+    from mcpg.json_types import JsonObject, JsonValue
+
+AUTHORED_KEY = "authored"
+"""The member of the `mcpg` key that holds the lines of the author."""
+
+_BOM = "\ufeff"
+_FENCE = "---"
+_RECORD = re.compile(rf" +{AUTHORED_KEY}: (\[.*\])")
+# YAML has no such character, so it marks the line of the record until this can be written.
+_HERE = "\x00"
+
+
+class _Run(NamedTuple):
+    """Lines of a rewritten text that are not its author's.
+
+    Attributes:
+        first: Number of the first, counted from 1.
+        size: How many there are.
+        authored: The author's lines instead.
+    """
+
+    first: int
+    size: int
+    authored: Sequence[str]
+
+
+class _Edit(NamedTuple):
+    """A stretch of front matter that is replaced.
+
+    Attributes:
+        start: Where it begins, in characters.
+        end: Where it ends.
+        text: What stands there instead.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+def rewritten_text(content: str, values: JsonObject) -> str:
+    """Return the document *content* with other *values* in its front matter.
+
+    Lines whose values stay are kept as they are, with their comments; blank lines above the front
+    matter are dropped. `authored_text` returns *content* again.
+
+    Args:
+        content: A document that can be read, with LF line ends.
+        values: All values of the front matter; a key may be added, but not left out.
+
+    Raises:
+        DocumentError: The front matter would be too long.
+    """
+    text = content.removeprefix(_BOM)
+    front = split_front_matter(text, "")
+    values = _without_record(values)
+    edits = _edits(front, values)
+    made = _applied(text, front, edits) if edits else ""
+    if not made or _values(made) != values:
+        made = _applied(text, front, [_whole(front, values)])
+        if _values(made) != values:
+            message = f"the front matter would be longer than {MAX_FRONT_MATTER} characters"
+            raise DocumentError(message, remedy="shorten it")
+    return content[: content.startswith(_BOM)] + made
+
+
+def authored_text(content: str) -> str:
+    """Return the text that an author wrote, of a document that may be rewritten."""
+    if f" {AUTHORED_KEY}: [" not in content:
+        return content
+    text = content.removeprefix(_BOM)
+    lines = text.split("\n")
+    ends = (at for at in range(1, len(lines)) if lines[at].rstrip(" \t") == _FENCE)
+    front = lines[: next(ends, 0)]
+    records = [at for at, line in enumerate(front) if _RECORD.fullmatch(line)]
+    if not records or front[0].rstrip(" \t") != _FENCE:
+        return content
+    at = records[-1]
+    checksum, runs = _read_record(front[at])
+    is_added = any(run.first <= at + 1 < run.first + run.size for run in runs)
+    if not is_added or checksum != _checksum(front, at):
+        return content
+    for run in reversed(runs):
+        lines[run.first - 1 : run.first - 1 + run.size] = run.authored
+    return content[: content.startswith(_BOM)] + "\n".join(lines)
+
+
+def _read_record(line: str) -> tuple[str, Sequence[_Run]]:
+    """Return checksum and runs of the record in *line*; no runs where it is damaged."""
+    try:
+        checksum, *stated = json.loads(line.partition(":")[2])
+        runs = [_Run(first, size, lines) for first, size, lines in stated]
+        after = 1
+        for run in runs:
+            is_sound = run.first >= after and run.size >= 0
+            if not is_sound or not all(isinstance(one, str) for one in run.authored):
+                return "", ()
+            after = run.first + run.size
+    except (TypeError, ValueError, RecursionError):
+        return "", ()
+    return str(checksum), runs
+
+
+def _checksum(front: Sequence[str], record: int) -> str:
+    """Return a checksum of the lines of a front matter but the one at index *record*."""
+    text = "\n".join(line for at, line in enumerate(front) if at != record)
+    return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _values(text: str) -> JsonObject | None:
+    """Return the values of a rewritten text without its record; `None` if it cannot be read."""
+    try:
+        return _without_record(split_front_matter(text, "").values)
+    except DocumentError:
+        return None
+
+
+def _without_record(values: JsonObject) -> JsonObject:
+    extras = values.get(EXTRAS_KEY)
+    if not isinstance(extras, dict) or AUTHORED_KEY not in extras:
+        return values
+    others = {key: value for key, value in extras.items() if key != AUTHORED_KEY}
+    kept = {key: value for key, value in values.items() if key != EXTRAS_KEY}
+    return {**kept, EXTRAS_KEY: others} if others else kept
+
+
+def is_hidden(content: str) -> bool:
+    """Return whether other readers miss front matter, or a part of it, that this package reads.
+
+    The .NET library takes front matter below a blank line for prose, and ends it at the first line
+    of three hyphens, even one within a text block.
+    """
+    text = content.removeprefix(_BOM)
+    try:
+        front = split_front_matter(text, "")
+    except DocumentError:
+        return False
+    return front.line > 1 and (not text.startswith(_FENCE) or _is_cut(front))
+
+
+def _is_cut(front: FrontMatter) -> bool:
+    return any(line.strip() == _FENCE for line in front.text.split("\n"))
+
+
+def _applied(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
+    """Carry *edits* of the front matter out, and record the lines that were there."""
+    lines = text.split("\n")
+    has_front = front.line > 1
+    fence = front.text_line - 2 if has_front else 0
+    above = lines[:fence]
+    runs = [_Run(1, 0, above)] if above else []
+    made = [lines[fence]] if has_front else []
+    for is_edited, old, new in _in_runs(front.text, edits):
+        if is_edited:
+            runs.append(_Run(len(made) + 1, len(new), old))
+        made += new
+    if not has_front:
+        made, runs = [_FENCE, *made, _FENCE], [_Run(1, len(made) + 2, ())]
+    record = next(at for at, line in enumerate(made) if line.endswith(_HERE))
+    end = len(made) - (not has_front)
+    stated: list[JsonValue] = [[run.first, run.size, [*run.authored]] for run in runs]
+    written = flow([_checksum(made[:end], record), *stated])
+    made[record] = f"{made[record][:-1]}{AUTHORED_KEY}: {written}"
+    below = lines[fence + 1 + front.text.count("\n") :] if has_front else lines
+    return "\n".join((*made, *below))
+
+
+def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str], list[str]]]:
+    """Cut *text* into runs of lines: whether it is edited, its lines before and after."""
+    at = 0
+    for start, end, run in _joined(text, edits):
+        new, cut = "", start
+        for edit in run:
+            new += text[cut : edit.start] + edit.text
+            cut = edit.end
+        if at < start:
+            yield False, [], _lines(text[at:start])
+        yield True, _lines(text[start:end]), _lines(new + text[cut:end])
+        at = end
+    if at < len(text):
+        yield False, [], _lines(text[at:])
+
+
+def _joined(text: str, edits: Sequence[_Edit]) -> Sequence[tuple[int, int, list[_Edit]]]:
+    """Join edits of the same lines, each with where its lines begin and end."""
+    joined: list[tuple[int, int, list[_Edit]]] = []
+    for edit in sorted(edits):
+        start = text.rfind("\n", 0, edit.start) + 1
+        is_insertion = edit.end == start
+        end = start if is_insertion else text.find("\n", edit.end - 1) + 1
+        if joined and start < joined[-1][1]:
+            first, before, run = joined[-1]
+            joined[-1] = first, max(before, end), [*run, edit]
+        else:
+            joined.append((start, end, [edit]))
+    return joined
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
+    """Return what changes the front matter in place; nothing where only new text will do."""
+    extras = front.values.get(EXTRAS_KEY)
+    is_recorded = isinstance(extras, dict) and AUTHORED_KEY in extras
+    if _is_cut(front) or is_recorded or values.get(EXTRAS_KEY) != extras:
+        return []
+    root = _composed(front.text) if front.values else None
+    members = _block_members(root) if root else {}
+    if members.keys() != front.values.keys():
+        return []
+    edits = [
+        edit
+        for key, (name, node) in members.items()
+        for edit in _changes(name, node, front.values[key], values[key], front.text)
+    ]
+    added = "".join(
+        f"{line}\n"
+        for key, value in values.items()
+        if key not in members
+        for line in member(key, value)
+    )
+    if EXTRAS_KEY in members:
+        inner = _block_members(members[EXTRAS_KEY][1])
+        if not inner:
+            return []
+        first = next(iter(inner.values()))[0].start_mark
+        start = first.index - first.column
+        edits.append(_Edit(start, start, f"{' ' * first.column}{_HERE}\n"))
+    else:
+        added += f"{EXTRAS_KEY}:\n  {_HERE}\n"
+    end = len(front.text)
+    return [*edits, *([_Edit(end, end, added)] if added else [])]
+
+
+def _changes(key: Node, node: Node, old: JsonValue, new: JsonValue, text: str) -> Iterator[_Edit]:
+    """Return the edits that make *new* of the value *old*, which *node* is."""
+    if old == new:
+        return
+    items = node.value if isinstance(node.value, list) else []
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new) == len(items):
+        for item, before, after in zip(items, old, new, strict=True):
+            if before != after:
+                yield _Edit(item.start_mark.index, _end(item, text), flow(after))
+        return
+    start = key.end_mark.index
+    yield _Edit(start, max(start, _end(node, text)), f": {flow(new)}")
+
+
+def _end(node: Node, text: str) -> int:
+    """Return where the text of *node* ends; a block goes on up to the next one otherwise."""
+    from yaml import CollectionNode  # noqa: PLC0415 - few texts are rewritten
+
+    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last, text)
+    return len(text[: node.end_mark.index].rstrip())
+
+
+def _composed(text: str) -> Node | None:
+    """Parse YAML that was read before, and so is safe."""
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        return yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        return None
+
+
+def _block_members(node: Node) -> Mapping[str, tuple[Node, Node]]:
+    """Return key and value of each member of a mapping whose members have lines of their own."""
+    from yaml import MappingNode  # noqa: PLC0415 - as above
+
+    if not isinstance(node, MappingNode) or node.flow_style:
+        return {}
+    return {str(key.value): (key, value) for key, value in node.value}
+
+
+def _whole(front: FrontMatter, values: JsonObject) -> _Edit:
+    """Return front matter that is written anew, which holds in any case."""
+    extras = values.get(EXTRAS_KEY)
+    lines = [
+        line for key, value in values.items() if key != EXTRAS_KEY for line in member(key, value)
+    ]
+    inner = extras if isinstance(extras, dict) else {}
+    lines += [f"{EXTRAS_KEY}:", f"  {_HERE}"]
+    lines += [f"  {line}" for key, value in inner.items() for line in member(key, value)]
+    return _Edit(0, len(front.text), "".join(f"{line}\n" for line in lines))
