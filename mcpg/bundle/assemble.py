@@ -226,6 +226,7 @@ def assemble(
     memo: Memo = NO_MEMO,
     texts: bool = True,
     ahead: Sequence[Kind[Any]] = (),
+    hosted: bool = False,
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
@@ -242,13 +243,14 @@ def assemble(
         memo: What is known from an earlier run; what comes out is the same without it.
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
         ahead: What the caller will ask the memo for of each document, by its content.
+        hosted: Whether the documents were made for the tools, see `sort_documents`.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
     """
     bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
     ranking, dropped = carried_ranking(bundles)
-    gathered = _gathered(batch, bundles, source_id, reserved, memo)
+    gathered = _gathered(batch, bundles, source_id, reserved, memo, hosted=hosted)
     tools, sorted_ = gathered.tools, gathered.sorted
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
@@ -308,11 +310,13 @@ def _gathered(
     source_id: str | None,
     reserved: Collection[str],
     memo: Memo,
+    *,
+    hosted: bool,
 ) -> _Gathered:
     bundled = [document for bundle in bundles for document in bundle.documents]
     read, found = read_documents(batch.documents, bundled, source_id, memo)
     tools, too_deep = _of_bounded_depth(batch.tools)
-    sorted_ = sort_documents(tools, read, reserved)
+    sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
     unread = {item.path for item in batch.documents} - {item.source.path for item in read}
     diagnostics = (*too_deep, *found, *sorted_.diagnostics)
     return _Gathered(tools, sorted_, frozenset(unread), diagnostics)

@@ -50,21 +50,30 @@ class Sorted:
 
 
 def sort_documents(
-    tools: Sequence[Tool], read: Sequence[ReadDocument], reserved: Collection[str] = ()
+    tools: Sequence[Tool],
+    read: Sequence[ReadDocument],
+    reserved: Collection[str] = (),
+    *,
+    hosted: bool = False,
 ) -> Sorted:
     """Separate documents of tools, documents about a tool, and pages.
 
     A document is about a tool when its key `tool` names one, or when it names none itself and its
-    file is called like exactly one tool of the others; of several, the one of its own source. It
-    is a page when its key `tool` is `false` or names nothing that is there. A document that names
-    its tool stands for the manifest's entry of the same source and name.
+    URI is that of a tool's document, or its file is called like exactly one tool of the others; of
+    several, the one of its own source. It is a page when its key `tool` is `false` or names nothing
+    that is there. A document that names its tool stands for the manifest's entry of the same source
+    and name.
 
     Args:
         tools: The tools of manifests.
         read: All documents.
         reserved: Ids that no tool may get, in any case.
+        hosted: Whether the documents were made for these tools: then one that names another tool
+            is about that of its URI, or, where a person wrote it, about the only tool there is.
     """
-    own = [item for item in read if _claim(item) is None]
+    claiming = [item for item in read if _claim(item) is None]
+    adopted = _adopted(claiming, tools, hosted=hosted)
+    own = [item for item in claiming if id(item) not in adopted]
     unnamed = [item for item in own if not item.is_bundled and names_no_tool(item)]
     named = _without(own, unnamed)
     described = {_key(item.document.tool): item for item in named}
@@ -75,6 +84,8 @@ def sort_documents(
     documents = [item for item in own if id(item) not in owners]
     first = _first_of_equals(others, documents)
     owners |= _claimed(read, _Names(first), reserved)
+    for number, tool in adopted.items():
+        owners[number] = described[_key(tool)].document.tool if _key(tool) in described else tool
     about: defaultdict[int, list[ReadDocument]] = defaultdict(list)
     for item in read:
         if id(item) in owners:
@@ -85,7 +96,7 @@ def sort_documents(
     return Sorted(
         tuple(tool for tool in others if id(first[id(tool)]) not in about),
         (*_with_pages(documents, first, about), *described_first),
-        tuple(item for item in _without(read, own) if id(item) not in owners),
+        tuple(item for item in _without(read, claiming) if id(item) not in owners),
         tuple(superseded),
         (
             *(one for item in read for one in _notices(item, owners.get(id(item)))),
@@ -97,6 +108,27 @@ def sort_documents(
 def _without(read: Iterable[ReadDocument], some: Iterable[ReadDocument]) -> list[ReadDocument]:
     left_out = set(map(id, some))
     return [item for item in read if id(item) not in left_out]
+
+
+def _adopted(
+    documents: Iterable[ReadDocument], tools: Sequence[Tool], *, hosted: bool
+) -> dict[int, Tool]:
+    """Find the tools of documents that are no tool's by name, by identity of the document."""
+    by_uri = {tool_uri(*_key(tool)): tool for tool in tools}
+    keys = {_key(tool) for tool in tools}
+    found: dict[int, Tool] = {}
+    for item in documents:
+        about = item.document.tool
+        tool = by_uri.get(item.document.uri)
+        is_own = tool is not None and _key(tool) == _key(about)
+        if is_own or not (hosted or (not item.is_bundled and names_no_tool(item))):
+            continue
+        names_another = hosted and _key(about) not in keys
+        if tool is not None and (names_another or names_no_tool(item)):
+            found[id(item)] = tool
+        elif names_another and len(tools) == 1 and not is_generated(item.source.content):
+            found[id(item)] = tools[0]
+    return found
 
 
 def _called_like(unnamed: Iterable[ReadDocument], names: _Names) -> dict[int, Tool]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from builders import ids
 
-from mcpg.bundle import apply_plan, assemble, bundle_of, plan_folder, write_bundle
+from mcpg.bundle import Bundle, apply_plan, assemble, bundle_of, plan_folder, write_bundle
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.model import tool_uri
 from mcpg.errors import Code
 from mcpg.gateway import CustomGraph, FileGraph, FileSource, Gateway
 from mcpg.sources import read_sources
@@ -158,3 +159,38 @@ async def test_relations_that_hints_state_hold_beside_a_graph(
     assert ids((*documented.prerequisites, *documented.related_matches)) == ["mail_drop"]
     assert codes.count(Code.HINT_UNMATCHED) == 1
     assert (Code.GRAPH_DOCUMENT_UNMAPPED in codes) == (kind == "foreign")
+
+
+async def test_the_address_of_a_document_counts_before_its_path(
+    source: FileSource, tmp_path: Path
+) -> None:
+    """A text that names no tool is about the one whose URI it has, in a bundle or from a host."""
+    uri = tool_uri("mail", "mail_send")
+    text = "# Letters\n\nPost a missive.\n"
+    other = "---\nname: letters\nsource: desk\n---\n\nPost a missive.\n"
+    for path, content in (("mail_drop.md", text), ("letters.md", text), ("desk.md", other)):
+        document = SourceDocument(path, content, canonical_uri=uri)
+        file = tmp_path / f"{path}.json"
+        write_bundle(file, Bundle((document,)))
+        for graph in (CustomGraph(lambda _, one=document: [one]), FileGraph(str(file))):
+            found, codes = await noticed(source, graph, "post a missive")
+            assert found[0] == "mail_send"
+            assert Code.DOCUMENT_ATTACHED in codes
+            assert Code.GRAPH_DOCUMENT_UNMAPPED not in codes
+
+
+async def test_any_document_is_about_the_only_tool(manifest: Manifest) -> None:
+    """Where there is one tool, what people write is about it, not documents of other tools."""
+    only = manifest("mail", mail_send="Send a mail")
+    texts = ("Post a missive.", "---\nname: letters\nsource: desk\n---\nPost a missive.")
+    for text in texts:
+        documents = [SourceDocument("notes/letters.md", text)]
+        async with Gateway([only], graph=CustomGraph(lambda _, made=documents: made)) as gateway:
+            assert ids((await gateway.search("post a missive")).matches) == ["mail_send"]
+            codes = {one.code for one in gateway.diagnostics}
+            assert Code.GRAPH_DOCUMENT_UNMAPPED not in codes
+    generated = [*assembled(manifest("desk", post="Post a missive")).texts]
+    async with Gateway([only], graph=CustomGraph(lambda _: generated)) as gateway:
+        await gateway.search("send")
+        codes = {one.code for one in gateway.diagnostics}
+        assert Code.GRAPH_DOCUMENT_UNMAPPED in codes

@@ -139,8 +139,9 @@ def map_documents(
     """Put the documents of *graph* together with the tools of *catalog*.
 
     A document belongs to the tool whose source and name it states, to the one that its key `tool`
-    names, or to the one that its file is called after. Documents of other tools are left out;
-    for a tool without a document, one is generated from its source.
+    names, to the one whose URI it has, or to the one that its file is called after; where there is
+    one tool, to that. Documents of other tools are left out; for a tool without a document, one is
+    generated from its source.
 
     Args:
         graph: Where the documents come from.
@@ -194,7 +195,7 @@ def _assembled_without_texts(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> 
 
 def _assembled(documents: SourceBatch, live: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
     batch = SourceBatch.join([documents, live])
-    return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo)
+    return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, hosted=True)
 
 
 def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
