@@ -106,9 +106,9 @@ def sampled(
 ) -> tuple[Wording, ...]:
     """Return at most *most* of *wordings*, those that a change is likely to move first.
 
-    First come the wordings of changed tools. The others follow by how much of what they say changed
-    tools say now and did not say before, and those with nothing of it in an order that depends on
-    their text alone: a uniform sample, and the same one every time.
+    Half of them are texts of changed tools, as far as there are so many. The others follow by how
+    much of what they say changed tools say now and did not say before, and those with nothing of it
+    in an order that depends on their text alone: a uniform sample, and the same one every time.
 
     Args:
         wordings: All of them.
@@ -119,11 +119,16 @@ def sampled(
     if len(wordings) <= most:
         return tuple(wordings)
 
-    def order(one: Wording) -> tuple[bool, float, bytes]:
+    def order(one: Wording) -> tuple[float, bytes]:
         text = hashlib.sha256(key_of(one.text).encode("utf-8", "replace")).digest()
-        return changed.isdisjoint(one.tools), -_share(one.text, words), text
+        return -_share(one.text, words), text
 
-    return tuple(sorted(wordings, key=order)[:most])
+    sides: tuple[list[Wording], list[Wording]] = [], []
+    for one in sorted(wordings, key=order):
+        sides[changed.isdisjoint(one.tools)].append(one)
+    own, others = sides
+    half = max(most // 2, most - len(others))
+    return (*own[:half], *others[: most - len(own[:half])])
 
 
 def gained_words(
