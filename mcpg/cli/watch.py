@@ -105,13 +105,14 @@ class Watcher:
                 break
         changed = changed_files(before, files)
         forget_modules(changed)
-        names = [_shown(path) for path in changed[:_MOST_NAMED]]
+        names = [relative_path(path) for path in changed[:_MOST_NAMED]]
         more = len(changed) - len(names)
         self._output.note(f"changed: {', '.join(names)}{f' and {more:,} more' if more else ''}")
         return files
 
 
-def _shown(path: str) -> str:
+def relative_path(path: str) -> str:
+    """Return *path* as seen from the working folder, where it can be."""
     try:
         return os.path.relpath(path)
     except ValueError:  # on another drive

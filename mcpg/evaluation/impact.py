@@ -28,9 +28,14 @@ from mcpg.values import SHOWN_DECIMALS
 from mcpg.values import replace as renamed
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.engine.trace import MatchExplanation
+
+    _Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 TOP = 5
 """How many matches a model is usually shown."""
@@ -195,7 +200,7 @@ class Asked:
     tools: tuple[str, ...]
     id: str = ""
     is_former: bool = False
-    context: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    context: _Context = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +259,7 @@ class ImpactStudy:
             and model_of(before.index) == model_of(after.index)
         )
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        self._found: dict[
-            tuple[str, tuple[tuple[str, ...], tuple[str, ...]]], tuple[_Found, _Found]
-        ] = {}
+        self._found: dict[tuple[str, _Context], tuple[_Found, _Found]] = {}
 
     def impact(
         self,
@@ -338,15 +341,21 @@ class ImpactStudy:
         A text that the old catalogue has is that of the tools that had it there: who copies it may
         take queries away from them.
         """
+        offered = self._offered()
         kept = (
-            renamed(document.tool, id=self.diff.now_by_then[then])
+            renamed(document.tool, id=now)
             for then, document in self._then.items()
-            if then in self.diff.now_by_then
+            if (now := self.diff.now_by_then.get(then)) in offered
         )
         former = {key_of(one.text): one for one in joined_wordings(kept)}
-        current = joined_wordings(document.tool for document in self._now.values())
+        current = joined_wordings(self._now[tool_id].tool for tool_id in offered)
         found = [former.pop(key_of(one.text), one) for one in current]
         return (*found, *(replace(one, is_former=True) for one in former.values()))
+
+    def _offered(self) -> Mapping[str, ToolDocument]:
+        """Return the tools that searches of the new catalogue may find, by id."""
+        every = self._searching.get("include_disabled")
+        return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
     def _sampled(self, wordings: Sequence[Wording], most: int) -> tuple[Asked, ...]:
         changed = [one for one in self.diff.changed if one.is_itself_changed]
@@ -362,7 +371,7 @@ class ImpactStudy:
 
     def _search(self, asked: Asked) -> tuple[_Found, _Found]:
         """Return what both catalogues find, by ids of the new one."""
-        key = asked.text, asked.context
+        key = _key(asked.text, asked.context)
         if key not in self._found:
             then, now = (
                 engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
@@ -469,28 +478,32 @@ class ImpactStudy:
 
     def _unreachable(self, chosen: Iterable[Asked]) -> Iterator[UnreachableTool]:
         """Yield the tools that became unreachable, among those of which a text was searched."""
-        searched = {
-            tool
-            for one in chosen
-            if not one.is_former and self._search(one)[1].best(one.tools) != 1
-            for tool in one.tools
-        }
+        offered = self._offered()
+        named = {tool for one in chosen for tool in one.tools}
+        named |= {tool.id for tool in self.diff.added}
         then_by_now = {now: then for then, now in self.diff.now_by_then.items()}
-        for tool_id in sorted(searched):
-            former = self._then.get(then_by_now.get(tool_id, ""))
-            texts = own_texts(self._now[tool_id].tool)
-            is_found = any(self._is_first(tool_id, one, 1) for one in texts)
-            if is_found or not texts:
+        for tool_id in sorted(named & offered.keys()):
+            texts = own_texts(offered[tool_id].tool)
+            searched = [one for one in texts if _key(one) in self._found]
+            if not searched or any(self._is_first(tool_id, one, 1) for one in (*searched, *texts)):
                 continue
-            if former is None or any(
-                self._is_first(tool_id, one, 0) for one in own_texts(former.tool)
-            ):
-                first = self._search(Asked(texts[0], Origin.DESCRIPTION, (tool_id,)))[1].first
+            former = self._then.get(then_by_now.get(tool_id, ""))
+            before = own_texts(former.tool) if former else ()
+            if former is None or any(self._is_first(tool_id, one, 0) for one in before):
+                first = self._search(_own(texts[0], tool_id))[1].first
                 yield UnreachableTool(tool_id, texts[0], first, former is None)
 
     def _is_first(self, tool_id: str, text: str, side: int) -> bool:
-        found = self._search(Asked(text, Origin.DESCRIPTION, (tool_id,)))[side]
-        return found.first == tool_id
+        return self._search(_own(text, tool_id))[side].first == tool_id
+
+
+def _own(text: str, tool_id: str) -> Asked:
+    return Asked(text, Origin.DESCRIPTION, (tool_id,))
+
+
+def _key(text: str, context: _Context = ((), ())) -> tuple[str, _Context]:
+    """Return what searches of the same queries share."""
+    return text, context
 
 
 def own_texts(tool: Tool) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from shop import LATER_MANIFEST, write_later
+from shop import LATER_MANIFEST, MANIFEST, write_later
 
 from mcpg.cli.commands.diff import LONGEST
 
@@ -120,3 +121,49 @@ def test_a_comment_is_bounded(run: Callable[..., Run], later: Path) -> None:
     told = run("diff", "tools", "later", "--format", "markdown", "--all", "--sample", "5").out
     assert "500 added" in told
     assert len(told) <= LONGEST + 1
+
+
+def git(*arguments: str) -> None:
+    """Run git in the working folder, as nobody in particular."""
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("path", ["tools", "tools/shop.json", "graph.mdld"])
+def test_a_revision_is_compared(run: Callable[..., Run], sources: Path, path: str) -> None:
+    """The old catalogue is what the new one was at a revision of git, be it folder or file."""
+    run("bundle", "tools", "-o", "graph.mdld")
+    git("init", "-q")
+    git("add", "tools", "graph.mdld")
+    git("commit", "-qm", "first")
+    assert run("diff", "--base", "HEAD", path).out == ""
+    tools = MANIFEST["tools"][1:]
+    (sources / "shop.json").write_text(json.dumps({"server": "shop", "tools": tools}), "utf-8")
+    run("bundle", "tools", "-o", "graph.mdld")
+    found = run("diff", "--base", "HEAD", path, "--format", "json").json
+    assert found["before"]["path"] == f"HEAD:{path}"
+    removed = [one["toolId"] for one in found["tools"] if one["change"] == "removed"]
+    assert removed == ["shipment_status"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--base", "nowhere", "tools"), "git: "),
+        (("--base", "--help", "tools"), "git: "),
+        (("--base", "HEAD", "later"), "git: "),
+        (("--base", "HEAD", "tools", "later"), "the old catalogue is the new one as it was then"),
+        ((), "no old catalogue is named"),
+    ],
+)
+def test_revisions_that_are_none_are_named(
+    arguments: tuple[str, ...], told: str, run: Callable[..., Run]
+) -> None:
+    """A revision, or a file in it, that does not exist is an error, and no option of git."""
+    run("bundle", "tools", "-o", "graph.mdld")
+    git("init", "-q")
+    git("add", "tools")
+    git("commit", "-qm", "first")
+    found = run("diff", *arguments)
+    assert (found.code, found.out) == (2, "")
+    assert told in found.err

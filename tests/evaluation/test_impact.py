@@ -83,19 +83,30 @@ def test_a_stolen_query_is_named_with_both_tools() -> None:
 
 
 def test_a_copied_text_belongs_to_the_tool_that_had_it() -> None:
-    """Who copies the description of another tool is no owner of it: the query counts as lost."""
-    copied = replace(TOOLS[4], name="parcel_where", id="parcel_where", description=STOLEN)
-    found = study(TOOLS, (copied, *TOOLS)).impact()
-    owned = by_query(found).get(STOLEN)
-    assert owned is None or owned.tools == ("shipment_status",)
+    """Who copies the description of another tool is no owner of it: its query can be taken."""
+    copied = replace(TOOLS[4], id="parcel_where", name="parcel_where", description=STOLEN)
+    asked = study(TOOLS, (copied, *TOOLS)).impact()
+    found = [one for one in asked.queries if one.query == STOLEN]
+    assert [one.tools for one in found] == [("shipment_status",)]
 
 
-def test_a_tool_without_its_words_is_unreachable() -> None:
-    """A tool that no own text brings first is named with the one that hides it; a new one too."""
+def test_a_new_tool_that_says_nothing_new_is_unreachable() -> None:
+    """Of two tools with one description, the one that is not first for it is named."""
     vague = make_tool("goods", description="Counts the goods in a warehouse.")
-    found = study(TOOLS, (*TOOLS, vague)).impact()
-    hidden = {one.tool: (one.hidden_by, one.is_new) for one in found.unreachable}
-    assert hidden in ({"goods": ("stock_count", True)}, {"stock_count": ("goods", False)})
+    runner = study(TOOLS, (*TOOLS, vague))
+    (found,) = runner.impact().unreachable
+    tools = {"stock_count", "goods"}
+    assert {found.tool, found.hidden_by} == tools
+    assert found.is_new == (found.tool == "goods")
+    assert found.query == vague.description
+
+
+def test_a_disabled_tool_has_no_queries() -> None:
+    """A tool that is off by default now was not robbed, unless disabled tools are searched."""
+    off = with_tool(replace(TOOLS[1], hints=replace(TOOLS[1].hints, enabled_by_default=False)))
+    found = study(TOOLS, off).impact()
+    assert found.with_effects(RANK_LOSSES) == ()
+    assert found.unreachable == ()
 
 
 def test_former_texts_are_not_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,8 +14,11 @@ from mcpg.cli.markdown import markdown
 from mcpg.cli.open_bundle import judgements_of, open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
+from mcpg.cli.revision import at_revision
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text
+from mcpg.cli.watch import relative_path
+from mcpg.errors import UsageError
 from mcpg.evaluation.change_report import (
     GATES,
     ChangeReport,
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcpg diff old.mdld new.mdld
 mcpg diff old.mdld                                       # and the bundle in mcpg.toml
+mcpg diff --base origin/main tools/                      # with a revision of git
 mcpg diff old.mdld new.mdld --queries queries.jsonl
 mcpg diff old.mdld new.mdld --fail-on breaking,unreachable,rank
 mcpg diff old.mdld new.mdld --fail-on rank=3 --format markdown > comment.md"""
@@ -45,13 +50,25 @@ _SHOWN = 20
 _FEWER = (50, 20, 10, 5, 3, 1)
 
 Before = Annotated[
-    str,
-    typer.Argument(metavar="BEFORE", help="The old catalogue: a bundle, folder or manifest."),
+    str | None,
+    typer.Argument(
+        metavar="BEFORE",
+        help="The old catalogue: a bundle, folder or manifest. With --base it is left out.",
+        show_default=False,
+    ),
 ]
 After = Annotated[
     str | None,
     typer.Argument(
         metavar="AFTER", help="The new catalogue. [default: the bundle that searches use]"
+    ),
+]
+Base = Annotated[
+    str | None,
+    typer.Option(
+        "--base",
+        metavar="REVISION",
+        help="Compare with AFTER as it was at this revision of git.",
     ),
 ]
 Queries = Annotated[
@@ -104,8 +121,9 @@ def register(app: typer.Typer) -> None:
 def diff(
     output: Output,
     *,
-    before: Before,
+    before: Before = None,
     after: After = None,
+    base: Base = None,
     queries: Queries = None,
     sample: Sample = DEFAULT_SAMPLE,
     margin: Margin = DEFAULT_MARGIN,
@@ -126,22 +144,23 @@ def diff(
     limits = parse_limits(fail_on or ())
     judgements = judgements_of(queries) if queries else None
     settings = settings_of(strategy=strategy, fusion=fusion, embed_with=embed_with, lexicon=lexicon)
-    engines = [_opened(path, settings, output) for path in (before, after)]
-    chosen = strategy_of(settings)
-    study = ImpactStudy(
-        *engines,
-        margin=margin,
-        strategy=chosen,
-        fusion=fusion_of(settings, chosen),
-        lexicon=uses_lexicon(settings),
-        include_disabled=include_disabled,
-    )
-    with output.counting("searching both") as tell:
-        impact = study.impact(judgements, sample, tell)
-    places = before, after if after is not None else str(settings.bundles()[0].value)
+    old, new = _named(before, after, base, settings)
+    with at_revision(new, base) if base else nullcontext(old) as place:
+        engines = [_opened(path, settings, output) for path in (place, new)]
+        chosen = strategy_of(settings)
+        study = ImpactStudy(
+            *engines,
+            margin=margin,
+            strategy=chosen,
+            fusion=fusion_of(settings, chosen),
+            lexicon=uses_lexicon(settings),
+            include_disabled=include_disabled,
+        )
+        with output.counting("searching both") as tell:
+            impact = study.impact(judgements, sample, tell)
     report = ChangeReport(
-        Side(places[0], len(engines[0].index)),
-        Side(places[1], len(engines[1].index)),
+        Side(old, len(engines[0].index)),
+        Side(new, len(engines[1].index)),
         study.diff,
         impact,
         judge_change(study.diff, impact, limits),
@@ -153,14 +172,45 @@ def diff(
     return _judged(report, output)
 
 
-def _opened(path: str | None, settings: Settings, output: Output) -> Engine:
-    """Load one of the two catalogues; `None` is the one that the settings name.
+def _named(
+    before: str | None, after: str | None, base: str | None, settings: Settings
+) -> tuple[str, str]:
+    """Return what the two catalogues are called; with *base*, the only one named is the new one.
+
+    Raises:
+        UsageError: Too few or too many are named.
+    """
+    if base is not None and after is not None:
+        raise UsageError(
+            "with a revision the old catalogue is the new one as it was then",
+            place="--base",
+            remedy="name the new catalogue alone, or leave out --base",
+        )
+    new = before if base is not None else after
+    if new is None:
+        found = settings.bundles()
+        if len(found) > 1:
+            raise UsageError(
+                "the settings name several catalogues", place="AFTER", remedy="name the new one"
+            )
+        new = relative_path(str(found[0].value))
+    if base is not None:
+        return f"{base}:{new}", new
+    if before is None:
+        raise UsageError(
+            "no old catalogue is named",
+            place="BEFORE",
+            remedy="name a bundle, a folder or a manifest, or a revision of git with --base",
+        )
+    return before, new
+
+
+def _opened(path: str, settings: Settings, output: Output) -> Engine:
+    """Load one of the two catalogues.
 
     Raises:
         McpgError: There is none at *path*, or it cannot be used.
     """
-    if path is None:
-        return open_engine(settings, output, is_cached=False)
     flags = {**settings.flags, "bundle": [path]}
     named = Settings(settings.folder, settings.environment, flags)
     return open_engine(named, output, is_cached=False)

@@ -1,0 +1,75 @@
+"""Files as they were at a revision of git."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mcpg.errors import InputError, NotFoundError
+from mcpg.files import MAX_BYTES
+
+_SECONDS = 120
+_TOLD = 300
+
+
+@contextmanager
+def at_revision(path: str, revision: str) -> Iterator[str]:
+    """Yield the path of a copy of the file or folder at *path* as it was at *revision*.
+
+    The copy is in a temporary folder and is removed afterwards.
+
+    Raises:
+        NotFoundError: There is no git, no repository, no such revision, or nothing at *path* then.
+        InputError: What was there is too large, or no plain files.
+    """
+    place = Path(path).resolve()
+    folder = next(one for one in place.parents if one.is_dir())
+    name = place.relative_to(folder).as_posix()
+    commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    archive = _git(folder, "archive", "--format=tar", commit.decode().strip(), "--", name)
+    if len(archive) > MAX_BYTES:
+        raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{revision}:{path}")
+    with tempfile.TemporaryDirectory(prefix="mcpg-") as copy:
+        try:
+            with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+                files.extractall(copy, filter="data")
+        except (tarfile.TarError, OSError) as fault:
+            raise InputError(
+                f"cannot be read from git: {fault}", place=f"{revision}:{path}"
+            ) from None
+        yield str(Path(copy, name))
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    """Return what git writes to standard output.
+
+    Raises:
+        NotFoundError: It fails, takes too long, or is not there.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell, and the program is git
+            ["git", "-C", str(folder), *arguments],  # noqa: S607 - as the user's path has it
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise NotFoundError(
+            "git is not installed", place="--base", remedy="name the old catalogue itself"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise NotFoundError(f"git did not answer in {_SECONDS} s", place="--base") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()[:_TOLD]
+        raise NotFoundError(
+            f"git: {said}",
+            place="--base",
+            remedy="name a revision of this repository that has the file; in CI, fetch it first",
+        )
+    return done.stdout
