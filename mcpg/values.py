@@ -10,7 +10,7 @@ type checkers take the one for the other.
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import repeat, takewhile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def value(cls: type[T]) -> type[T]:
         for name, one in stated.items()
         if name not in factories
     }
+    with_defaults = takewhile(members["_defaults"].__contains__, reversed(names))
+    members["_last"] = tuple(members["_defaults"][name] for name in with_defaults)[::-1]
     members["_compared"] = tuple(
         name for name in names if name not in declared or declared[name].compare
     )
@@ -208,6 +210,7 @@ class _Value:
     __dataclass_fields__ = _Fields()
     __match_args__: ClassVar[tuple[str, ...]]
     _defaults: ClassVar[Mapping[str, object]]
+    _last: ClassVar[tuple[object, ...]]
     _factories: ClassVar[Mapping[str, Callable[[], object]]]
     _compared: ClassVar[tuple[str, ...]]
     _setters: ClassVar[tuple[Callable[[object, object], None], ...]]
@@ -220,7 +223,10 @@ class _Value:
             setter(self, part)
 
     def _completed(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
-        names, defaults = self.__match_args__, self._defaults
+        names, defaults, last = self.__match_args__, self._defaults, self._last
+        missing = len(names) - len(given)
+        if not named and 0 < missing <= len(last):  # most values are made so
+            return (*given, *last[len(last) - missing :])
         left = names[len(given) :]
         if self._factories:
             made = {name: make() for name, make in self._factories.items() if name not in named}

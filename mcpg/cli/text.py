@@ -6,6 +6,7 @@ one renderer serves all commands.
 
 from __future__ import annotations
 
+import sys
 from functools import singledispatchmethod
 from itertools import chain, islice
 
@@ -43,6 +44,9 @@ class Layout:
     def __init__(self, view: View) -> None:
         self._view = view
         self._glyphs = glyphs_of_standard_output()
+        # A table of a whole catalogue asks for these thousands of times.
+        self._columns, self._row_columns = view.columns, view.row_columns
+        self._is_colored = view.colored(sys.stdout)
 
     def parts(self, block: model.Block) -> Iterator[list[str]]:
         """Return the lines of *block* in the parts that blank lines separate."""
@@ -65,7 +69,7 @@ class Layout:
     @lines.register(model.Paragraph)
     def _paragraph(self, block: model.Paragraph, indent: str = "") -> Iterator[str]:
         others = f"{indent}  " if indent else ""
-        yield from hanging(self._plain(block.content), self._view.columns, indent, others)
+        yield from hanging(self._plain(block.content), self._columns, indent, others)
 
     @lines.register(model.Bullets)
     def _bullets(self, block: model.Bullets, indent: str = "") -> Iterator[str]:
@@ -89,7 +93,7 @@ class Layout:
         title = block.title.lower() if block.heading is None else block.heading
         within = list(self._all(block.blocks, indent + INDENT))
         if within:
-            for line in hanging(one_line(title), self._view.columns, "", ""):
+            for line in hanging(one_line(title), self._columns, "", ""):
                 yield self._painted([(line, "bold")])
             yield from within
 
@@ -109,13 +113,13 @@ class Layout:
             spans += [(_GAP, ""), (figures, "bold")]
         about = self._plain(entry.about)
         if about:
-            room = self._view.row_columns - _width(spans) - len(_GAP)
+            room = self._row_columns - _width(spans) - len(_GAP)
             if room >= min(_WRAPPABLE, width(about)):
                 spans += [(_GAP, ""), (self._glyphs.cut(about, room), "")]
                 about = ""
         yield self._painted(spans).rstrip()
         if about:
-            yield INDENT + self._glyphs.cut(about, self._view.row_columns - len(INDENT))
+            yield INDENT + self._glyphs.cut(about, self._row_columns - len(INDENT))
         yield from self._all(entry.blocks, INDENT)
 
     @lines.register(model.Facts)
@@ -124,7 +128,7 @@ class Layout:
         columns = max((len(name) for name, _ in rows), default=0) + 2
         for name, shown in rows:
             first = f"{indent}{name:<{columns}}"
-            yield from hanging(shown, self._view.columns, first, " " * len(first))
+            yield from hanging(shown, self._columns, first, " " * len(first))
 
     @lines.register(model.Table)
     def _table(self, table: model.Table, indent: str = "") -> Iterator[str]:
@@ -133,21 +137,21 @@ class Layout:
             return
         below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
         widest = max((len(head) for _, head in below), default=0)
-        heads: list[list[model.Inline]] = []
         if table.has_heads:
-            heads.append([model.Styled(one.head, "bold") for one in columns])
-        drawn = [[self.spans(cell) for cell in row] for row in (*heads, *rows)]
-        sizes = self.sizes(columns, drawn, len(indent))
-        for titles in heads:
-            yield from islice(self._row(titles, columns, sizes, indent, wraps=False), 1)
-        for row, cells in zip(rows, table.rows, strict=True):
+            rows = [[model.Styled(one.head, "bold") for one in columns], *rows]
+        drawn = [[(cell, self.spans(cell)) for cell in row] for row in rows]
+        widths = ([spans for _, spans in row] for row in drawn)
+        sizes = self.sizes(columns, [*widths], len(indent))
+        if table.has_heads:
+            yield from islice(self._row(drawn.pop(0), columns, sizes, indent, wraps=False), 1)
+        for row, cells in zip(drawn, table.rows, strict=True):
             yield from self._row(row, columns, sizes, indent, wraps=table.wraps)
             for place, head in below:
                 if not self.spans(cells[place]):
                     continue
                 lead = f"{indent}{INDENT}{head:<{widest}} "
                 others = " " * len(lead)
-                yield from hanging(self._plain(cells[place]), self._view.row_columns, lead, others)
+                yield from hanging(self._plain(cells[place]), self._row_columns, lead, others)
 
     def shown(self, table: model.Table) -> tuple[list[model.Column], list[list[model.Inline]]]:
         """Return the columns of *table* that stand side by side, and its rows."""
@@ -155,7 +159,7 @@ class Layout:
             place
             for place, column in enumerate(table.columns)
             if not (column.is_wide or column.is_below)
-            and column.least_room <= self._view.row_columns
+            and column.least_room <= self._row_columns
             and any(self.spans(row[place]) for row in table.rows)
         ]
         columns = [table.columns[place] for place in kept]
@@ -166,24 +170,24 @@ class Layout:
     ) -> list[int]:
         """Return the width of each column; the last one takes what it needs or what is left."""
         widest = [max(_width(row[place]) for row in rows) for place in range(len(columns))]
-        if self._view.row_columns >= UNLIMITED:
+        if self._row_columns >= UNLIMITED:
             return widest
         *sizes, last = (
             size if one.is_whole else min(one.most, size)
             for one, size in zip(columns, widest, strict=True)
         )
         excess = sum(sizes) + len(_GAP) * len(sizes) + indent + min(_LAST, last)
-        excess -= self._view.row_columns
+        excess -= self._row_columns
         cut = [0 if one.is_whole else size for one, size in zip(columns[:-1], sizes, strict=True)]
         if excess > 0 and any(cut):
             largest = cut.index(max(cut))
             sizes[largest] = max(min(_NARROWEST, sizes[largest]), sizes[largest] - excess)
-        room = self._view.row_columns - indent - sum(sizes) - len(_GAP) * len(sizes)
+        room = self._row_columns - indent - sum(sizes) - len(_GAP) * len(sizes)
         return [*sizes, min(widest[-1], max(_NARROWEST, room))]
 
     def _row(
         self,
-        row: Sequence[model.Inline],
+        row: Sequence[tuple[model.Inline, list[Span]]],
         columns: Sequence[model.Column],
         sizes: Sequence[int],
         indent: str,
@@ -191,15 +195,15 @@ class Layout:
         wraps: bool,
     ) -> Iterator[str]:
         cells = []
-        for cell, column, size in zip(row, columns, sizes, strict=True):
-            shown = self._fitted(cell, size)
+        for (cell, spans), column, size in zip(row, columns, sizes, strict=True):
+            shown = self._fitted(cell, spans, size)
             gap, painted = " " * (size - _width(shown)), self._painted(shown)
             cells.append(f"{gap}{painted}" if column.is_number else f"{painted}{gap}")
         lead = indent + "".join(f"{cell}{_GAP}" for cell in cells[:-1])
         start = len(indent) + sum(sizes[:-1]) + len(_GAP) * (len(sizes) - 1)
-        spans = self.spans(row[-1])
+        _, spans = row[-1]
         whole = "".join(text for text, _ in spans)
-        most = self._view.columns if wraps else self._view.row_columns
+        most = self._columns if wraps else self._row_columns
         if len(row) > 1 and most - start < min(_WRAPPABLE, width(whole)):
             yield lead.rstrip()
             start, lead = len(indent + INDENT), indent + INDENT
@@ -207,15 +211,15 @@ class Layout:
         if not wraps:
             yield f"{lead}{cells[-1]}".rstrip()
         elif whole:
-            yield from hanging(whole, self._view.columns, lead, " " * start)
+            yield from hanging(whole, self._columns, lead, " " * start)
         else:
             yield lead.rstrip()
 
-    def _fitted(self, cell: model.Inline, size: int) -> list[Span]:
-        """Return *cell* in at most *size* columns: a bar to scale, all else cut."""
+    def _fitted(self, cell: model.Inline, spans: list[Span], size: int) -> list[Span]:
+        """Return *spans*, those of *cell*, in *size* columns: a bar to scale, all else cut."""
         if isinstance(cell, model.Bar) and size < cell.columns:
-            cell = model.Bar(cell.share, max(0, size), cell.style)
-        return self._cut(self.spans(cell), size)
+            spans = self.spans(model.Bar(cell.share, max(0, size), cell.style))
+        return self._cut(spans, size)
 
     def spans(self, inline: model.Inline, style: str = "") -> list[Span]:
         """Return *inline* as texts on one line, each with its style and nothing unsafe in it."""
@@ -241,6 +245,8 @@ class Layout:
         return "".join(text for text, _ in self.spans(inline)).strip()
 
     def _cut(self, spans: list[Span], columns: int) -> list[Span]:
+        if _width(spans) <= columns:
+            return spans
         shown: list[Span] = []
         for text, style in spans:
             room = columns - _width(shown)
@@ -250,11 +256,13 @@ class Layout:
         return shown
 
     def _painted(self, spans: Iterable[Span]) -> str:
+        if not self._is_colored:
+            return "".join([text for text, _ in spans])
         return "".join(self._view.paint(text, style) if style else text for text, style in spans)
 
 
 def _width(spans: Iterable[Span]) -> int:
-    return sum(width(text) for text, _ in spans)
+    return sum([width(text) for text, _ in spans])
 
 
 def _spaced(text: str) -> str:
