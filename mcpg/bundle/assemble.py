@@ -88,12 +88,10 @@ class FinalDocument:
     Attributes:
         document: What it says, links resolved to URIs.
         text: How it says it.
-        relations: Its groups and links, as edges between tools.
     """
 
     document: ToolDocument
     text: SourceDocument
-    relations: ToolRelations
 
 
 def finalise(
@@ -128,9 +126,7 @@ def finalise(
         message = f"the tool is left out: {fault.message}{advice}"
         return None, [error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
-    document = with_stated(document, context.stated)
-    relations = relations_of(document, tool.id, context.targets)
-    return FinalDocument(document, text, relations), []
+    return FinalDocument(with_stated(document, context.stated), text), []
 
 
 def _written(document: ToolDocument, context: BundleContext) -> str:
@@ -179,7 +175,7 @@ class Assembly:
         documents: The document of every tool, sorted by path, links resolved to URIs.
         texts: Their final texts and those of the pages, sorted by path; none where not asked for.
         catalog: The tools.
-        relations: The graph, by tool id.
+        targets: What their links can reach.
         diagnostics: Those of the sources up to here.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
         pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
@@ -199,7 +195,7 @@ class Assembly:
     documents: tuple[ToolDocument, ...]
     texts: Sequence[SourceDocument]
     catalog: Catalog
-    relations: Relations
+    targets: Targets = field(compare=False)
     diagnostics: tuple[Diagnostic, ...]
     ranking: JsonValue = None
     pages: tuple[ToolDocument, ...] = ()
@@ -211,6 +207,12 @@ class Assembly:
     provisions: Sequence[Sequence[Provision]] | None = field(default=None, compare=False)
     given: tuple[Tool, ...] = field(default=(), compare=False)
     read: tuple[ReadDocument, ...] = field(default=(), compare=False)
+
+    @property
+    def relations(self) -> Relations:
+        """The graph, by tool id, made anew each time from what the documents state."""
+        named = ((document.tool.id, document) for document in self.documents)
+        return Relations({name: relations_of(one, name, self.targets) for name, one in named})
 
     def __repr__(self) -> str:
         found = counted(len(self.documents), "tool"), counted(len(self.pages), "page")
@@ -267,7 +269,7 @@ def assemble(
         documents=tuple(finished.documents),
         texts=finished.texts,
         catalog=catalog,
-        relations=Relations(finished.relations),
+        targets=context.targets,
         diagnostics=(
             *(*batch.diagnostics, *gathered.diagnostics, *catalog.diagnostics),
             *(*placed.diagnostics, *finished.diagnostics, *context.stated.diagnostics),
@@ -329,14 +331,12 @@ class _Finished:
     Attributes:
         documents: That of every tool, sorted by path.
         pages: Those of no tool, sorted by path.
-        relations: The graph, by tool id.
         texts: The texts of all, sorted by path; none where nobody needs them.
         diagnostics: What was found.
     """
 
     documents: Sequence[ToolDocument]
     pages: Sequence[ToolDocument]
-    relations: Mapping[str, ToolRelations]
     texts: Sequence[SourceDocument]
     diagnostics: Sequence[Diagnostic]
 
@@ -344,7 +344,6 @@ class _Finished:
 def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Finished:
     """Finish the documents in the order of their paths, in which their texts are held."""
     documents: list[ToolDocument] = []
-    relations: dict[str, ToolRelations] = {}
     faults: dict[str, list[Diagnostic]] = {}
 
     def written() -> Iterator[SourceDocument]:
@@ -352,7 +351,6 @@ def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Fini
             final, faults[tool.id] = finalise(tool, placed.by_tool.get(tool.id), context)
             if final is not None:
                 documents.append(final.document)
-                relations[final.document.tool.id] = final.relations
                 yield final.text
 
     if context.texts:
@@ -366,7 +364,7 @@ def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Fini
     found = [fault for tool in catalog.tools for fault in faults[tool.id]]
     found += [fault for _, faults_of_page in linked for fault in faults_of_page]
     pages_ = [with_stated(page, context.stated) for page, _ in linked]
-    return _Finished(documents, pages_, relations, texts, found)
+    return _Finished(documents, pages_, texts, found)
 
 
 def _look_ahead(catalog: Catalog, placed: Placed, memo: Memo, kinds: Sequence[Kind[Any]]) -> None:

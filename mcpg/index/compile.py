@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mcpg import __version__
@@ -151,39 +152,50 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
         memo: What is known from an earlier run; what comes out is the same without it.
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
-    tools = [document.tool for document in ordered]
-    kept = texts or {}
     pages = sorted(pages, key=lambda page: page.path)
-    read = _Read(tools, analysed_documents(ordered, memo))
-    inverted = read.inverted
+    read = _Read([document.tool for document in ordered], analysed_documents(ordered, memo))
+    sections = deque(
+        (
+            Section("model", "d", array("d", model).tobytes()),
+            *_search_sections(ordered, read, provisions),
+            *extra,
+            *_page_sections(pages),
+            _place_section(ordered, pages),
+            *_record_sections(ordered, texts or {}),
+        )
+    )
     members = {
         "generator": f"mcpg {__version__}",
         "tools": len(ordered),
-        "words": len(inverted.words),
+        "words": len(read.inverted.words),
     }
-    sections = (
-        Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
-        Section("model", "d", array("d", model).tobytes()),
-        *tool_sections(tools, bytes(read.operations)),
-        *key_sections(tools),
-        *phrase_sections(tools),
-        *category_sections(tools),
-        *argument_sections(tools),
-        *group_sections(ordered),
-        *relation_sections(ordered, provisions),
-        *inverted.sections(),
-        *spelling_sections(inverted.words),
-        *read.grams.sections(),
-        *meaning_sections(read.foreign, inverted.term_of),
-        Section("language", "B", (inverted.language or "").encode()),
-        *extra,
-        *_page_sections(pages),
-        _place_section(ordered, pages),
-        *_record_sections(ordered, kept),
-    )
+    sections.appendleft(Section("meta", "B", json.dumps(members, sort_keys=True).encode()))
     # What was compiled without a word table is stale as soon as it is written.
     made_with = recipe_of(recipe) ^ bool(lexicon.faults)
-    return pack(sections, Header(key, made_with))
+    # Each is handed over, so that its memory is free as soon as it is written.
+    return pack((sections.popleft() for _ in range(len(sections))), Header(key, made_with))
+
+
+def _search_sections(
+    documents: Sequence[ToolDocument],
+    read: _Read,
+    provisions: Sequence[Sequence[Provision]] | None,
+) -> Iterator[Section]:
+    """Yield the sections that searches read, of *documents* in the order of their ids."""
+    tools = [document.tool for document in documents]
+    inverted = read.inverted
+    yield from tool_sections(tools, bytes(read.operations))
+    yield from key_sections(tools)
+    yield from phrase_sections(tools)
+    yield from category_sections(tools)
+    yield from argument_sections(tools)
+    yield from group_sections(documents)
+    yield from relation_sections(documents, provisions)
+    yield from inverted.sections()
+    yield from spelling_sections(inverted.words)
+    yield from read.grams.sections()
+    yield from meaning_sections(read.foreign, inverted.term_of)
+    yield Section("language", "B", (inverted.language or "").encode())
 
 
 class _Read:

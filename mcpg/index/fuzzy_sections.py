@@ -81,8 +81,9 @@ class Grams:
         self._held.append(array("I", grams))
 
     def sections(self) -> list[Section]:
-        """Return `grams` sorted, how many tools hold each, and each tool's."""
-        return _gram_sections(self._held, self._known.numbers)
+        """Return `grams` sorted, how many tools hold each, and each tool's, once."""
+        held, self._held = self._held, []
+        return _gram_sections(held, self._known.numbers)
 
 
 def _gram_sections(held: Sequence[array[int]], numbers: Mapping[int, int]) -> list[Section]:

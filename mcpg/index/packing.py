@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import accumulate
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -49,25 +51,39 @@ class Section:
 
 
 def pack(sections: Iterable[Section], header: Header) -> bytes:
-    """Write a file of *sections*; they keep their order."""
-    sections = list(sections)
+    """Write a file of *sections*; they keep their order.
+
+    A section that nobody else holds is released as soon as it is written.
+    """
+    names: list[tuple[bytes, bytes]] = []
     parts: list[bytes] = []
     for section in sections:
-        parts += (section.data, bytes(-len(section.data) % ALIGNMENT))
-    blocks = blocks_of(sum(map(len, parts)))
-    start = body_start(len(sections), blocks)
-    table: list[bytes] = []
-    place = start
-    for section in sections:
-        size = ITEM_SIZES[section.item_type]
-        name = section.name.encode("ascii")
+        name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
         if len(section.data) % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
             raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
-        kind = section.item_type.encode("ascii")
-        table.append(ENTRY.pack(name, kind, place, len(section.data)))
-        place += len(section.data) + -len(section.data) % ALIGNMENT
-    tables = b"".join((*table, _block_checksums(parts))).ljust(start - FIXED_SIZE, b"\0")
-    return b"".join((_head(header, tables, (len(table), place, blocks)), *parts))
+        names.append((name, section.item_type.encode("ascii")))
+        parts.append(section.data)
+    padded = [len(part) + -len(part) % ALIGNMENT for part in parts]
+    blocks = blocks_of(sum(padded))
+    start = body_start(len(parts), blocks)
+    places = accumulate(padded, initial=start)
+    entries = zip(names, places, map(len, parts), strict=False)  # the last place is the end
+    table = [ENTRY.pack(name, kind, place, length) for (name, kind), place, length in entries]
+    checksums = _block_checksums(_aligned(parts))
+    tables = b"".join((*table, checksums)).ljust(start - FIXED_SIZE, b"\0")
+    file = BytesIO()
+    file.write(_head(header, tables, (len(table), start + sum(padded), blocks)))
+    parts.reverse()
+    while parts:
+        file.writelines(_aligned([parts.pop()]))
+    return file.getvalue()
+
+
+def _aligned(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield *parts*, each with what fills it up to where the next one begins."""
+    for part in parts:
+        yield part
+        yield bytes(-len(part) % ALIGNMENT)
 
 
 def _block_checksums(parts: Iterable[bytes]) -> bytes:

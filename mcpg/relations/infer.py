@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from sys import intern
 from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Memo
@@ -76,9 +77,9 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
     domains = [vocabulary.words[term] for term in chosen[:_DOMAINS_PER_TOOL]]
     source = _slug(tool.source_id)
     categories = dict.fromkeys(_slug(category) for category in tool.hints.categories)
-    return (
-        *(f"domain:{domain}" for domain in domains),
-        *(f"source-domain:{source}:{domain}" for domain in domains if source),
+    return (  # the tools of a group share its text
+        *(intern(f"domain:{domain}") for domain in domains),
+        *(intern(f"source-domain:{source}:{domain}") for domain in domains if source),
         *(f"category:{category}" for category in categories if category),
     )
 
