@@ -108,6 +108,9 @@ class _Builder:
     def fail(self, message: str, line: int, remedy: str | None = None) -> InputError:
         return self.error(message, place=f"{self.place}:{self.first_line + line}", remedy=remedy)
 
+    def too_deep(self, line: int) -> InputError:
+        return self.fail(f"the YAML is nested deeper than {MAX_DEPTH} levels", line)
+
     def scalar(self, text: str, plain: bool, line: int) -> None:
         """Take in a scalar: a key where a key is due, else a value."""
         frame = self.frames[-1] if self.frames else None
@@ -122,7 +125,7 @@ class _Builder:
 
     def open(self, value: list[JsonValue] | JsonObject, line: int) -> None:
         if len(self.frames) >= MAX_DEPTH:
-            raise self.fail(f"the YAML is nested deeper than {MAX_DEPTH} levels", line)
+            raise self.too_deep(line)
         self.add(value, line)
         self.frames.append(_Frame(value))
 
@@ -200,6 +203,8 @@ def _read(text: str, builder: _Builder) -> JsonValue:
         if problem.endswith("not closed") and fault.context_mark:
             mark = fault.context_mark
         line = mark.line if mark else 0
+        if "nesting depth" in (fault.problem or ""):  # the bound of libyaml, met before ours
+            raise builder.too_deep(line) from None
         raise builder.fail(f"invalid YAML: {problem}", line, remedy) from None
     return builder.root
 
