@@ -34,7 +34,7 @@ def resolve_links(
     """Put the URI of the document that is meant into each link of the document of *item*.
 
     A link whose target nobody bears stays as it is, with a diagnostic; of two that come to the same
-    document the first stays.
+    document the first stays. One to the document itself says nothing and is left out.
     """
     document = item.document
     links: dict[tuple[EdgeKind, str], Link] = {}
@@ -42,7 +42,7 @@ def resolve_links(
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
         if uri is None and means_itself(link.target):
-            uri = document.uri
+            continue
         if uri is None:
             name = link.target[:_LONGEST_SHOWN]
             message = f"unknown document {name!r}; use a tool id, URI or path{suggest(name)}"
