@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import Hints, Tool
+from mcpg.catalog.schema_changes import Verdict, input_changes, output_changes
 from mcpg.values import to_json, value
 
 if TYPE_CHECKING:
@@ -179,39 +180,36 @@ def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[st
     elif not (isinstance(before, dict) and isinstance(after, dict)):
         yield "added" if before is None else "removed"
     elif part in _FLAT:
-        yield from _members(
-            before, after, "", lambda old, new: f"{_short(old)} is now {_short(new)}"
-        )
+        yield from _members(before, after)
     else:
-        noun = "argument " if part is Part.INPUT_SCHEMA else "field "
-        yield from _schema_differences(before, after, noun)
+        yield from _schema_differences(part, before, after)
 
 
-def _schema_differences(before: JsonObject, after: JsonObject, noun: str) -> Iterator[str]:
-    """Describe how two schemas of objects differ, their properties first."""
-    old, new = before.get("properties"), after.get("properties")
-    if isinstance(old, dict) and isinstance(new, dict):
-        yield from _members(old, new, noun, lambda *_: "changed")
-        before = {name: one for name, one in before.items() if name != "properties"}
-        after = {name: one for name, one in after.items() if name != "properties"}
-    yield from _members(before, after, "", lambda *_: "changed")
+def _schema_differences(part: Part, before: JsonObject, after: JsonObject) -> Iterator[str]:
+    """Describe how two schemas differ, what breaks callers or readers first."""
+    noun, compare = (
+        ("argument", input_changes) if part is Part.INPUT_SCHEMA else ("field", output_changes)
+    )
+    changes = compare(before, after)
+    for one in changes:
+        path = f"{noun} {one.path[:_NAME]!r} " if one.path else ""
+        breaks = " (breaking)" if one.verdict is Verdict.BREAKING else ""
+        values = f" {', '.join(map(_visible, one.values))}" if one.values else ""
+        yield f"{path}{one.what}{values}{breaks}"
+    if not changes:
+        yield "written otherwise"
 
 
-def _members(
-    before: Mapping[str, JsonValue],
-    after: Mapping[str, JsonValue],
-    noun: str,
-    change: Callable[[JsonValue, JsonValue], str],
-) -> Iterator[str]:
+def _members(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> Iterator[str]:
     """Describe how the members of two objects differ."""
     for name in sorted({*before, *after}):
-        shown = f"{noun}{name[:_NAME]!r}"
+        shown = f"{name[:_NAME]!r}"
         if name not in before:
             yield f"{shown} added"
         elif name not in after:
             yield f"{shown} removed"
         elif _written(before[name]) != _written(after[name]):
-            yield f"{shown} {change(before[name], after[name])}"
+            yield f"{shown} {_short(before[name])} is now {_short(after[name])}"
 
 
 def _rewritten(before: str, after: str) -> str:
@@ -228,10 +226,13 @@ def _rewritten(before: str, after: str) -> str:
 
 def _short(one: JsonValue) -> str:
     text = json.dumps(one, ensure_ascii=False)
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return _visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _visible(text: str) -> str:
     # Characters without a glyph may be all that differs.
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in shown
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 

@@ -289,7 +289,7 @@ class _Comparison:
                 and before.split() != after.split()
             ):
                 yield path, _Effect.NONE, f"has another {key}:", (diff_text(before, after),)
-        if old.get("default") != new.get("default") or ("default" in old) != ("default" in new):
+        if _default(old) != _default(new):
             values = (f"{_default(new)}, was {_default(old)}",)
             yield path, _Effect.NONE, "has another default:", values
 
@@ -373,9 +373,8 @@ class _Comparison:
             if name in before and name in after:
                 yield from self._schemas(before[name], after[name], inner)
             elif name in after:
-                words = "is a new required argument" if name in are else "is new"
                 effect = _Effect.NARROWER if name in are else _Effect.NONE
-                yield inner, effect, words if not self._is_read else "is new", ()
+                yield inner, effect, "is new and required" if name in are else "is new", ()
                 continue
             elif name in before:
                 yield from self._gone(before[name], new, inner)

@@ -90,19 +90,23 @@ def test_what_no_reader_could_tell_apart_is_no_change(
                     properties={"b": {"type": "integer"}, "note": {}}, required=["note"]
                 )
             },
-            "input schema (argument 'b' changed; argument 'gone' removed; argument 'note' added; ",
+            (
+                "input schema (argument 'b' no longer accepts string (breaking); "
+                "argument 'note' is new and required (breaking); "
+                "argument 'gone' is gone: it may be ignored; argument 'b' also accepts integer)"
+            ),
         ),
         (
             {"input_schema": schema(properties={"a": {"default": True}})},
             {"input_schema": schema(properties={"a": {"default": 1}})},
-            "input schema (argument 'a' changed)",
+            "input schema (argument 'a' has another default: 1, was true)",
         ),
         ({}, {"output_schema": schema()}, "output schema (added)"),
         ({"output_schema": schema()}, {}, "output schema (removed)"),
         (
             {"output_schema": schema(properties={"a": {}})},
             {"output_schema": schema(properties={"b": {}})},
-            "output schema (field 'a' removed; field 'b' added)",
+            "output schema (field 'a' is gone (breaking); field 'b' is new)",
         ),
         (
             {"annotations": {"readOnlyHint": True}},

@@ -187,7 +187,7 @@ async def test_calls_of_a_tool_whose_schema_changed_work_or_say_why(shop: Shop) 
         assert [one.field for one in missing.faults] == ["/order"]
         assert (await gateway.invoke("refund_order", {"order": "1", "note": "x"})).is_success
         (noticed,) = of_review(gateway)
-        assert "argument 'note' added; 'required' changed" in noticed.message
+        assert "argument 'note' is new and required (breaking)" in noticed.message
 
 
 async def test_a_changed_tool_can_be_hidden_until_it_is_approved(shop: Shop) -> None:
