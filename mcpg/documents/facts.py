@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 LABEL_KEYS = ("label", "name", "value", "target", "object", "id")
 """The members of an item that can say what the thing is called, in order."""
 
-TARGET_KEYS = ("target", "object", "id", "value", "sameAs", "same_as", "name", "label")
+_ID_KEYS = ("targetId", "target_id", "objectId", "object_id")
+TARGET_KEYS = (
+    *("target", "object", "id", *_ID_KEYS, "value", "sameAs", "same_as", "name", "label"),
+)
 """The members of an item that can say which thing is meant, in order."""
+
+_SUBJECT_KEYS = ("subjectId", "subject_id", "subject")
+_OBJECT_KEYS = ("objectId", "object_id", "targetId", "target_id", "object", "target")
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 """The namespace of the datatypes of XML Schema."""
@@ -43,7 +49,8 @@ _KEYS = frozenset(
 )
 _VALUE_KEYS = ("value", "object", "target", "label", "name")
 _Made = TypeVar("_Made")
-_SELF = frozenset({"article", "this article", "document", "this document"})
+_ITSELF = "document"
+_SELF = frozenset({"article", "this article", _ITSELF, "this document"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class Statement:
     """One edge that an author writes out: subject, predicate, object, as given.
 
     Attributes:
-        subject: A document, a tool, a thing; see `means_itself`.
+        subject: A document, a tool, a thing; see `means_itself`. The document, where none is given.
         predicate: A name, a name with a prefix, or an IRI.
         object: As the subject.
         reason: Why, for people; "" when the author does not say.
@@ -111,8 +118,8 @@ class Facts:
         prefixes: Prefixes for names in this document, with their IRIs.
         types: Further RDF types of the document.
         properties: Further RDF properties of the document.
-        entry_type: What kind of text it is, or "".
-        source_project: What it belongs to, or "".
+        entry_types: What kinds of text it is, each once, whatever its case.
+        source_projects: What it belongs to, likewise.
         published: Date of publication, or "".
         modified: Date of the last change, or "".
     """
@@ -124,8 +131,8 @@ class Facts:
     prefixes: tuple[tuple[str, str], ...] = ()
     types: tuple[str, ...] = ()
     properties: tuple[Property, ...] = ()
-    entry_type: str = ""
-    source_project: str = ""
+    entry_types: tuple[str, ...] = ()
+    source_projects: tuple[str, ...] = ()
     published: str = ""
     modified: str = ""
 
@@ -172,8 +179,8 @@ def read_facts(front: JsonObject) -> tuple[Facts, list[Fault]]:
         prefixes=_prefixes(front, found),
         types=_each(front, ("rdf_types", "rdfTypes"), _type, found),
         properties=_properties(front, found),
-        entry_type=_scalar(front, "entry_type", "entryType"),
-        source_project=_scalar(front, "source_project", "sourceProject"),
+        entry_types=_names(front, "entry_type", "entryType"),
+        source_projects=_names(front, "source_project", "sourceProject"),
         published=_scalar(front, "date_published", "datePublished"),
         modified=_scalar(front, "date_modified", "dateModified"),
     )
@@ -238,15 +245,21 @@ def _statement(item: JsonValue) -> Statement:
     if not isinstance(item, dict):
         raise ValueError("is not a mapping with `subject`, `predicate` and `object`")  # noqa: TRY004
     parts = {
-        "subject": text_of(item.get("subject"), TARGET_KEYS),
+        "subject": _end(item, _SUBJECT_KEYS),
         "predicate": text_of(item.get("predicate"), TARGET_KEYS),
-        "object": text_of(item.get("object", item.get("target")), TARGET_KEYS),
+        "object": _end(item, _OBJECT_KEYS),
     }
+    if all(item.get(key) is None for key in _SUBJECT_KEYS):
+        parts["subject"] = _ITSELF
     missing = next((name for name, text in parts.items() if not text), None)
     if missing:
-        advice = "; write `document` for this one" if missing == "subject" else ""
-        raise ValueError(f"has no `{missing}`{advice}")
+        raise ValueError(f"has no `{missing}`")
     return Statement(**parts, reason=text_of(item, ("reason",)))
+
+
+def _end(item: Mapping[str, JsonValue], keys: tuple[str, ...]) -> str:
+    """Return which thing the first of *keys* that means any means; "" for none."""
+    return next(filter(None, (text_of(item.get(key), TARGET_KEYS) for key in keys)), "")
 
 
 def _type(item: JsonValue) -> str:
@@ -328,6 +341,14 @@ def datatype_of(value: JsonValue) -> str:
 
 def _scalar(front: JsonObject, *keys: str) -> str:
     return next(filter(None, (_plain(front.get(key)) for key in keys)), "")
+
+
+def _names(front: JsonObject, *keys: str) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for _, item in _items(front, keys):
+        if text := _plain(item):
+            found.setdefault(text.casefold(), text)
+    return tuple(found.values())
 
 
 def extras_for(tool: Tool, read: Tool) -> JsonObject:

@@ -73,13 +73,15 @@ ENTRY_TYPES: Mapping[str, str] = {
 """The class of a document by what its author calls it, in lower case."""
 
 _PLAIN_NAMES: Mapping[str, str] = {
-    "relatedTo": v.KB_RELATED_TO,
-    "nextStep": v.KB_NEXT_STEP,
-    "memberOf": v.KB_MEMBER_OF,
-    "about": v.SCHEMA_ABOUT,
-    "mentions": v.SCHEMA_MENTIONS,
-    "sameAs": v.SCHEMA_SAME_AS,
+    iri.rpartition(":" if iri.startswith(v.KB) else "/")[2].casefold(): iri
+    for iri in (
+        *(v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF, v.SCHEMA_ABOUT, v.SCHEMA_MENTIONS),
+        *(v.SCHEMA_SAME_AS, v.SCHEMA_AUTHOR, v.SCHEMA_DESCRIPTION, v.SCHEMA_KEYWORDS),
+        *(f"{v.SCHEMA}creator", f"{v.SCHEMA}hasPart"),
+    )
 }
+# Those of the .NET library, which reads them in any case.
+_IN_ANY_CASE = {iri.casefold(): iri for iri in _PLAIN_NAMES.values()}
 # As N-Triples has it.
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*\Z")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
@@ -164,22 +166,36 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
             stated.of[thing].update(dict.fromkeys(said))
     for one in facts.statements:
         subject = nodes.meant(one.subject, document, prefixes)
-        predicate = _PLAIN_NAMES.get(one.predicate) or _expanded(one.predicate, prefixes)
+        predicate = _predicate(one.predicate, prefixes)
         # A group of a tool is in the list of its document, by the name that it has there.
         if predicate != v.KB_MEMBER_OF or subject not in nodes.tools:
             stated.of[subject][predicate, nodes.meant(one.object, document, prefixes)] = None
 
 
+def _predicate(name: str, prefixes: Mapping[str, str]) -> str:
+    """Return the IRI of a predicate, which an author may write as the .NET library reads it."""
+    plain_name = _PLAIN_NAMES.get(name.strip().casefold())
+    if plain_name:
+        return plain_name
+    prefix, colon, local = name.partition(":")
+    known = prefix if prefix in prefixes else prefix.casefold()
+    iri = _expanded(f"{known}{colon}{local}" if known in prefixes else name, prefixes)
+    return _IN_ANY_CASE.get(iri.casefold(), iri)
+
+
+def _entry_key(name: str) -> str:
+    """Return the key of `ENTRY_TYPES` for what an author calls an entry type."""
+    local = name.removeprefix(v.SCHEMA).removeprefix("schema:")
+    return re.sub(r"[\s_-]+", "", local).casefold()
+
+
 def _document_facts(facts: Facts, prefixes: Mapping[str, str]) -> Iterator[Said]:
-    kind = ENTRY_TYPES.get(facts.entry_type.replace("_", "").replace("-", "").casefold())
-    if kind:
-        yield v.RDF_TYPE, kind
+    kinds = (ENTRY_TYPES.get(_entry_key(name)) for name in facts.entry_types)
+    yield from ((v.RDF_TYPE, kind) for kind in kinds if kind)
     for name in facts.types:
         yield v.RDF_TYPE, _expanded(name, prefixes)
-    if facts.entry_type:
-        yield v.KB_ENTRY_TYPE, plain(facts.entry_type)
-    if facts.source_project:
-        yield v.KB_SOURCE_PROJECT, plain(facts.source_project)
+    yield from ((v.KB_ENTRY_TYPE, plain(name)) for name in facts.entry_types)
+    yield from ((v.KB_SOURCE_PROJECT, plain(name)) for name in facts.source_projects)
     if facts.published:
         yield v.SCHEMA_DATE_PUBLISHED, _date(facts.published)
     if facts.modified:

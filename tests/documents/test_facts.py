@@ -82,8 +82,8 @@ def test_every_key_is_read_in_either_spelling() -> None:
             Property("ex:owner", "urn:e", is_iri=True),
             Property("ex:live", "true", datatype=f"{XSD}boolean"),
         ),
-        entry_type="runbook",
-        source_project="shop",
+        entry_types=("runbook",),
+        source_projects=("shop",),
         published="2026-04-01",
         modified="2026-04-02",
     )
@@ -105,7 +105,7 @@ def test_keys_of_an_author_survive_rewriting() -> None:
         ("about:\n  - RDF\n  - {type: x}\n", 4, "about[1] names nothing"),
         ("entity_hints: [[]]\n", 2, "entity_hints[0] names nothing"),
         ("graph_edges:\n- {subject: a, predicate: b}\n", 3, "graph_edges[0] has no `object`"),
-        ("graphEdges: [{predicate: b, object: c}]\n", 2, "write `document` for this one"),
+        ("graphEdges: [{subject: [], predicate: b, object: c}]\n", 2, "has no `subject`"),
         ("graph_edges: word\n", 2, "graph_edges is not a mapping"),
         ("rdf_prefixes: [ex]\n", 2, "is not a mapping of prefixes"),
         ("rdf_prefixes:\n  a: urn:a\n  b: []\n", 4, "has no absolute IRI for 'b'"),
@@ -125,6 +125,28 @@ def test_a_malformed_item_is_passed_over_with_file_and_line(
     assert (code, place) == (Code.DOCUMENT_INVALID, f"notes/page.md:{line}")
     assert words.replace("authors", "author") in message
     assert document.tool.name == "page"
+
+
+def test_an_edge_without_a_subject_is_that_of_its_document() -> None:
+    """What names no subject, and whatever key names the object, is a statement."""
+    edges = [
+        {"predicate": "p", "object": "a"},
+        {"predicate": "p", "objectId": "b", "object": "B"},
+        {"predicate": "p", "target_id": "c", "subject_id": "s"},
+    ]
+    facts, faults = read_facts({"graph_edges": edges})
+    assert not faults
+    assert facts.statements == (
+        Statement("document", "p", "a"),
+        Statement("document", "p", "b"),
+        Statement("s", "p", "c"),
+    )
+
+
+def test_kinds_and_projects_may_be_several() -> None:
+    """Each counts once, whatever its case."""
+    facts = facts_of({"entry_type": ["a b", "A B", "c"], "source_project": "x", "sourceProject": 1})
+    assert (facts.entry_types, facts.source_projects) == (("a b", "c"), ("x", "1"))
 
 
 def test_a_name_stands_for_a_thing_without_a_label() -> None:
