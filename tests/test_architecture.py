@@ -26,7 +26,7 @@ FLOORS = [
     {"documents"},
     {"bundle", "graph", "index", "vectors"},
     {"engine"},
-    {"evaluation", "gateway"},
+    {"evaluation", "gateway", "lint"},
     {"tuning"},
     {"reports"},
     {"explore"},

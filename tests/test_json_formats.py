@@ -79,6 +79,7 @@ COMMANDS = [
     ["invoke", "nothing", "--from", "python:calendar:isleap"],
     ["learn", "calls.jsonl"],
     ["learn", "calls.jsonl", "--check"],
+    ["lint", "faults.json"],
     ["list"],
     ["list", "--source", "nobody"],
     ["list", "--source", "commerce", "--input-schema"],
@@ -90,6 +91,7 @@ COMMANDS = [
     ["plan", "zzqx"],
     ["route", "where is my shipmnt"],
     ["route", "zzqx"],
+    ["rule"],
     ["schema"],
     ["search", "where is my shipmnt"],
     ["search", "merge the pull request", "--include-disabled", *VECTORS],
@@ -141,6 +143,14 @@ ALIKE = {
         {"name": "list_order", "description": "List all orders of a shop."},
     ]
 }
+FAULTS = {
+    "server": "shop",
+    "tools": [
+        {"name": "find_orders", "description": "Find orders of a customer by date."},
+        {"name": "search_orders", "description": "Search orders of a customer by date and shop."},
+        {"name": "order_pay", "description": "Pay an\x1b[2J order of a customer."},
+    ],
+}
 SOURCE = "def login():\n    pass\n\n\ndef post():\n    login()\n"
 PAGE_AT_FAULT = "---\nsource: s\nsummary: A page.\ndate_published: soon\n---\n"
 
@@ -164,6 +174,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "alone.json": json.dumps(ALONE),
         "changed.json": json.dumps(CHANGED),
         "alike.json": json.dumps(ALIKE),
+        "faults.json": json.dumps(FAULTS),
         "filter.json": json.dumps(FILTER),
         "lopsided.json": json.dumps({"tools": made}),
         "many.jsonl": "\n".join(map(json.dumps, judged)),

@@ -233,7 +233,10 @@ def meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
 
 _RELATED = ("related",)
 _NEXT_STEPS = ("nextSteps", "next_steps")
-_KNOWN = (*HINT_KEYS, *_RELATED, *_NEXT_STEPS)
+LINT_IGNORE = ("lintIgnore", "lint_ignore")
+"""The keys of what `mcpg lint` does not report."""
+
+_KNOWN = (*HINT_KEYS, *_RELATED, *_NEXT_STEPS, *LINT_IGNORE)
 _LAYOUT = "write `tools:`, then tool ids below it, then hints below each"
 
 
@@ -264,8 +267,10 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
     for pattern, entry in (tools or {}).items():
         at = line_of(pattern)
         if isinstance(entry, dict) and pattern.strip():
-            related, next_steps = _patterns(entry, _RELATED), _patterns(entry, _NEXT_STEPS)
-            rules.append(HintRule(pattern.strip(), hints_from(entry), related, next_steps, at))
+            related, next_steps = _texts(entry, _RELATED), _texts(entry, _NEXT_STEPS)
+            ignored = _texts(entry, LINT_IGNORE)
+            stated = (related, next_steps, at, ignored)
+            rules.append(HintRule(pattern.strip(), hints_from(entry), *stated))
             diagnostics.extend(_problems(entry, at))
         else:
             message = f"the entry {pattern!r} is not a mapping of hints and is ignored"
@@ -294,13 +299,15 @@ def _line_of_key(text: str, key: str) -> int:
     return text.count("\n", 0, found) + 1
 
 
-def _patterns(entry: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _texts(entry: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
     found = (read_texts(entry[key]) for key in keys if key in entry)
     return next((patterns for patterns in found if patterns), ())
 
 
 def _problems(entry: JsonObject, place: str) -> Iterator[Diagnostic]:
-    relations = [key for key in (*_RELATED, *_NEXT_STEPS) if entry.get(key) is not None]
+    relations = [
+        key for key in (*_RELATED, *_NEXT_STEPS, *LINT_IGNORE) if entry.get(key) is not None
+    ]
     unusable = [key for key in relations if not is_usable(entry[key], read_texts)]
     for key in (*unusable_keys(entry), *unusable):
         part = "an item" if isinstance(entry[key], list) else "the value"

@@ -188,6 +188,7 @@ class HintRule:
         related: Patterns of tools that the author calls related.
         next_steps: Patterns of tools that the author calls a next step.
         place: `file:line` of the entry.
+        lint_ignore: Codes that `mcpg lint` does not report for these tools.
     """
 
     pattern: str
@@ -195,6 +196,7 @@ class HintRule:
     related: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
     place: str = ""
+    lint_ignore: tuple[str, ...] = ()
 
 
 @value

@@ -25,6 +25,8 @@ COMMANDS = {
     "generate": "Write a Markdown-LD document for each tool, to read and to edit.",
     "bundle": "Build a bundle from files, folders, servers and code.",
     "lock": "Approve the definitions of tools, and find what has changed since.",
+    "lint": "Check tools by rules: descriptions, schemas, names, reach, poisoning.",
+    "rule": "Explain a rule of `mcpg lint`, or list all rules.",
     "search": "Find the tools for a request.",
     "explain": "Search, and explain the ranking.",
     "explore": "Try queries and hints on a page in the browser.",

@@ -179,6 +179,17 @@ class Lock(Table):
     describes changed tools as approved, `hide` leaves them out; the last two leave out new tools"""
 
 
+class Lint(Table):
+    """The section `[lint]`."""
+
+    select: list[str] = unset("the rules that are on by default")
+    """the [rules](rules.md) that `mcpg lint` checks: codes, their beginnings, or `ALL`"""
+    ignore: list[str] = unset("none")
+    """the rules that it does not check"""
+    tools: dict[str, list[str]] = unset("none")
+    """the rules that it does not check for some tools, by id, `source::name`, name or glob"""
+
+
 class Graph(Table):
     """The section `[graph]`."""
 
@@ -232,6 +243,7 @@ class Configuration(Table):
     cache: Cache = Cache()
     learn: Learn = Learn()
     lock: Lock = Lock()
+    lint: Lint = Lint()
     graph: Graph = Graph()
     limits: Limits = Limits()
     serve: Serve = Serve()

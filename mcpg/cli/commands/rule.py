@@ -1,0 +1,99 @@
+"""`mcpg rule`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mcpg.cli import options
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.output import Output
+from mcpg.errors import UsageError
+from mcpg.lint.model import Rule
+from mcpg.lint.registry import RULES, rule_of
+from mcpg.reports.blocks import Code, Column, Styled, Table
+
+EXAMPLES = """\
+mcpg rule
+mcpg rule D101
+mcpg rule missing-description --format json
+mcpg rule --format ids"""
+
+
+def complete_code(incomplete: str) -> list[tuple[str, str]]:
+    """Return the codes that begin with *incomplete*, with what the rules find."""
+    found = (rule for code, rule in RULES.items() if code.startswith(incomplete.upper()))
+    return [(rule.code, rule.summary) for rule in found]
+
+
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CODE",
+        help="A rule by its code or name. [default: list all]",
+        autocompletion=complete_code,
+        show_default=False,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "rule", examples=EXAMPLES, more="docs/reference/rules.md")(run)
+
+
+def run(output: Output, *, name: Name = None, form: options.ListFormat = "text") -> int:
+    """Explain a rule of `mcpg lint`, or list all rules."""
+    if name is not None:
+        rule = rule_of(name)
+        if form == "json":
+            output.json({"schema": "mcpg/rule/1", "rules": [rule.to_dict()]})
+        elif form in ("text", "markdown"):
+            output.text(rule_page(rule))
+        else:
+            remedy = "use text, markdown or json"
+            raise UsageError("one rule is no list", place="--format", remedy=remedy)
+        return ExitCode.DONE
+    records = [rule.to_dict() for rule in RULES.values()]
+    if form == "json":
+        output.json({"schema": "mcpg/rule/1", "rules": records})
+    else:
+        members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
+        write_listing(Listing(records, members, "code", _table()), form, output)
+    return ExitCode.DONE
+
+
+def _table() -> Table:
+    rows = tuple(
+        (
+            Styled(Code(rule.code), "cyan"),
+            Code(rule.name),
+            Code(rule.severity if rule.is_default else f"{rule.severity}, off"),
+            Code(rule.summary),
+        )
+        for rule in RULES.values()
+    )
+    columns = (
+        Column("rule", is_whole=True),
+        Column("name", is_whole=True),
+        Column("severity"),
+        Column("finds"),
+    )
+    return Table("Rules", columns, rows, has_heads=True)
+
+
+def rule_page(rule: Rule, heading: str = "#") -> str:
+    """Return what there is to say about *rule*, as Markdown."""
+    default = "checked by default" if rule.is_default else f"off unless `--select {rule.code}`"
+    fixable = "; `--fix` fixes it" if rule.is_fixable else ""
+    parts = (
+        f"{heading} {rule.code} {rule.name}",
+        rule.summary,
+        f"Severity: {rule.severity}; {default}{fixable}.",
+        f"**Why.** {rule.why}",
+        f"**What to do.** {rule.remedy}",
+        rule.example,
+    )
+    return "\n\n".join(filter(None, parts))

@@ -1,0 +1,204 @@
+"""The catalogue as rules look at it: tools by source, their words, and what is usual there."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from mcpg.bundle import Assembly
+from mcpg.catalog.model import HintRule, Parameter, Tool, walk_parameters
+from mcpg.engine import Engine
+from mcpg.engine.loading import compile_assembly
+from mcpg.index import Index
+from mcpg.lint.model import Finding, Other, Spot
+from mcpg.text import split_words
+from mcpg.text.words import stem, stop_words_of
+from mcpg.values import counted
+
+_USUAL = 0.25
+"""From this share on, what a rule looks for is usual in a source, and reported once for it."""
+
+_FEWEST_USUAL = 4
+_HINT_FIELDS = ("aliases", "keywords", "categories", "tags", "data_sources")
+_NAMED = 3
+
+
+class Linted:
+    """A catalogue that is linted.
+
+    Attributes:
+        assembly: What the sources hold, put together.
+        tools: Its tools, sorted by id.
+        rules: The rules of its hints files.
+    """
+
+    def __init__(self, assembly: Assembly, rules: Sequence[HintRule] = ()) -> None:
+        self.assembly = assembly
+        self.tools: Sequence[Tool] = assembly.catalog.tools
+        self.rules = rules
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Tool]:
+        return {tool.id: tool for tool in self.tools}
+
+    @cached_property
+    def sources(self) -> Mapping[str, Sequence[Tool]]:
+        """The tools of each source."""
+        found: defaultdict[str, list[Tool]] = defaultdict(list)
+        for tool in self.tools:
+            found[tool.source_id].append(tool)
+        return found
+
+    @cached_property
+    def _stated(self) -> Mapping[tuple[str, str], Sequence[HintRule]]:
+        """The rules of hints files by the field and the text of each hint."""
+        found: defaultdict[tuple[str, str], list[HintRule]] = defaultdict(list)
+        for rule in self.rules:
+            for field in _HINT_FIELDS:
+                for text in getattr(rule.hints, field):
+                    found[field, text].append(rule)
+        return found
+
+    def spot(self, finding: Finding) -> Spot:
+        """Return where *finding* is: of a hint that a hints file states, the entry there."""
+        field = str(finding.spot.member[0]) if finding.spot.member else ""
+        for rule in self._stated.get((field, finding.spot.text), ()):
+            if any(tool.id == finding.tool_id for tool in self._matching(rule.pattern)):
+                part = finding.spot
+                return Spot(rule.place, (), part.start, part.size, part.text)
+        return finding.spot
+
+    @cached_property
+    def _matching(self) -> Callable[[str], tuple[Tool, ...]]:
+        return lru_cache(maxsize=1024)(self.assembly.catalog.matching)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, tuple[Parameter, ...]]:
+        """The parameters of each tool, nested ones included, by its id."""
+        return {tool.id: walk_parameters(tool.input_schema) for tool in self.tools}
+
+    @cached_property
+    def name_stems(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the name, the title and the source of each tool, by its id."""
+        return {
+            tool.id: stems(f"{tool.name} {tool.display_name} {tool.source_id}")
+            for tool in self.tools
+        }
+
+    @cached_property
+    def described(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the description of each tool, without stop words, by its id."""
+        return {tool.id: stems(tool.description) for tool in self.tools}
+
+    @cached_property
+    def frequencies(self) -> Counter[str]:
+        """In how many tools each stem of descriptions and names stands."""
+        return Counter(
+            word
+            for tool in self.tools
+            for word in self.described[tool.id] | self.name_stems[tool.id]
+        )
+
+    @cached_property
+    def engine(self) -> Engine:
+        """An engine over the catalogue."""
+        engine = Engine(Index(compile_assembly(self.assembly)))
+        engine.warm_up()
+        return engine
+
+
+def as_written(wanted: Iterable[str], *texts: str) -> tuple[str, ...]:
+    """Return words of *texts* for the *wanted* stems, in the order of these."""
+    written = {stem(word): word for text in reversed(texts) for word in reversed(split_words(text))}
+    return tuple(written.get(one, one) for one in wanted)
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of *text* that are no stop words of English."""
+    return frozenset(content_words(text))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the stems of the words of *text* that are no stop words, in their order."""
+    stops = stop_words_of("english")
+    return [stem(word) for word in split_words(text) if word not in stops]
+
+
+def spot_of(tool: Tool, *member: str | int, start: int = 0, size: int = 0, text: str = "") -> Spot:
+    """Return where a *member* of a tool is, or the part of its *text* from *start* on."""
+    return Spot(tool.place, member, start, size, text)
+
+
+def found_in(  # noqa: PLR0913 - each is a part of what is reported
+    code: str,
+    tool: Tool,
+    message: str,
+    *member: str | int,
+    text: str = "",
+    start: int = 0,
+    size: int = 0,
+    suggestion: str = "",
+    words: tuple[str, ...] = (),
+    others: tuple[Other, ...] = (),
+) -> Finding:
+    """Return a finding about a *member* of a tool, or a part of its *text*."""
+    excerpt = text[start : start + size] if size else text
+    return Finding(
+        code,
+        message,
+        tool.id,
+        tool.source_id,
+        ".".join(map(str, member)),
+        excerpt,
+        suggestion,
+        words,
+        others,
+        spot=spot_of(tool, *member, start=start, size=size, text=text),
+    )
+
+
+def outliers(
+    catalogue: Linted,
+    found: Mapping[str, Finding],
+    whole: str,
+    among: Callable[[Tool], bool] = lambda _: True,
+) -> Iterator[Finding]:
+    """Yield what was found in single tools, and one finding for each source where it is usual.
+
+    What most tools of a source lack is a habit of its author: one finding says so, rather than as
+    many as there are tools, which would hide all others.
+
+    Args:
+        catalogue: The catalogue.
+        found: Findings by tool id.
+        whole: What is said of many tools in one finding, such as `have no description`.
+        among: Whether it could be found in a tool.
+    """
+    for source_id, tools in catalogue.sources.items():
+        bad = [tool for tool in tools if tool.id in found]
+        total = sum(map(among, tools))
+        if len(bad) >= _FEWEST_USUAL and len(bad) > _USUAL * total:
+            first = found[bad[0].id]
+            names = ", ".join(tool.name for tool in bad[:_NAMED])
+            more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
+            yield Finding(
+                first.code,
+                f"{len(bad):,} of {counted(total, 'tool')} of source {source_id!r} {whole}:"
+                f" {names}{more}",
+                source_id=source_id,
+                member=first.member,
+                suggestion=first.suggestion,
+                tool_ids=tuple(tool.id for tool in bad),
+                spot=first.spot,
+            )
+        else:
+            yield from (found[tool.id] for tool in bad)
+
+
+def by_key(pairs: Iterable[tuple[str, Tool]]) -> Mapping[str, list[Tool]]:
+    """Return the tools of each key, each tool once."""
+    found: defaultdict[str, dict[str, Tool]] = defaultdict(dict)
+    for key, tool in pairs:
+        found[key][tool.id] = tool
+    return {key: list(tools.values()) for key, tools in found.items()}

@@ -1,0 +1,88 @@
+"""Rules on categories and tags: labels that differ by a typo, and hints that are stuffed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from mcpg.catalog.model import Tool
+from mcpg.lint.catalogue import Linted, found_in, stems
+from mcpg.lint.model import Finding, Other
+from mcpg.text.spelling import allowed_edits, edit_distance
+from mcpg.text.words import fold, joined
+from mcpg.values import counted
+
+_FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
+_MOST_LABELS = 2_000
+_RARE = 2
+_FREQUENT = 3
+MOST_HINTS = 25
+"""Number of aliases or keywords from which hints are stuffed."""
+
+_MOST_WORDS = 12
+
+
+def check(catalogue: Linted) -> Iterator[Finding]:
+    """Yield labels that are spelt like others, and stuffed hints."""
+    for code, field, noun in _FIELDS:
+        holders: defaultdict[str, list[Tool]] = defaultdict(list)
+        for tool in catalogue.tools:
+            for label in getattr(tool.hints, field):
+                holders[label].append(tool)
+        yield from _misspelt(code, field, noun, holders)
+    yield from _stuffed(catalogue)
+
+
+def _misspelt(
+    code: str, field: str, noun: str, holders: dict[str, list[Tool]]
+) -> Iterator[Finding]:
+    labels = sorted(holders, key=lambda label: (-len(holders[label]), label))[:_MOST_LABELS]
+    for number, label in enumerate(labels):
+        meant = next((one for one in labels[:number] if _is_slip(label, one, holders)), None)
+        if meant is None:
+            continue
+        tool = holders[label][0]
+        place = getattr(tool.hints, field).index(label)
+        yield found_in(
+            code,
+            tool,
+            f"the {noun} {label!r} of {counted(len(holders[label]), 'tool')} is spelt like"
+            f" {meant!r} of {counted(len(holders[meant]), 'tool')}",
+            field,
+            place,
+            text=label,
+            suggestion=f"write {meant!r}",
+            others=(Other(holders[meant][0].id, f"has the {noun} {meant!r}"),),
+        )
+
+
+def _is_slip(label: str, meant: str, holders: dict[str, list[Tool]]) -> bool:
+    """Return whether *label* is another spelling of *meant*, or a slip of it."""
+    one, other = joined(label), joined(meant)
+    if one == other or fold(label) == fold(meant):
+        return True
+    if any(sign.isdecimal() for sign in one + other):
+        return False
+    if stems(label) == stems(meant) and stems(label):
+        return True
+    edits = allowed_edits(other)
+    is_rare = len(holders[label]) <= _RARE and len(holders[meant]) >= len(holders[label])
+    close = edit_distance(one, other, edits) if edits and one[:1] == other[:1] else None
+    return is_rare and close is not None and 0 < close <= edits
+
+
+def _stuffed(catalogue: Linted) -> Iterator[Finding]:
+    for tool in catalogue.tools:
+        for field in ("aliases", "keywords"):
+            texts: Sequence[str] = getattr(tool.hints, field)
+            counts = Counter(word for text in texts for word in stems(text))
+            repeated = max(counts.values(), default=0)
+            if len(texts) > MOST_HINTS or (field == "keywords" and repeated > _MOST_WORDS):
+                yield found_in(
+                    "K101",
+                    tool,
+                    f"{tool.id!r} has {len(texts)} {field}",
+                    field,
+                    text=texts[0],
+                    suggestion="keep those that people use for it; the others hide other tools",
+                )

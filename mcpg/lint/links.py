@@ -1,0 +1,115 @@
+"""Rules on relations: dead, circular, to itself; hints that mean no tool; tools without any."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+
+from mcpg.errors import Code, Diagnostic
+from mcpg.lint.catalogue import Linted, found_in
+from mcpg.lint.model import Finding, Other, Spot
+from mcpg.relations.model import EdgeOrigin
+from mcpg.values import replace
+
+_DEAD = {
+    Code.RELATION_UNRESOLVED: "L101",
+    Code.RELATION_INVALID: "L101",
+    Code.HINT_UNMATCHED: "L104",
+    Code.DOCUMENT_UNMAPPED: "L104",
+}
+_RELATED_SHARE = 0.9
+_MOST_CIRCLES = 1_000
+
+
+def check(catalogue: Linted) -> Iterator[Finding]:
+    """Yield what is wrong with relations."""
+    for one in catalogue.assembly.diagnostics:
+        if one.code in _DEAD:
+            yield _dead(one)
+    yield from _circles(catalogue)
+    yield from _orphans(catalogue)
+
+
+def is_told(diagnostic: Diagnostic) -> bool:
+    """Return whether a rule reports *diagnostic*."""
+    return diagnostic.code in _DEAD
+
+
+def _dead(one: Diagnostic) -> Finding:
+    quoted = one.message.rpartition(": ")[2].partition(";")[0].strip()
+    name = quoted[1:-1] if quoted[:1] in "'\"" and quoted[:1] == quoted[-1:] else ""
+    if not name and "'" in one.message:
+        name = one.message.split("'")[1]
+    return Finding(
+        _DEAD[one.code],
+        one.message,
+        suggestion="correct the name, or remove it",
+        spot=Spot(one.place or "", text=name),
+    )
+
+
+def _authored(catalogue: Linted) -> dict[str, list[str]]:
+    """Return the next steps that authors state, by the tool that they follow."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for tool in catalogue.tools:
+        for edge in catalogue.assembly.relations.of(tool.id).next_steps:
+            if edge.origin == EdgeOrigin.AUTHORED:
+                found[tool.id].append(edge.target)
+    return found
+
+
+def _circles(catalogue: Linted) -> Iterator[Finding]:
+    """Report circles of next steps, each at the first of its tools."""
+    steps = _authored(catalogue)
+    for _ in range(_MOST_CIRCLES):
+        try:
+            TopologicalSorter(steps).prepare()
+        except CycleError as fault:
+            # Of its nodes each follows the next one.
+            circle = [*reversed(fault.args[1])][:-1]
+            first = circle.index(min(circle))
+            circle = [*circle[first:], *circle[:first]]
+            yield _circle(catalogue, circle)
+            steps[circle[-1]].remove(circle[0])
+        else:
+            return
+
+
+def _circle(catalogue: Linted, circle: list[str]) -> Finding:
+    first = catalogue.by_id[circle[0]]
+    shown = " -> ".join((*circle, circle[0]))
+    places = [
+        one.place
+        for one in catalogue.assembly.catalog.assertions
+        if one.kind == "nextStep" and one.source == first.id and one.place
+    ]
+    found = found_in(
+        "L102",
+        first,
+        f"next steps run in a circle: {shown}",
+        suggestion="remove the step that leads back",
+        others=tuple(Other(one, "is part of the circle") for one in circle[1:]),
+    )
+    return replace(found, spot=Spot(places[0], text=first.id)) if places else found
+
+
+def _orphans(catalogue: Linted) -> Iterator[Finding]:
+    """Report tools that nothing is related to, where nearly all others are."""
+    relations = catalogue.assembly.relations
+    joined: set[str] = set()
+    for tool in catalogue.tools:
+        edges = (*relations.of(tool.id).related, *relations.of(tool.id).next_steps)
+        joined.update(edge.target for edge in edges)
+        if edges:
+            joined.add(tool.id)
+    for source_id, tools in catalogue.sources.items():
+        alone = [tool for tool in tools if tool.id not in joined]
+        if len(tools) - len(alone) >= _RELATED_SHARE * len(tools):
+            for tool in alone:
+                yield found_in(
+                    "L103",
+                    tool,
+                    f"{tool.id!r} is related to no tool; the others of source {source_id!r} are",
+                    suggestion="state what it belongs to or follows, by `related` or `nextSteps`",
+                )

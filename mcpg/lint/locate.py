@@ -1,0 +1,335 @@
+"""Where findings are: from the members of tools to lines and columns of files.
+
+Files are read again, for their readers keep values alone. In JSON a member is found by decoding
+what stands before it, which the decoder in C does at the speed of reading; in YAML and Markdown a
+line is known from the parser's events, and the column by the text that stands there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from functools import lru_cache
+
+from mcpg.catalog.hints import HINT_FIELDS
+from mcpg.catalog.manifest import INPUT_KEYS
+from mcpg.errors import McpgError
+from mcpg.files import MAX_BYTES, is_file, read_bytes
+from mcpg.lint.model import Place, Spot
+from mcpg.sources.model import decode
+from mcpg.text.safeyaml import load_yaml_with_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    Step = str | int
+    Span = tuple[int, int]
+
+_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "inputSchema": INPUT_KEYS,
+    "outputSchema": ("outputSchema", "output_schema", "response", "responseJsonSchema"),
+    "title": ("title", "displayName", "display_name"),
+    "description": ("description", "summary"),
+    "name": ("name", "toolName", "tool_name", "operationId"),
+    **{name: field.keys for name, field in HINT_FIELDS.items()},
+}
+_HOLDERS: tuple[tuple[Step, ...], ...] = ((), ("function",), ("hints",), ("annotations",))
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)|\.")
+_BLANK = re.compile(r"[ \t\r\n]*")
+_ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re.DOTALL)
+_DECODER = json.JSONDecoder(strict=False)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_LONGEST_NEEDLE = 60
+_LINE_AT_END = re.compile(r":(\d+)\Z")
+
+
+class Locator:
+    """Finds places; each file is read once, the last few are kept."""
+
+    def __init__(self) -> None:
+        self._open = lru_cache(maxsize=64)(_opened)
+
+    def place(self, spot: Spot) -> Place | None:
+        """Return where *spot* is, `None` for what stands in no file."""
+        path, inner = split_place(spot.place)
+        text = self._open(path) if path else None
+        if text is None:
+            return Place(path) if path else None
+        span = text.span(inner, spot)
+        return text.place(span) if span else Place(path)
+
+    def lines(self, place: Place | None) -> Sequence[str]:
+        """Return the lines that *place* is on, none where they are not known."""
+        if place is None or place.line is None:
+            return ()
+        text = self._open(place.file)
+        if text is None:
+            return ()
+        last = place.end_line or place.line
+        return [text.line(number) for number in range(place.line, last + 1)]
+
+    def text(self, path: str) -> FileText | None:
+        """Return the text of the file at *path*, `None` where it cannot be read."""
+        return self._open(path)
+
+    def range_of(self, spot: Spot) -> tuple[str, int, int] | None:
+        """Return the file of *spot*, and where in it the text begins and ends."""
+        path, inner = split_place(spot.place)
+        text = self._open(path) if path else None
+        span = text.span(inner, spot) if text else None
+        return (path, *span) if span else None
+
+
+@lru_cache(maxsize=4096)
+def split_place(place: str) -> tuple[str, str]:
+    """Return the file that *place* names, "" for none, and the place in it."""
+    if not place:
+        return "", ""
+    if is_file(place):
+        return place, ""
+    for found in re.finditer(r": |:(?=\d+\Z)", place):
+        if is_file(place[: found.start()]):
+            return place[: found.start()], place[found.end() :]
+    return "", ""
+
+
+def _opened(path: str) -> FileText | None:
+    try:
+        return FileText(path, decode(read_bytes(path, MAX_BYTES), path))
+    except McpgError:  # it has changed since it was read
+        return None
+
+
+class FileText:
+    """The text of a file, with its lines and the places of its values.
+
+    Attributes:
+        path: The file.
+        text: All of it, without a byte order mark.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path, self.text = path, text
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._is_json = text.lstrip()[:1] in ("{", "[")
+        self._json = JsonSpans(text) if self._is_json else None
+        self._lines: Mapping[tuple[Step, ...], int] | None = None
+
+    def line(self, number: int) -> str:
+        """Return a line, counted from 1, without its end; "" for one that is not there."""
+        if not 0 < number <= len(self._starts):
+            return ""
+        start = self._starts[number - 1]
+        end = self._starts[number] if number < len(self._starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+    def place(self, span: Span) -> Place:
+        """Return the place of a range of characters."""
+        start, end = span
+        line, last = bisect_right(self._starts, start), bisect_right(self._starts, max(start, end))
+        return Place(
+            self.path,
+            line,
+            start - self._starts[line - 1] + 1,
+            last,
+            max(start, end) - self._starts[last - 1] + 1,
+        )
+
+    def span(self, inner: str, spot: Spot) -> Span | None:
+        """Return the range of *spot*, whose place in the file is *inner*."""
+        if inner.isdigit():
+            return self._found(self._start(int(inner)), spot)
+        if self._json is not None:
+            entry = steps_of(inner)
+            return self._in_entry(entry, spot) if self._json.value(entry) else None
+        if _FRONT_MATTER.match(self.text) is None and inner:
+            line = self._yaml_lines().get(tuple(steps_of(inner)))
+            return self._found(self._start(line or 1), spot)
+        return self._in_document(spot)
+
+    def _start(self, line: int) -> int:
+        return self._starts[min(max(line, 1), len(self._starts)) - 1]
+
+    def _in_entry(self, entry: tuple[Step, ...], spot: Spot) -> Span | None:
+        spans = self._json
+        if spans is None:
+            return None
+        for way in _ways(spot.member):
+            if (span := spans.value((*entry, *way))) is not None:
+                return self._within(span, spot)
+        for way in _ways(("name",)):
+            if (span := spans.value((*entry, *way))) is not None:
+                return span
+        return spans.value(entry)
+
+    def _within(self, span: Span, spot: Spot) -> Span:
+        """Return the part of the string at *span* that *spot* covers, or the whole value."""
+        start, end = span
+        if self.text[start] != '"':
+            return (start, start + 1) if self.text[start] in "{[" else span
+        if not spot.size:
+            return span
+        places = [start + 1]
+        for sign in _ESCAPE.finditer(self.text, start + 1, end - 1):
+            places.append(sign.end())
+            if len(places) > spot.start + spot.size:
+                break
+        last = len(places) - 1
+        return places[min(spot.start, last)], places[min(spot.start + spot.size, last)]
+
+    def _in_document(self, spot: Spot) -> Span:
+        """Return the range in a Markdown document: by the key of its front matter, or by text."""
+        if spot.member and spot.member[0] in ("inputSchema", "outputSchema"):
+            found = self._in_schema(spot)
+            if found is not None:
+                return found
+        for way in _ways(spot.member):
+            line = self._yaml_lines().get(way)
+            if line is not None:
+                return self._found(self._start(line), spot)
+        return self._found(0, spot)
+
+    def _in_schema(self, spot: Spot) -> Span | None:
+        heading = "Input Schema" if spot.member[0] == "inputSchema" else "Output Schema"
+        block = re.search(rf"^##[ \t]+{heading}\s+(?:```|~~~)\w*\s*", self.text, re.MULTILINE)
+        if block is None:
+            return None
+        span = JsonSpans(self.text, block.end()).value(spot.member[1:])
+        return self._within(span, spot) if span else None
+
+    def _yaml_lines(self) -> Mapping[tuple[Step, ...], int]:
+        if self._lines is None:
+            matter = _FRONT_MATTER.match(self.text.replace("\r\n", "\n"))
+            text, first = (matter[1], 2) if matter else (self.text, 1)
+            try:
+                self._lines = load_yaml_with_lines(text, self.path, first_line=first)[1]
+            except McpgError:  # a document without front matter
+                self._lines = {}
+        return self._lines
+
+    def _found(self, start: int, spot: Spot) -> Span:
+        """Return where the text of *spot* stands from *start* on, or else the line there."""
+        whole = spot.text[spot.start : spot.start + spot.size] if spot.size else spot.text
+        needle = whole.split("\n", 1)[0][:_LONGEST_NEEDLE].strip()
+        if needle:
+            alone = re.compile(rf"(?<![\w-]){re.escape(needle)}(?![\w-])")
+            match = alone.search(self.text, start) or alone.search(self.text)
+            at = match.start() if match else self.text.find(needle, start)
+            if at >= 0:
+                is_whole = self.text.startswith(whole, at)
+                return at, at + len(whole if is_whole else needle)
+        line = self.line(bisect_right(self._starts, start))
+        indent = len(line) - len(line.lstrip())
+        return start + indent, start + max(len(line), indent)
+
+
+def _ways(member: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    """Yield the ways that may lead to a *member* of a tool in the entry of a manifest."""
+    if not member:
+        return
+    first, *rest = member
+    for holder in _HOLDERS:
+        for spelling in _SPELLINGS.get(str(first), (first,)):
+            yield (*holder, spelling, *rest)
+
+
+@lru_cache(maxsize=4096)
+def steps_of(path: str) -> tuple[Step, ...]:
+    """Return the steps of a path as readers of sources write it, such as `tools[3].name`."""
+    found: list[Step] = []
+    for step in _STEP.finditer(path):
+        if step[1] is not None:
+            found.append(int(step[1]))
+        elif step[2] is not None:
+            found.append(step[2])
+    return tuple(found)
+
+
+class JsonSpans:
+    """Finds values in a text of JSON documents; the members of what is passed are kept."""
+
+    def __init__(self, text: str, start: int = 0) -> None:
+        self._text = text
+        self._start = start
+        self._members: dict[int, dict[Step, Span]] = {}
+        self._documents: list[Span] | None = None
+
+    def value(self, steps: Sequence[Step]) -> Span | None:
+        """Return the range of the value to which *steps* lead, `None` where there is none."""
+        documents = self._all_documents()
+        if not documents:
+            return None
+        rest = list(steps)
+        if len(documents) > 1:
+            first = rest.pop(0) if rest else None
+            if not isinstance(first, int) or first >= len(documents):
+                return None
+            span = documents[first]
+        else:
+            span = documents[0]
+        while rest:
+            members = self._members_of(span)
+            # A name with dots in it, such as a path of OpenAPI, was cut at these.
+            size = next((n for n in range(1, len(rest) + 1) if _key(rest[:n]) in members), 0)
+            if not size:
+                return None
+            span = members[_key(rest[:size])]
+            del rest[:size]
+        return span
+
+    def _all_documents(self) -> list[Span]:
+        if self._documents is None:
+            self._documents = []
+            at = self._after_blank(self._start)
+            while at < len(self._text):
+                end = self._end(at)
+                if end is None:
+                    break
+                self._documents.append((at, end))
+                at = self._after_blank(end)
+                if self._start:  # a block within another text
+                    break
+        return self._documents
+
+    def _after_blank(self, at: int) -> int:
+        found = _BLANK.match(self._text, at)
+        return found.end() if found else at
+
+    def _end(self, at: int) -> int | None:
+        try:
+            return _DECODER.raw_decode(self._text, at)[1]
+        except (ValueError, RecursionError):
+            return None
+
+    def _members_of(self, span: Span) -> dict[Step, Span]:
+        known = self._members.get(span[0])
+        if known is None:
+            known = self._members[span[0]] = self._read_members(span[0])
+        return known
+
+    def _read_members(self, start: int) -> dict[Step, Span]:
+        opening = self._text[start]
+        found: dict[Step, Span] = {}
+        if opening not in "{[":
+            return found
+        at = self._after_blank(start + 1)
+        while at < len(self._text) and self._text[at] not in "}]":
+            key: Step = len(found)
+            if opening == "{":
+                name, at = _DECODER.raw_decode(self._text, at)
+                key = str(name)
+                at = self._after_blank(self._after_blank(at) + 1)
+            end = self._end(at)
+            if end is None:
+                break
+            found[key] = (at, end)
+            at = self._after_blank(end)
+            if self._text[at : at + 1] == ",":
+                at = self._after_blank(at + 1)
+        return found
+
+
+def _key(parts: Sequence[Step]) -> Step:
+    return parts[0] if len(parts) == 1 else ".".join(map(str, parts))

@@ -1,0 +1,125 @@
+"""Rules on reach: a tool that its own description, title or alias does not bring first.
+
+A search is made only for tools that another one might hide: it must have most of the words that are
+searched for. Of all others the tool itself is the only one that has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from mcpg.catalog.model import Tool
+from mcpg.engine import Engine
+from mcpg.lint.catalogue import Linted, as_written, found_in, stems
+from mcpg.lint.model import Finding, Other, Spot
+from mcpg.lint.similar import WordWeights, covering
+
+_SHARE = 0.7
+"""Share of the weight of its words that another tool must have to hide a tool."""
+
+_LONGEST_QUERY = 300
+_FEWEST_WORDS = 3
+_PER_REPORT = 50
+_MOST_WORDS = 6
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
+_SLACK = 0.02
+"""Scores that differ by less are level: which tool goes first is by chance."""
+
+
+def check(catalogue: Linted, tell: Callable[[int, int], None]) -> Iterator[Finding]:
+    """Yield the tools that a search for their own words does not bring first.
+
+    Args:
+        catalogue: The catalogue.
+        tell: Receives how many searches are done, of how many.
+    """
+    asked = [*_asked(catalogue)]
+    for done, (tool, code, member, query) in enumerate(asked):
+        if done % _PER_REPORT == 0:
+            tell(done, len(asked))
+        hiding = _hiding(catalogue.engine, tool, query)
+        if hiding is not None:
+            yield _finding(catalogue, tool, code, member, query, hiding)
+    if asked:
+        tell(len(asked), len(asked))
+
+
+def opening(text: str) -> str:
+    """Return the first sentence of *text*, or more if that is short, as a query."""
+    query = ""
+    for sentence in _SENTENCE_END.split(text.strip()):
+        query = f"{query} {sentence}".strip()
+        if len(stems(query)) >= _FEWEST_WORDS:
+            break
+    return query[:_LONGEST_QUERY]
+
+
+def _asked(catalogue: Linted) -> Iterator[tuple[Tool, str, tuple[str | int, ...], str]]:
+    """Yield searches: the tool, the rule, the member that the query is of, and the query."""
+    texts = {tool.id: _words(catalogue, tool) for tool in catalogue.tools}
+    weights = WordWeights(texts)
+
+    def is_contested(tool: Tool, query: str) -> bool:
+        words = stems(query)
+        rivals = covering(words, texts, weights, _SHARE)
+        return bool(words) and any(other != tool.id for other, _ in rivals)
+
+    for tool in catalogue.tools:
+        if not tool.enabled:
+            continue
+        query = opening(tool.description)
+        if len(stems(query)) >= _FEWEST_WORDS and is_contested(tool, query):
+            yield tool, "R101", ("description",), query
+        if tool.title and is_contested(tool, tool.title):
+            yield tool, "R102", ("title",), tool.title
+        for place, alias in enumerate(tool.hints.aliases):
+            yield tool, "R103", ("aliases", place), alias
+
+
+def _words(catalogue: Linted, tool: Tool) -> frozenset[str]:
+    hints = tool.hints
+    stated = " ".join((*hints.aliases, *hints.keywords, *hints.categories, *hints.tags))
+    own = catalogue.described[tool.id] | catalogue.name_stems[tool.id]
+    return own | stems(f"{stated} {_parameters(catalogue, tool)}")
+
+
+def _parameters(catalogue: Linted, tool: Tool) -> str:
+    return " ".join(f"{one.path} {one.description}" for one in catalogue.parameters[tool.id])
+
+
+def _hiding(engine: Engine, tool: Tool, query: str) -> tuple[str, float, float] | None:
+    """Return the tool that a search for *query* brings before *tool*, and both scores."""
+    result = engine.search(query, limit=3)
+    if not result.matches or result.matches[0].tool_id == tool.id:
+        return None
+    best = result.matches[0]
+    own = next((one.score for one in result.matches if one.tool_id == tool.id), 0.0)
+    return None if best.score - own < _SLACK else (best.tool_id, best.score, own)
+
+
+def _finding(
+    catalogue: Linted,
+    tool: Tool,
+    code: str,
+    member: tuple[str | int, ...],
+    query: str,
+    hiding: tuple[str, float, float],
+) -> Finding:
+    hider = catalogue.by_id[hiding[0]]
+    own = _words(catalogue, tool) - _words(catalogue, hider)
+    rarest = sorted(own, key=lambda word: (catalogue.frequencies[word], word))[:_MOST_WORDS]
+    words = as_written(rarest, tool.description, tool.name, _parameters(catalogue, tool))
+    what = {"R101": "description", "R102": "title", "R103": f"alias {query!r}"}[code]
+    advice = f"say what {hider.id!r} does not do"
+    return found_in(
+        code,
+        tool,
+        f"a search for the {what} of {tool.id!r} brings {hider.id!r} first"
+        f" ({hiding[1]:.2f} against {hiding[2]:.2f})",
+        *member,
+        text=tool.description if code == "R101" else query,
+        suggestion=f"{advice}: {', '.join(words)} stand in this tool alone" if words else advice,
+        words=words,
+        others=(Other(hider.id, "goes first", Spot(hider.place, ("description",))),),
+    )

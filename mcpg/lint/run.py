@@ -1,0 +1,144 @@
+"""A run: rules over a catalogue, what is suppressed left out, each finding with its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from mcpg.bundle import Assembly
+from mcpg.catalog.model import HintRule
+from mcpg.errors import Diagnostic, Severity
+from mcpg.lint import (
+    confusable,
+    descriptions,
+    hidden,
+    labels,
+    links,
+    markup,
+    naming,
+    parameters,
+    poisoning,
+    reachability,
+    schemas,
+)
+from mcpg.lint.catalogue import Linted
+from mcpg.lint.locate import Locator
+from mcpg.lint.model import FAILING, LONGEST_EXCERPT, Finding, Suppressed
+from mcpg.lint.registry import RULES, Selection
+from mcpg.lint.suppress import Suppressions
+from mcpg.values import replace, value
+
+Tell = Callable[[str, int, int], None]
+
+_CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[Linted], Iterator[Finding]]]] = {
+    "descriptions": (("D10",), descriptions.check),
+    "markup": (("D107", "D108"), markup.check),
+    "parameters": (("P",), parameters.check),
+    "schemas": (("S",), schemas.check),
+    "names": (("N",), naming.check),
+    "hidden text": (("H",), hidden.check),
+    "poisoning": (("X",), poisoning.check),
+    "categories and tags": (("T", "K"), labels.check),
+    "relations": (("L",), links.check),
+    "confusion": (("C",), confusable.check),
+}
+
+
+@value
+class Report:
+    """The result of a run.
+
+    Attributes:
+        findings: What was found, by file and line, then by tool and code.
+        tools: How many tools were looked at.
+        suppressed: How many findings were suppressed.
+        diagnostics: What reading the sources noticed and no rule reports.
+        locator: Knows the lines of the files.
+    """
+
+    findings: Sequence[Finding]
+    tools: int
+    suppressed: int
+    diagnostics: tuple[Diagnostic, ...]
+    locator: Locator
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many findings there are of each severity."""
+        found = Counter(str(one.severity) for one in self.findings)
+        return {name: found[name] for name in (Severity.ERROR, Severity.WARNING, Severity.INFO)}
+
+    @property
+    def fails(self) -> bool:
+        """Whether there is an error or a warning."""
+        return any(one.severity in FAILING for one in self.findings)
+
+
+def lint(
+    assembly: Assembly,
+    rules: Sequence[HintRule] = (),
+    *,
+    selection: Selection | None = None,
+    suppressed: Iterable[Suppressed] = (),
+    tell: Tell = lambda _what, _done, _total: None,
+) -> Report:
+    """Check the rules of *selection* over a catalogue.
+
+    Args:
+        assembly: What the sources hold, put together.
+        rules: The rules of its hints files, which may suppress codes.
+        selection: The rules that are checked; `None` for the default ones.
+        suppressed: What else is suppressed.
+        tell: Receives what is going on, how much is done, and of how much.
+    """
+    chosen = selection or Selection.of()
+    catalogue = Linted(assembly, rules)
+    suppressions = Suppressions.of(catalogue, suppressed)
+    found = [one for one in _found(catalogue, chosen, tell) if one.code in chosen]
+    kept = [one for one in found if not suppressions.has(one)]
+    of_suppressions = [one for one in suppressions.findings() if one.code in chosen]
+    locator = Locator()
+    placed = [_placed(one, catalogue, locator) for one in (*kept, *of_suppressions)]
+    return Report(
+        sorted(placed, key=_order),
+        len(catalogue.tools),
+        len(found) - len(kept),
+        tuple(one for one in assembly.diagnostics if not links.is_told(one)),
+        locator,
+    )
+
+
+def _found(catalogue: Linted, chosen: Selection, tell: Tell) -> Iterator[Finding]:
+    for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):
+        if chosen.has_any(beginnings):
+            tell(what, number, len(_CHECKS))
+            yield from check(catalogue)
+    if chosen.has_any(("R",)):
+        yield from reachability.check(
+            catalogue, lambda done, total: tell("searching for tools", done, total)
+        )
+
+
+def _placed(one: Finding, catalogue: Linted, locator: Locator) -> Finding:
+    rule = RULES[one.code]
+    spot = catalogue.spot(one)
+    others = tuple(
+        replace(other, place=locator.place(other.spot)) if other.spot else other
+        for other in one.others
+    )
+    return replace(
+        one,
+        severity=rule.severity,
+        spot=spot,
+        place=locator.place(spot),
+        excerpt=one.excerpt[:LONGEST_EXCERPT],
+        others=others,
+        is_fixable=rule.is_fixable,
+    )
+
+
+def _order(one: Finding) -> tuple[str, int, int, str, str]:
+    place = one.place
+    file = place.file if place else ""
+    line, column = (place.line or 0, place.column or 0) if place else (0, 0)
+    return file, line, column, one.code, one.tool_id

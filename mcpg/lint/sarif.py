@@ -1,0 +1,134 @@
+"""Findings as SARIF 2.1.0, the OASIS format that code scanning reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import quote
+
+from mcpg.errors import Severity
+from mcpg.lint.model import Finding, Other, Place
+from mcpg.lint.registry import RULES
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+VERSION = "2.1.0"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_NUMBERS = {code: number for number, code in enumerate(RULES)}
+_SECURITY = ("H", "X")
+_SECURITY_SEVERITY = "8.0"
+
+
+def sarif_log(version: str) -> dict[str, Any]:
+    """Return a log of one run without results, which belong into `runs[0].results`.
+
+    Args:
+        version: The version of mcpg.
+    """
+    return {
+        "$schema": SCHEMA,
+        "version": VERSION,
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "mcpg",
+                        "version": version,
+                        "rules": [*_rules()],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [],
+            }
+        ],
+    }
+
+
+def _rules() -> Iterator[dict[str, Any]]:
+    for rule in RULES.values():
+        is_security = rule.code.startswith(_SECURITY)
+        properties: dict[str, Any] = {"tags": ["security"] if is_security else ["maintainability"]}
+        if is_security:
+            properties["security-severity"] = _SECURITY_SEVERITY
+        yield {
+            "id": rule.code,
+            "name": "".join(word.capitalize() for word in rule.name.split("-")),
+            "shortDescription": {"text": rule.summary},
+            "fullDescription": {"text": rule.why},
+            "help": {
+                "text": rule.remedy,
+                "markdown": "\n\n".join(filter(None, (rule.why, rule.remedy, rule.example))),
+            },
+            "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+            "properties": properties,
+        }
+
+
+def sarif_result(finding: Finding, lines: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a finding as a result; *lines* are those of its place."""
+    advice = f" ({finding.suggestion})" if finding.suggestion else ""
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": _NUMBERS[finding.code],
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{finding.message}{advice}"},
+        "locations": [_location(finding, lines)],
+        "partialFingerprints": {"mcpg/v1": _fingerprint(finding)},
+    }
+    related = [*_related(finding.others)]
+    if related:
+        result["relatedLocations"] = related
+    return result
+
+
+def _location(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
+    location: dict[str, Any] = {}
+    if finding.place is not None:
+        location["physicalLocation"] = _physical(finding.place, lines)
+    names = finding.tool_ids or tuple(filter(None, [finding.tool_id]))
+    if names:
+        location["logicalLocations"] = [{"name": name, "kind": "function"} for name in names]
+    return location
+
+
+def _physical(place: Place, lines: Sequence[str] = ()) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": uri_of(place.file)}}
+    if place.line is not None:
+        region: dict[str, Any] = {
+            "startLine": place.line,
+            "startColumn": place.column or 1,
+            "endLine": place.end_line or place.line,
+            "endColumn": place.end_column or (place.column or 1),
+        }
+        if lines:
+            region["snippet"] = {"text": "\n".join(lines)}
+        physical["region"] = region
+    return physical
+
+
+def _related(others: Sequence[Other]) -> Iterator[dict[str, Any]]:
+    for number, one in enumerate(others):
+        location: dict[str, Any] = {
+            "id": number,
+            "message": {"text": f"{one.tool_id} {one.note}"},
+            "logicalLocations": [{"name": one.tool_id, "kind": "function"}],
+        }
+        if one.place is not None:
+            location["physicalLocation"] = _physical(one.place)
+        yield location
+
+
+def uri_of(path: str) -> str:
+    """Return the URI of a file: a relative reference for a relative path."""
+    if Path(path).is_absolute():
+        return Path(path).as_uri()
+    return quote(PurePath(path).as_posix(), safe="/")
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Return what stays the same when lines move."""
+    parts = (finding.code, finding.source_id, finding.tool_id, finding.member, finding.excerpt)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]

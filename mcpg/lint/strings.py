@@ -1,0 +1,68 @@
+"""All texts of a tool that a model or a person may read, each with its place."""
+
+from __future__ import annotations
+
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcpg.catalog.model import Tool
+    from mcpg.json_types import JsonValue
+
+_MOST_TEXTS = 2_000
+_HINTS = ("aliases", "keywords", "categories", "tags", "data_sources")
+
+
+@value
+class Text:
+    """A text of a tool.
+
+    Attributes:
+        member: The way to it from the tool.
+        text: The text.
+        is_key: Whether it is the name of a property.
+    """
+
+    member: tuple[str | int, ...]
+    text: str
+    is_key: bool = False
+
+
+def texts_of(tool: Tool) -> Iterator[Text]:
+    """Yield the texts of *tool*: its names, descriptions, schemas, annotations and hints."""
+    yield Text(("name",), tool.name)
+    if tool.title:
+        yield Text(("title",), tool.title)
+    if tool.description:
+        yield Text(("description",), tool.description)
+    for name in _HINTS:
+        for number, text in enumerate(getattr(tool.hints, name)):
+            yield Text((name, number), text)
+    wholes = (
+        ("inputSchema", tool.input_schema),
+        ("outputSchema", tool.output_schema),
+        ("annotations", tool.annotations),
+        ("_meta", tool.meta),
+    )
+    for name, whole in wholes:
+        if whole:
+            yield from _within(whole, name)
+
+
+def _within(whole: JsonValue, name: str) -> Iterator[Text]:
+    """Yield the texts in a JSON value, without recursion: it may be nested deeply."""
+    waiting: list[tuple[tuple[str | int, ...], JsonValue]] = [((name,), whole)]
+    count = 0
+    while waiting and count < _MOST_TEXTS:
+        member, part = waiting.pop()
+        if isinstance(part, str):
+            count += 1
+            yield Text(member, part)
+        elif isinstance(part, dict):
+            count += len(part)
+            yield from (Text((*member, key), key, is_key=True) for key in part if key)
+            waiting += [((*member, key), one) for key, one in reversed(part.items())]
+        elif isinstance(part, list):
+            waiting += [((*member, at), one) for at, one in reversed([*enumerate(part)])]

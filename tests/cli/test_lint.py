@@ -1,0 +1,181 @@
+"""`mcpg lint` and `mcpg rule` as people and programs call them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.cli.reference import RULES_MARKER, refreshed_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
+
+PAGE = Path(__file__).parents[2] / "docs/reference/rules.md"
+TOOLS = [
+    {"name": "parcel_track", "description": ""},
+    {"name": "parcel_pay", "description": "Pay the post\u200bage of a parcel.\x1b[2J"},
+]
+
+
+@pytest.fixture
+def faulty(folder: Path) -> Path:
+    """A manifest with an error that can be fixed and one that cannot."""
+    path = folder / "shop.json"
+    path.write_text(json.dumps({"server": "shop", "tools": TOOLS}, indent=2), "utf-8")
+    return path
+
+
+def test_text_shows_the_place_and_the_line(faulty: Path, run: Callable[..., Run]) -> None:
+    """Text has rule, place, excerpt and help, and nothing that steers a terminal."""
+    result = run("lint", "shop.json")
+    assert result.code == 1
+    assert "error[D101] missing-description: 'parcel_track' has no description" in result.out
+    assert "--> shop.json:6:22" in result.out
+    assert "= help: say what it does" in result.out
+    assert "\x1b" not in result.out
+    assert "3 errors in 2 tools; 2 fixable with --fix" in result.err
+    assert faulty.exists()
+
+
+def test_findings_for_information_do_not_fail(folder: Path, run: Callable[..., Run]) -> None:
+    """Exit code 0: nothing is wrong, or all is for information; --exit-zero is always 0."""
+    tools = [{"name": "parcel_track", "description": "Track the parcel with all its stops."}]
+    (folder / "shop.json").write_text(json.dumps(tools), "utf-8")
+    assert run("lint", "shop.json").code == 0
+    assert run("lint", "shop.json", "--select", "D109").code == 0
+    (folder / "bad.json").write_text(json.dumps([{"name": "x", "description": ""}]), "utf-8")
+    assert run("lint", "bad.json").code == 1
+    assert run("lint", "bad.json", "--exit-zero").code == 0
+
+
+@pytest.mark.usefixtures("faulty")
+def test_forms_for_programs(run: Callable[..., Run]) -> None:
+    """JSON, JSON Lines and CSV have the same findings in the same order."""
+    whole = run("lint", "shop.json", "--format", "json").json
+    codes = [one["code"] for one in whole["findings"]]
+    assert codes == ["D101", "H101", "H104"]
+    assert whole["errors"] == 3
+    assert {one["code"]: one["count"] for one in whole["rules"]} == dict.fromkeys(codes, 1)
+    lines = run("lint", "shop.json", "--format", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == whole["findings"]
+    rows = csv.DictReader(io.StringIO(run("lint", "shop.json", "--format", "csv").out))
+    assert [row["code"] for row in rows] == codes
+    assert run("lint", "shop.json", "--format", "ids").out.split()[0] == "parcel_track"
+    assert run("lint", "shop.json", "--format", "md").out.count("| `error` |") == 3
+
+
+@pytest.mark.usefixtures("faulty")
+def test_annotations_are_single_lines(run: Callable[..., Run]) -> None:
+    """Each finding is one workflow command, whatever the tool says."""
+    lines = run("lint", "shop.json", "--format", "github").out.splitlines()
+    assert len(lines) == 3
+    title = "::error title=D101 missing-description"
+    assert lines[0].startswith(f"{title},file=shop.json,line=6,endLine=6,col=22,endColumn=24::")
+
+
+@pytest.mark.usefixtures("faulty")
+def test_sarif_has_rules_and_places(run: Callable[..., Run]) -> None:
+    """Results name a rule of the log by its index, a relative file, and a region."""
+    log = run("lint", "shop.json", "--format", "sarif").json
+    (part,) = log["runs"]
+    rules = part["tool"]["driver"]["rules"]
+    assert (log["version"], part["columnKind"]) == ("2.1.0", "unicodeCodePoints")
+    for result in part["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        (location,) = result["locations"]
+        assert location["physicalLocation"]["artifactLocation"] == {"uri": "shop.json"}
+        region = location["physicalLocation"]["region"]
+        assert region["startLine"] == region["endLine"]
+        assert region["startColumn"] <= region["endColumn"]
+    assert len({one["partialFingerprints"]["mcpg/v1"] for one in part["results"]}) == 3
+
+
+def test_fixes_are_shown_and_made(faulty: Path, run: Callable[..., Run]) -> None:
+    """--diff writes nothing; --fix removes what nobody sees, and leaves all else to the byte."""
+    before = faulty.read_bytes()
+    shown = run("lint", "shop.json", "--diff")
+    assert shown.code == 1
+    assert '-      "description": "Pay the post\\u200bage of a parcel.\\u001b[2J"' in shown.out
+    assert faulty.read_bytes() == before
+    fixed = run("lint", "shop.json", "--fix")
+    assert "fixed 2 places in 1 file" in fixed.err
+    after = before.replace(b"\\u200b", b"").replace(b"\\u001b[2J", b"")
+    assert faulty.read_bytes() == after
+    assert run("lint", "shop.json", "--diff").code == 0
+    assert run("lint", "shop.json", "--fix", "--diff").code == 2
+
+
+def test_settings_select_and_suppress(faulty: Path, run: Callable[..., Run]) -> None:
+    """`[lint]` selects and suppresses; options replace it; a code that is none is an error."""
+    config = faulty.with_name("mcpg.toml")
+    config.write_text('[lint]\nignore = ["D101"]\n[lint.tools]\n"shop::*" = ["H101"]\n', "utf-8")
+    assert [
+        one["code"] for one in run("lint", "shop.json", "--format", "json").json["findings"]
+    ] == ["H104"]
+    config.write_text('[lint]\nselect = ["D999"]\n', "utf-8")
+    refused = run("lint", "shop.json")
+    assert refused.code == 2
+    assert "lint.select: no rule is called 'D999'" in refused.err
+    assert run("lint", "shop.json", "--select", "D101").code == 1
+    config.write_text("[lint]\nselect = 3\n", "utf-8")
+    assert run("lint", "shop.json").code == 2
+
+
+def test_a_bundle_is_linted_where_nothing_is_named(graph: Path, run: Callable[..., Run]) -> None:
+    """Without sources the bundle is linted; it is never fixed."""
+    before = graph.read_bytes()
+    result = run("lint", "--fix", "--select", "ALL")
+    assert result.code in {0, 1}
+    assert graph.read_bytes() == before
+
+
+def test_many_findings_stay_usable(folder: Path, run: Callable[..., Run]) -> None:
+    """Text shows the first findings and counts; JSON Lines has all."""
+    tools = [{"name": f"x{n}", "description": "y\u200bz"} for n in range(300)]
+    (folder / "shop.json").write_text(json.dumps(tools), "utf-8")
+    shown = run("lint", "shop.json", "--select", "H")
+    assert shown.out.count("error[H101]") == 100
+    assert "... and 200 more" in shown.err
+    assert "300 H101 invisible-characters" in shown.err
+    assert run("lint", "shop.json", "--select", "H", "-n", "0").out.count("error[H101]") == 300
+    assert (
+        len(run("lint", "shop.json", "--select", "H", "--format", "jsonl").out.splitlines()) == 300
+    )
+    whole = run("lint", "shop.json", "--select", "H", "--format", "json").json
+    assert len(whole["findings"]) == 300
+
+
+def test_sources_that_fail_fail_the_run(folder: Path, run: Callable[..., Run]) -> None:
+    """A broken file of a folder is an error; one that is named ends the run; so does no source."""
+    (folder / "tools").mkdir()
+    (folder / "tools" / "good.json").write_text(
+        json.dumps([{"name": "x", "description": "Find orders by date."}])
+    )
+    (folder / "tools" / "bad.json").write_text("{")
+    assert run("lint", "tools").code == 1
+    assert run("lint", "tools/bad.json").code == 2
+    assert run("lint", "nothing.json").code == 2
+    assert run("lint").code == 2
+
+
+def test_rules_are_explained(run: Callable[..., Run]) -> None:
+    """`rule` prints a rule by code or name, and lists all."""
+    assert run("rule", "D101").out == run("rule", "missing-description").out
+    assert run("rule", "d101", "--format", "json").json["rules"][0]["code"] == "D101"
+    assert "D101" in run("rule", "--format", "ids").out.split()
+    assert run("rule", "D999").code == 2
+    assert run("rule", "D101", "--format", "csv").code == 2
+
+
+def test_the_page_of_rules_is_theirs() -> None:
+    """The reference page has what the rules have; `python -m mcpg.cli.reference` renews it."""
+    page = PAGE.read_text("utf-8")
+    assert RULES_MARKER in page
+    assert refreshed_rules(page) == page

@@ -1,0 +1,229 @@
+"""Each rule finds its fault, and nothing in what is like it and sound."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from lint.conftest import sound, tool
+
+from mcpg.lint import RULES, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GOOD = "Send a message to the buyer of an article, with an attachment."
+
+
+def with_schema(**members: Any) -> dict[str, Any]:
+    """Make a tool with a schema of one parameter, made of *members*."""
+    parameter = {"description": "Number of the article.", "type": "integer", **members}
+    return tool(
+        "buyer_notify", GOOD, inputSchema={"type": "object", "properties": {"article": parameter}}
+    )
+
+
+FAULTS = {
+    "D101": [tool("buyer_notify", "")],
+    "D102": [tool("buyer_notify", "Notifies buyers")],
+    "D103": [
+        tool("buyer_notify", "TODO"),
+        tool("buyer_notify", "A powerful and easy tool that provides various useful functions."),
+    ],
+    "D104": [tool("buyer_notify", " ".join(f"{GOOD[:-1]} number {n}." for n in range(40)))],
+    "D106": [
+        tool("buyer_notify", "buyer message buyer mail buyer notify buyer buyer send buyer"),
+        tool(
+            "buyer_notify",
+            "message, mail, notify, buyer, chat, sms, text, alert, ping, inform, contact, reach,"
+            " write, letter, post",
+        ),
+    ],
+    "D107": [tool("buyer_notify", f"<b>{GOOD}</b>")],
+    "D108": [tool("buyer_notify", f"{GOOD} See https://shop.example/manual.")],
+    "D109": [tool("buyer_notify", "Notify a buyer of articles", title="Notify a buyer: article")],
+    "P101": [with_schema(description="")],
+    "P102": [
+        tool(
+            "buyer_notify",
+            GOOD,
+            inputSchema={"type": "object", "properties": {"x": {"description": "An article."}}},
+        )
+    ],
+    "P103": [with_schema(description="The article.")],
+    "N101": [tool("buyer notify!", GOOD), tool("buyer_" * 12, GOOD)],
+    "N102": [tool("notifyBuyer", GOOD)],
+    "N104": [tool("tool_1", GOOD), tool("execute", GOOD)],
+    "S101": [tool("buyer_notify", GOOD, inputSchema={"type": "string"})],
+    "S102": [with_schema(type="int")],
+    "S103": [
+        tool(
+            "buyer_notify",
+            GOOD,
+            inputSchema={
+                "type": "object",
+                "properties": {"buyer": {"type": "string", "description": "Who buys."}},
+                "required": ["byer"],
+            },
+        )
+    ],
+    "S104": [with_schema(enum=[1, 2], default=3), with_schema(default="no"), with_schema(enum=[])],
+    "S105": [with_schema(**{"$ref": "#/$defs/article"})],
+    "S106": [with_schema(minimum=9, maximum=1), with_schema(type="string", pattern="[a-")],
+    "S107": [with_schema(type="array")],
+}
+SOUND = {
+    "D101": [tool("buyer_notify", GOOD)],
+    "D102": [tool("buyer_notify", "Notify the buyer of an article by mail.")],
+    "D103": [tool("buyer_notify", "A powerful tool for messages to buyers of articles.")],
+    "D104": [tool("buyer_notify", GOOD * 20)],
+    "D106": [
+        tool(
+            "picture_convert",
+            "Convert a picture. Supports png, jpg, gif, webp, svg, bmp, tiff, heic, raw, ico, psd.",
+        )
+    ],
+    "D107": [tool("buyer_notify", "Notify buyers whose score is < 5 and > 3, or List<Buyer>.")],
+    "P101": [with_schema(description="", enum=[1, 2])],
+    "P102": [with_schema(type=["integer", "null"]), with_schema(type="string")],
+    "N101": [tool("buyer_notify.v2", GOOD)],
+    "N102": [tool("notify", GOOD)],
+    "N104": [tool("run_tests", GOOD)],
+    "S102": [with_schema(type=["integer", "null"])],
+    "S104": [with_schema(enum=[1, 2], default=1), with_schema(default=None)],
+    "S106": [with_schema(minimum=1, maximum=1), with_schema(type="string", pattern=r"^\p{L}+$")],
+}
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_a_fault_is_found(code: str, found: Callable[..., set[str]]) -> None:
+    """The rule finds each way to have its fault, and only rules of faults that follow from it."""
+    for fault in FAULTS[code]:
+        assert code in found(fault, select=[code])
+
+
+@pytest.mark.parametrize("code", SOUND)
+def test_what_is_like_a_fault_is_not_found(code: str, found: Callable[..., set[str]]) -> None:
+    """The rule is silent about tools that are like its faults and sound."""
+    for one in SOUND[code]:
+        assert found(one, select=[code]) == set()
+
+
+def test_sound_tools_have_no_findings(found: Callable[..., set[str]]) -> None:
+    """By default nothing is found in a catalogue in order."""
+    assert found() == set()
+
+
+def test_a_habit_of_a_source_is_one_finding(check: Callable[..., Report]) -> None:
+    """What most tools of a source lack is reported once, with all the tools."""
+    tools = [*sound(), *(tool(f"thing_{n}", "") for n in "abcdef")]
+    (one,) = check({"shop.json": {"tools": tools}}, ["D101"]).findings
+    assert one.tool_ids == tuple(f"thing_{n}" for n in "abcdef")
+    assert "6 of 12 tools" in one.message
+
+
+def test_a_tool_that_hides_another_is_named(check: Callable[..., Report]) -> None:
+    """A tool that its own description does not bring first is reported with the one that does."""
+    hidden = tool("parcel_where", "Tell where a parcel is, with all stops.")
+    hints = {"tools": {"parcel_track": {"aliases": ["tell where a parcel is with all stops"]}}}
+    files = {"shop.json": {"tools": [*sound(), hidden]}, "shop.hints.json": hints}
+    (one,) = check(files, ["R101"]).findings
+    assert one.tool_id == "parcel_where"
+    assert [other.tool_id for other in one.others] == ["parcel_track"]
+    assert "stops" not in one.words  # the hider has it as well
+
+
+def test_confusable_tools_are_reported_with_words_that_separate(
+    check: Callable[..., Report],
+) -> None:
+    """Tools with the same words, or words that mean the same, are a pair; opposites are none."""
+    pair = [
+        tool("file_remove", "Delete a file from the disk of a server."),
+        tool("file_delete", "Remove a file from the disk of a server."),
+    ]
+    pair[0]["inputSchema"]["properties"]["trash"] = {"type": "boolean", "description": "Keep it."}
+    (one,) = check({"shop.json": {"tools": [*sound(), *pair]}}, ["C101"]).findings
+    assert {one.tool_id, one.others[0].tool_id} == {"file_remove", "file_delete"}
+    opposites = [
+        tool("alarm_enable", "Enable the alarm of a house."),
+        tool("alarm_disable", "Disable the alarm of a house."),
+    ]
+    assert not check({"shop.json": {"tools": [*sound(), *opposites]}}, ["C101"]).findings
+
+
+def test_the_same_tool_of_two_sources_is_a_duplicate(check: Callable[..., Report]) -> None:
+    """Tools of one name and one description count as one only within a source."""
+    files = {
+        "one.json": {"server": "one", "tools": [*sound(), tool("buyer_notify", GOOD)]},
+        "two.json": {"server": "two", "tools": [tool("buyer_notify", GOOD)]},
+    }
+    assert [one.code for one in check(files).findings if one.code[0] == "C"] == ["C102"]
+
+
+def test_aliases_belong_to_one_tool(check: Callable[..., Report]) -> None:
+    """An alias of two tools, and one that is the name of another, are errors at their entries."""
+    hints = """\
+tools:
+  order_search:
+    aliases: [look it up]
+  parcel_track:
+    aliases:
+      - "Look it up"
+      - invoice pdf
+"""
+    files = {"shop.json": {"tools": sound()}, "shop.hints.yaml": hints}
+    findings = {one.code: one for one in check(files, ["C103", "C104"]).findings}
+    assert findings.keys() == {"C103", "C104"}
+    places = {code: str(one.place).rpartition("yaml:")[2] for code, one in findings.items()}
+    assert places == {"C103": "3:15", "C104": "7:9"}
+
+
+def test_relations_lead_to_tools_and_end(check: Callable[..., Report]) -> None:
+    """Dead relations, hints without a tool and circles are reported where they stand."""
+    hints = """\
+tools:
+  order_search:
+    nextSteps: [order_cancel]
+  order_cancel:
+    nextSteps: [order_search]
+    related: [order_cancle]
+  parcel_trak:
+    keywords: [box]
+"""
+    files = {"shop.json": {"tools": sound()}, "shop.hints.yaml": hints}
+    findings = check(files, ["L101", "L102", "L104"]).findings
+    places = {one.code: str(one.place).rpartition("yaml:")[2] for one in findings}
+    assert places == {"L101": "6:15", "L102": "4:3", "L104": "7:3"}
+
+
+def test_labels_that_differ_by_a_slip_are_reported(check: Callable[..., Report]) -> None:
+    """A rare category that is spelt like a frequent one is a slip; two words are not."""
+    hints = """\
+tools:
+  "order_*": {categories: [Orders]}
+  invoice_pdf: {categories: [Ordres], tags: [pdf]}
+  parcel_track: {categories: [Shipping], tags: [PDF]}
+"""
+    files = {"shop.json": {"tools": sound()}, "shop.hints.yaml": hints}
+    findings = check(files, ["T"]).findings
+    assert [(one.code, one.excerpt) for one in findings] == [("T101", "Ordres"), ("T102", "pdf")]
+
+
+def test_stuffed_hints_are_reported(check: Callable[..., Report]) -> None:
+    """A tool that claims every word is reported, one with a few words is not."""
+    many = ", ".join(f"word{n}" for n in range(40))
+    hints = f"tools:\n  invoice_pdf:\n    keywords: [{many}]\n  order_search: {{keywords: [buy]}}\n"
+    files = {"shop.json": {"tools": sound()}, "shop.hints.yaml": hints}
+    assert [one.tool_id for one in check(files, ["K"]).findings] == ["invoice_pdf"]
+
+
+def test_every_rule_has_a_page_of_its_own() -> None:
+    """Codes, names and summaries are complete, and no two are the same."""
+    assert len({rule.name for rule in RULES.values()}) == len(RULES)
+    for code, rule in RULES.items():
+        assert re.fullmatch("[A-Z][0-9]{3}", code)
+        assert rule.summary.endswith(".")
+        assert min(len(rule.why), len(rule.remedy)) >= 10
+        assert rule.severity in {"error", "warning", "info"}
+        assert rule.is_default == (rule.severity != "info")
