@@ -39,7 +39,7 @@ _LABEL_KEYS = ("label", "name", "value", "target", "object")
 _NODE_KEYS = (*_ID_KEYS, *_LABEL_KEYS)
 _SUBJECT_KEYS = ("subjectId", "subject_id", "subject")
 _OBJECT_KEYS = ("objectId", "object_id", "targetId", "target_id", "object", "target")
-_ITSELF = frozenset({"article", "this article", "document"})
+_ITSELF = frozenset({"", "article", "this article", "document"})
 _VOCABULARY = "urn:managedcode:markdown-ld-kb:vocab:"
 _PREDICATES: Mapping[EdgeKind | str, str] = {
     EdgeKind.RELATED: "kb:relatedTo",

@@ -281,7 +281,10 @@ def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
 def _target_keys(target: str, path: str) -> Iterator[str]:
     yield path_key(target.strip())
     relative = target.strip().replace("\\", "/")
-    for joined in (relative, posixpath.join(posixpath.dirname(path), relative)):
+    # What climbs above the top from there leads nowhere, and does not lead down again.
+    folders = ("",) if relative.startswith("/") else ("", posixpath.dirname(path))
+    for folder in folders:
+        joined = posixpath.join(folder, relative.lstrip("/"))
         normal = normal_path(posixpath.normpath(joined))
         yield path_key(normal)
         yield from (path_key(normal + suffix) for suffix in _SUFFIXES)

@@ -145,6 +145,13 @@ class _Nodes:
         uri = document.uri if itself else self._targets.resolve(name, document.path)
         return _expanded(name, prefixes) if uri is None else node_iri(uri)
 
+    def named_by(self, entity: Entity, document: ToolDocument) -> str | None:
+        """Return the node of the document that *entity* names: by its id, or by a bare label."""
+        is_thing = not entity.id and (entity.type or entity.same_as)
+        name = entity.id or entity.label
+        uri = None if is_thing else self._targets.resolve(name, document.path)
+        return None if uri is None else node_iri(uri)
+
 
 def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
     node = node_iri(document.uri)
@@ -159,8 +166,12 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
         (v.SCHEMA_AUTHOR, facts.authors),
     ):
         for entity in entities:
-            thing = _expanded(entity.id or entity.label, prefixes)
+            is_mention = predicate == v.SCHEMA_MENTIONS
+            named = nodes.named_by(entity, document) if is_mention else None
+            thing = named or _expanded(entity.id or entity.label, prefixes)
             own[predicate, thing] = None
+            if named and not entity.id:
+                continue  # a document has a name and a class of its own
             is_topic = predicate == v.SCHEMA_ABOUT
             said = _entity_facts(entity, node, prefixes, is_topic=is_topic)
             stated.of[thing].update(dict.fromkeys(said))

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
 from mcpg.bundle.codec import decode_bundle
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.front_matter import split_front_matter
 from mcpg.errors import Code
 from mcpg.graph.iris import node_iri
+from mcpg.graph.terms import Literal
 from mcpg.graph.triples import triples_of
 from mcpg.sources import RawBundle, SourceBatch, read_sources
 
@@ -163,6 +165,33 @@ def test_whatever_an_author_writes_becomes_an_address(name: str) -> None:
     }
     assert edges_of_dotnet(found) == edges_of_graph(found)
     assert not [one for one in found.diagnostics if one.code == Code.RELATION_UNRESOLVED]
+    assert_reads_back(found)
+
+
+def test_things_that_name_documents_are_documents() -> None:
+    """By id, address or bare label; they get no second name, and a thing of a class stays one."""
+    found = assembled(
+        {
+            "a.md": (
+                "graph_groups: []\ngraph_entities: [b, The page, {id: ./b.md, label: Bee},"
+                " {label: b, type: Person}, {label: Nobody}, 7]\n~\nText."
+            ),
+            "b.md": "title: The bee\ngraph_groups: []\n~\nText.",
+            "p.md": "tool: false\ntitle: The page\n~\nText.",
+        }
+    )
+    front = split_front_matter(bundled(found)[0].content, "").values
+    document = {"id": URI.format("b"), "label": "The bee", "type": "schema:Article"}
+    page = {"id": URI.format("p"), "label": "The page", "type": "schema:Article"}
+    third, *others = front["graph_entities"][2:]  # type: ignore[index]
+    assert front["graph_entities"][:2] == [document, page]  # type: ignore[index]
+    assert third == {**document, "label": "Bee"}
+    assert others == [{"label": "b", "type": "Person"}, {"label": "Nobody"}, 7]
+    stated = set(triples_of([*found.documents, *found.pages]))
+    mentioned = {two for one, predicate, two in stated if predicate.endswith("/mentions")}
+    assert {URI.format("b"), URI.format("p")} < mentioned
+    said = {(one, predicate.rpartition("/")[2]): two for one, predicate, two in stated}
+    assert said[URI.format("p"), "name"] == Literal("The page")
     assert_reads_back(found)
 
 

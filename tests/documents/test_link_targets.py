@@ -42,7 +42,10 @@ def test_path_beside_the_document() -> None:
     assert TARGETS.resolve("twin_b.md", "tools/commerce/x.md") == "https://x.org/twin_b/"
 
 
-@pytest.mark.parametrize("target", ["Twin", "nobody", "https://x.org/none/", "../../..", ""])
+@pytest.mark.parametrize(
+    "target",
+    ["Twin", "nobody", "https://x.org/none/", "../../..", "/../tools/commerce/order_get.md", ""],
+)
 def test_ambiguous_and_unknown_names_reach_nothing(target: str) -> None:
     """A label that two documents bear means neither, and so does one that nobody bears."""
     assert TARGETS.resolve(target, "tools/acme/acme_ping.md") is None
