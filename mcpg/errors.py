@@ -115,6 +115,7 @@ class Code:
     DOCUMENT_SUPERSEDES = "document_supersedes"
     DOCUMENT_ATTACHED = "document_attached"
     DOCUMENT_UNMAPPED = "document_unmapped"
+    DOCUMENT_REWRITTEN = "document_rewritten"
     GRAPH_PATH_MISSING = "markdown_ld_graph_path_missing"
     GRAPH_FACTORY_MISSING = "markdown_ld_graph_document_factory_missing"
     GRAPH_BUILD_FAILED = "graph_build_failed"
@@ -244,6 +245,7 @@ REMEDIES = {
     Code.DOCUMENT_SUPERSEDES: "No action needed; to silence it, remove one of them.",
     Code.DOCUMENT_ATTACHED: "No action needed; to make it a tool, give the document a `name`.",
     Code.DOCUMENT_UNMAPPED: "Correct the key `tool`, or set `tool: false`.",
+    Code.DOCUMENT_REWRITTEN: "Correct it in the document; no search of mcpg changes.",
     Code.GRAPH_FACTORY_MISSING: "Pass the gateway a function that generates documents.",
     Code.GRAPH_BUILD_FAILED: "Fix what the message names; the gateway retries by itself.",
     Code.GRAPH_DOCUMENT_UNMAPPED: "Rebuild the graph, or add the source that has the tool.",

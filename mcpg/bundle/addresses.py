@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING
 
 from mcpg.bundle.definitions import is_generated
 from mcpg.bundle.links import MEMBER, PROSE_REASON, meaning_of
-from mcpg.bundle.texts import held_texts
-from mcpg.catalog.model import SourceDocument
-from mcpg.code.page import is_code_page
 from mcpg.documents.facts import TARGET_KEYS, Statement, facts_of, means_itself, text_of
-from mcpg.documents.front_matter import one_line, split_front_matter
+from mcpg.documents.front_matter import one_line
 from mcpg.documents.markdown import targets_of, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import GRAPH_KEYS, LINK_KEYS, SPELLINGS
-from mcpg.documents.rewritten import is_hidden, rewritten_text
-from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -48,36 +42,28 @@ _PREDICATES: Mapping[EdgeKind | str, str] = {
 }
 
 
-def with_addresses(
-    texts: Sequence[SourceDocument],
-    documents: Iterable[ToolDocument],
-    pages: Iterable[ToolDocument],
-) -> Sequence[SourceDocument]:
-    """Return *texts* with targets as addresses wherever their authors wrote anything else.
+class Addresses:
+    """The documents of a bundle, by whatever an author calls them.
 
     Args:
-        texts: The texts of a bundle.
-        documents: The documents of its tools, links resolved, those of prose included.
-        pages: Its documents of no tool, likewise.
+        documents: The documents of its tools and its pages, links resolved, those of prose
+            included.
     """
-    found = {document.path: document for document in (*documents, *pages)}
-    known = _Known(list(found.values()))
-    changed: dict[str, str] = {}
-    for text in texts:
-        document = found.get(text.path)
-        if document is not None and _may_change(text.content, document):
-            content = known.addressed(text.content, document)
-            if content != text.content:
-                changed[text.path] = content
-    if not changed:
-        return texts
-    return held_texts(replace(text, content=changed.get(text.path, text.content)) for text in texts)
+
+    def __init__(self, documents: Sequence[ToolDocument]) -> None:
+        pages = [document for document in documents if document.is_page]
+        tools = [document for document in documents if not document.is_page]
+        addresses = {one.tool.id: (one.path, one.uri) for one in tools}
+        self.targets = with_pages(targets_of((one.tool for one in tools), addresses), pages)
+        self.titles = {one.uri: one_line(one.tool.display_name) for one in documents}
+
+    def values(self, front: JsonObject, document: ToolDocument) -> JsonObject:
+        """Return the front matter of *document* with addresses as targets."""
+        return _Addressing(self, document).values(front)
 
 
-def _may_change(content: str, document: ToolDocument) -> bool:
-    """Return whether *content* has to be read to see whether all of it is addresses."""
-    if is_code_page(SourceDocument(document.path, content)):
-        return False
+def states_targets(content: str, document: ToolDocument) -> bool:
+    """Return whether *content* has to be read to see whether all of its targets are addresses."""
     states = not document.further.keys().isdisjoint((*_EDGES, *_THINGS))
     if states or not is_generated(content):
         return True
@@ -88,37 +74,15 @@ def _is_prose(link: Link) -> bool:
     return link.reason == PROSE_REASON and link.origin is EdgeOrigin.AUTHORED
 
 
-class _Known:
-    """The documents of a bundle, by whatever an author calls them."""
-
-    def __init__(self, documents: Sequence[ToolDocument]) -> None:
-        pages = [document for document in documents if document.is_page]
-        tools = [document for document in documents if not document.is_page]
-        addresses = {one.tool.id: (one.path, one.uri) for one in tools}
-        self.targets = with_pages(targets_of((one.tool for one in tools), addresses), pages)
-        self.titles = {one.uri: one_line(one.tool.display_name) for one in documents}
-
-    def addressed(self, content: str, document: ToolDocument) -> str:
-        """Return the text of *document* with addresses; as it stands where it has no others."""
-        text = content.replace("\r\n", "\n").replace("\r", "\n")
-        try:
-            front = split_front_matter(text.removeprefix("\ufeff"), document.path).values
-            values = _Addressing(self, document).values(front)
-            if values == front and not (is_hidden(text) and _relates(front)):
-                return content
-            return rewritten_text(text, values)
-        except DocumentError:
-            return content  # longer than front matter may be, or than any that can be read
-
-
-def _relates(front: JsonObject) -> bool:
+def relates(front: JsonObject) -> bool:
+    """Return whether a front matter states relations or things."""
     return not front.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
 
 
 class _Addressing:
     """Puts addresses into the front matter of one document."""
 
-    def __init__(self, known: _Known, document: ToolDocument) -> None:
+    def __init__(self, known: Addresses, document: ToolDocument) -> None:
         self._document = document
         self._known = known
 

@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
-from mcpg.bundle.addresses import with_addresses
 from mcpg.bundle.carried import carried_ranking, still_stale
 from mcpg.bundle.codec import (
     RANKING,
@@ -34,6 +33,7 @@ from mcpg.bundle.links import (
 from mcpg.bundle.merge import Sorted, sort_documents
 from mcpg.bundle.observations import observed_edges, with_observed
 from mcpg.bundle.placing import Placed, placed_documents
+from mcpg.bundle.portable import portable_texts, rewritten_pieces
 from mcpg.bundle.texts import held_texts
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
@@ -190,6 +190,7 @@ class Assembly:
             that was not needed.
         given: The tools of manifests and servers, as these state them.
         read: The documents of tools, as they stand in the sources.
+        rewritten: What its bundles have otherwise than the documents, for other readers.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -207,6 +208,7 @@ class Assembly:
     provisions: Sequence[Sequence[Provision]] | None = field(default=None, compare=False)
     given: tuple[Tool, ...] = field(default=(), compare=False)
     read: tuple[ReadDocument, ...] = field(default=(), compare=False)
+    rewritten: tuple[Diagnostic, ...] = ()
 
     @property
     def relations(self) -> Relations:
@@ -286,6 +288,7 @@ def assemble(
         else None,
         given=tuple(tools),
         read=sorted_.read,
+        rewritten=tuple(rewritten_pieces((*placed.by_tool.values(), *placed.pages))),
     )
 
 
@@ -410,20 +413,16 @@ def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagn
 
 
 def bundle_of(assembly: Assembly) -> Bundle:
-    """Make the bundle of *assembly*."""
+    """Make the bundle of *assembly*, with texts that every reader takes."""
     extension: JsonObject = {} if assembly.ranking is None else {RANKING: assembly.ranking}
     if assembly.stale:
         extension[STALE] = list(assembly.stale)
     texts = {text.path: text.content for text in assembly.texts} if assembly.definitions else {}
     if definitions := extension_of(assembly.definitions, assembly.documents, texts):
         extension[DEFINITIONS] = definitions
-    has_authors = assembly.documented or assembly.pages
-    texts_ = (
-        with_addresses(assembly.texts, assembly.documents, assembly.pages)
-        if has_authors
-        else assembly.texts
-    )
-    return Bundle(texts_, extension)
+    has_authors = bool(assembly.documented or assembly.pages)
+    parts = assembly.texts, assembly.documents, assembly.pages
+    return Bundle(portable_texts(*parts) if has_authors else assembly.texts, extension)
 
 
 def _context(catalog: Catalog, placed: Placed, memo: Memo, *, texts: bool) -> BundleContext:

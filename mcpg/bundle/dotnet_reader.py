@@ -17,6 +17,7 @@ from mcpg.documents.apart import Named, named_nodes, shared_nodes
 from mcpg.documents.front_matter import FrontMatter, front_matter_text, split_front_matter
 from mcpg.documents.model import LineNumbers
 from mcpg.documents.portable import numbered, portable_values
+from mcpg.documents.rewritten import MAX_REWRITTEN
 from mcpg.errors import DocumentError, Severity
 from mcpg.values import value
 
@@ -90,7 +91,7 @@ def _front(document: SourceDocument, found: list[ReaderFinding]) -> FrontMatter 
     place = document.place or document.path
     content = document.content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
-        front = split_front_matter(content, place)
+        front = split_front_matter(content, place, MAX_REWRITTEN)
     except DocumentError as fault:
         at = fault.place or place
         text = front_matter_text(content)

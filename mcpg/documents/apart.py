@@ -68,7 +68,10 @@ def named_nodes(values: JsonObject) -> Iterator[Named]:
                 names = [_target(end) for member, end in ends if _kind(member) in _ENDS]
             else:
                 names = [_name(item)]
-            is_concept, is_target = kind in _CONCEPTS, kind in _TARGETS
+            is_concept = kind in _CONCEPTS
+            # A statement without a subject is none here.
+            is_statement = isinstance(item, dict) and "subject" in item
+            is_target = kind in _TARGETS and (kind not in _EDGES or is_statement)
             for name in names:
                 if name and not means_itself(name):
                     yield Named(name, path, is_concept, is_target)

@@ -49,12 +49,13 @@ class FrontMatter:
     text_line: int = 2
 
 
-def split_front_matter(content: str, place: str) -> FrontMatter:
+def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) -> FrontMatter:
     """Cut a document with LF line ends into front matter and Markdown.
 
     Args:
         content: The whole text.
         place: Name of the document, for messages.
+        limit: Longest front matter that is read, in characters.
 
     Raises:
         DocumentError: The front matter does not end, is too long, or is no YAML mapping.
@@ -72,8 +73,8 @@ def split_front_matter(content: str, place: str) -> FrontMatter:
             remedy="close it with a line of three hyphens",
         )
     text = content[opening.end() : closing.start()]
-    if len(text) > MAX_FRONT_MATTER:
-        message = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
+    if len(text) > limit:
+        message = f"the front matter is longer than {limit} characters"
         raise DocumentError(message, place=fence, remedy="move prose below it")
     line = content.count("\n", 0, closing.end()) + 1
     plain = _read_plain(text)

@@ -47,6 +47,11 @@ class Change(NamedTuple):
         return f"{self.reason}: {done}, because the .NET gateway would reject the whole bundle"
 
 
+def names_rdf(values: JsonObject) -> bool:
+    """Return whether front matter with these *values* declares or uses names of RDF."""
+    return any(key.strip().lower() in _KEYS for key in values)
+
+
 def portable_values(values: JsonObject) -> tuple[JsonObject, list[Change]]:
     """Return the *values* of a front matter as every reader takes them, and what is changed.
 

@@ -32,9 +32,14 @@ if TYPE_CHECKING:
 AUTHORED_KEY = "authored"
 """The member of the `mcpg` key that holds the lines of the author."""
 
+MAX_REWRITTEN = 8 * MAX_FRONT_MATTER
+"""Longest rewritten front matter with the author's lines, in characters."""
+
 _BOM = "\ufeff"
 _FENCE = "---"
 _RECORD = re.compile(rf" +{AUTHORED_KEY}: (\[.*\])")
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'[^']*'""")
+_IN_BRACKETS = re.compile(r"[\[{][^\]}]*\?")
 # YAML has no such character, so it marks the line of the record until this can be written.
 _HERE = "\x00"
 
@@ -88,7 +93,7 @@ def rewritten_text(content: str, values: JsonObject) -> str:
     if not made or _values(made) != values:
         made = _applied(text, front, [_whole(front, values)])
         if _values(made) != values:
-            message = f"the front matter would be longer than {MAX_FRONT_MATTER} characters"
+            message = f"the front matter would be longer than {MAX_REWRITTEN} characters"
             raise DocumentError(message, remedy="shorten it")
     return content[: content.startswith(_BOM)] + made
 
@@ -139,7 +144,7 @@ def _checksum(front: Sequence[str], record: int) -> str:
 def _values(text: str) -> JsonObject | None:
     """Return the values of a rewritten text without its record; `None` if it cannot be read."""
     try:
-        return _without_record(split_front_matter(text, "").values)
+        return _without_record(split_front_matter(text, "", MAX_REWRITTEN).values)
     except DocumentError:
         return None
 
@@ -169,6 +174,27 @@ def is_hidden(content: str) -> bool:
 
 def _is_cut(front: FrontMatter) -> bool:
     return any(line.strip() == _FENCE for line in front.text.split("\n"))
+
+
+def has_bare_mark(text: str) -> bool:
+    """Return whether YAML has a question mark in brackets that is not quoted.
+
+    The parser that PyYAML has in Python refuses it there, the one in C does not.
+    """
+    if not _may_be_bare(text):
+        return False
+    import yaml  # noqa: PLC0415 - few texts are rewritten
+
+    try:
+        for _ in yaml.parse(text, Loader=yaml.SafeLoader):
+            pass
+    except yaml.YAMLError:
+        return True
+    return False
+
+
+def _may_be_bare(text: str) -> bool:
+    return "?" in text and _IN_BRACKETS.search(_QUOTED.sub("", text)) is not None
 
 
 def _applied(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
@@ -239,10 +265,15 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
     members = _block_members(root) if root else {}
     if members.keys() != front.values.keys():
         return []
+    is_bare = has_bare_mark(front.text)
     edits = [
         edit
         for key, (name, node) in members.items()
-        for edit in _changes(name, node, front.values[key], values[key], front.text)
+        for edit in (
+            [_written(name, node, values[key], front.text)]
+            if is_bare and _may_be_bare(front.text[name.end_mark.index : node.end_mark.index])
+            else _changes(name, node, front.values[key], values[key], front.text)
+        )
     ]
     added = "".join(
         f"{line}\n"
@@ -273,8 +304,12 @@ def _changes(key: Node, node: Node, old: JsonValue, new: JsonValue, text: str) -
             if before != after:
                 yield _Edit(item.start_mark.index, _end(item, text), flow(after))
         return
+    yield _written(key, node, new, text)
+
+
+def _written(key: Node, node: Node, value: JsonValue, text: str) -> _Edit:
     start = key.end_mark.index
-    yield _Edit(start, max(start, _end(node, text)), f": {flow(new)}")
+    return _Edit(start, max(start, _end(node, text)), f": {flow(value)}")
 
 
 def _end(node: Node, text: str) -> int:

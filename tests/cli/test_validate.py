@@ -98,3 +98,16 @@ def test_what_is_no_bundle(run: Callable[..., Run], folder: Path, text: str) -> 
     done = run("validate", "bad.json", "--reader", "dotnet")
     assert (done.code, done.out) == (2, "")
     assert "bad.json" in done.err
+def test_a_bundle_of_ours_is_read_whole(run: Callable[..., Run], folder: Path) -> None:
+    """Under a name that ends in .json nothing is to be found in a bundle."""
+    (folder / "docs").mkdir()
+    (folder / "docs/shelf.md").write_text(REFUSED, encoding="utf-8")
+    (folder / "docs/depot.md").write_text(CONFUSED, encoding="utf-8")
+    assert run("bundle", "docs", "-o", "graph.mdld.json").code == 0
+    done = run("validate", "graph.mdld.json", "--reader", "dotnet", "--format", "json")
+    assert done.json["isLoaded"]
+    assert {severity for _, severity in rules(done)} <= {"info"}
+    assert done.code == 0
+    assert run("list", "-b", "graph.mdld.json").code == 0
+
+

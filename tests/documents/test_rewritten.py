@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.front_matter import flow, member, split_front_matter
 from mcpg.documents.reader import parse_document
-from mcpg.documents.rewritten import authored_text, is_hidden, rewritten_text
+from mcpg.documents.rewritten import MAX_REWRITTEN, authored_text, is_hidden, rewritten_text
 from mcpg.errors import DocumentError
 
 TEXTS = {
@@ -102,8 +102,8 @@ def test_records_of_strangers_do_no_harm() -> None:
 
 def test_too_long_front_matter_is_refused() -> None:
     """Longer than any that is read, it is not written."""
-    with pytest.raises(DocumentError, match="longer than 262144 characters"):
-        rewritten_text("---\ntitle: x\n---\n", {"title": "y" * 300_000})
+    with pytest.raises(DocumentError, match=f"longer than {MAX_REWRITTEN} characters"):
+        rewritten_text("---\ntitle: x\n---\n", {"title": "y" * MAX_REWRITTEN})
 
 
 VALUES = st.recursive(

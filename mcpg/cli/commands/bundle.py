@@ -238,6 +238,9 @@ def _build(output: Output, wanted: _Wanted) -> int:
     remembered = Memory(wanted.file, wanted.jobs, makes_index=wanted.makes_index)
     with watched_bundle(settings, output, makes_index=wanted.makes_index) as tell, remembered:
         assembly = _assembled(intake, remembered, wanted, output, guard)
+        output.diagnostics(assembly.rewritten)
+        noticed = (*assembly.diagnostics, *assembly.rewritten)
+        assembly = replace(assembly, diagnostics=noticed)
         is_refused = guard is not None and guard.refuses(
             assembly, output, allows_missing=wanted.allow_missing
         )
