@@ -98,6 +98,8 @@ def test_what_is_no_bundle(run: Callable[..., Run], folder: Path, text: str) -> 
     done = run("validate", "bad.json", "--reader", "dotnet")
     assert (done.code, done.out) == (2, "")
     assert "bad.json" in done.err
+
+
 def test_a_bundle_of_ours_is_read_whole(run: Callable[..., Run], folder: Path) -> None:
     """Under a name that ends in .json nothing is to be found in a bundle."""
     (folder / "docs").mkdir()
@@ -109,5 +111,3 @@ def test_a_bundle_of_ours_is_read_whole(run: Callable[..., Run], folder: Path) -
     assert {severity for _, severity in rules(done)} <= {"info"}
     assert done.code == 0
     assert run("list", "-b", "graph.mdld.json").code == 0
-
-

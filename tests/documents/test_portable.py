@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from dotnet_rules import refusal_of
+from fronts import fronts, objects
 from generated import texts
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,42 +16,6 @@ from mcpg.graph.terms import PREFIXES
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
-
-NAMES = [
-    *("schema:Thing", "Schema:Thing", "skos:Concept", "mcpg:Tool", "owl:sameAs", "ex:A", "EX:a"),
-    *("nobody:Knows", "Thing", ":x", "x:", "", " ", "urn:ex:a", "urn:", "http://ex.test/a b"),
-    *("http://[", "https:ex.test", "http://", "mailto:a@ex.test", "/rooted", "id", "predicate"),
-    *("xsd:date", "schema", "http:x", "Prov:used", "物流:倉庫", 'http://ex.test/"q"', "a:b:c"),
-]
-ADDRESSES = [
-    *("http://ex.test/", "urn:ex:", "http://schema.org/", "https://schema.org/", "ex", "/x"),
-    *("http://www.w3.org/2004/02/skos/core#", "http://[", "", "http://ex.test", "file:///x/"),
-]
-names = st.sampled_from(NAMES) | texts
-scalars = names | st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
-members = st.sampled_from(["id", "value", "datatype", "dataType", "lang", "label", "ID", "type"])
-objects = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(members, inner, max_size=3),
-    max_leaves=5,
-)
-prefixes = st.dictionaries(
-    st.sampled_from(["ex", "EX", "ex:", "schema", "Schema", "skos", "", "http", "物流", "xsd"]),
-    st.sampled_from(ADDRESSES) | scalars,
-    max_size=4,
-)
-keys = st.sampled_from(["rdf_prefixes", "rdfPrefixes", "RDF_Prefixes"])
-type_keys = st.sampled_from(["rdf_types", "rdfTypes", "Rdf_Types"])
-property_keys = st.sampled_from(["rdf_properties", "rdfProperties", "RDFPROPERTIES"])
-fronts = st.builds(
-    lambda *parts: {key: value for part in parts for key, value in part.items()},
-    st.dictionaries(keys, prefixes | objects | st.lists(prefixes, max_size=2), max_size=2),
-    st.dictionaries(type_keys, st.lists(objects, max_size=3) | objects, max_size=2),
-    st.dictionaries(
-        property_keys, st.dictionaries(names, objects, max_size=3) | objects, max_size=2
-    ),
-    st.dictionaries(st.sampled_from(["title", "about"]), scalars, max_size=1),
-)
 
 
 @given(fronts)
