@@ -16,7 +16,7 @@ from mcpg.bundle.texts import held_texts
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.page import is_code_page
 from mcpg.documents import dotnet
-from mcpg.documents.apart import distinct_ids, named_nodes, with_ids
+from mcpg.documents.apart import Named, distinct_ids, named_nodes, with_ids
 from mcpg.documents.front_matter import EXTRAS_KEY, FrontMatter, split_front_matter
 from mcpg.documents.model import LineNumbers, ToolDocument
 from mcpg.documents.portable import names_rdf, portable_values
@@ -74,8 +74,13 @@ class _Portable:
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         self._addresses = Addresses(documents)
-        names = list(_names(documents))
-        self._ids = distinct_ids(names, {document.uri for document in documents})
+        named = [one for document in documents for one in _named(document)]
+        own = {one.name for one in named if not one.is_target}
+        fixed = {one.name for one in named if one.name not in own}
+        fixed.update(document.uri for document in documents if own)
+        self._ids = distinct_ids(
+            [(one.name, one.is_concept) for one in named if one.name in own], fixed
+        )
 
     def made_of(self, text: SourceDocument, document: ToolDocument) -> SourceDocument:
         """Return *text*, which says *document*, as every reader takes it."""
@@ -103,17 +108,16 @@ class _Portable:
     def _may_change(self, content: str, document: ToolDocument) -> bool:
         if states_targets(content, document) or names_rdf(document.further):
             return True
-        return any(name in self._ids for name, _ in _names([document]))
+        return bool(self._ids) and any(one.name in self._ids for one in _named(document))
 
 
-def _names(documents: Iterable[ToolDocument]) -> Iterator[tuple[str, bool]]:
-    """Return the names of nodes that *documents* state, and whether each is that of a concept."""
-    for document in documents:
-        yield from ((group, True) for group in document.groups)
-        yield from ((link.target, False) for link in document.links)
-        if document.further:
-            found = named_nodes(document.further)
-            yield from ((one.name, one.is_concept) for one in found)
+def _named(document: ToolDocument) -> Iterator[Named]:
+    """Return the nodes that *document* names; a target that is no document stays as it is."""
+    yield from (Named(group, (), is_concept=True, is_target=False) for group in document.groups)
+    links = (link.target for link in document.links)
+    yield from (Named(target, (), is_concept=False, is_target=True) for target in links)
+    if document.further:
+        yield from named_nodes(document.further)
 
 
 def _with_uri(values: JsonObject, uri: str) -> JsonObject:

@@ -84,7 +84,7 @@ def distinct_ids(
 
     Args:
         names: Names of nodes, and whether each is that of a concept.
-        fixed: Addresses that stay as they are, as those of documents.
+        fixed: Names that stay as they are: addresses of documents, targets that nobody bears.
     """
     found, holders = _nodes_of(names)
     for name in fixed:
