@@ -187,11 +187,21 @@ def _topics(
         if iri:
             entities.append(_with_id(item, name, {name: iri}))
             edges.append({"subject": "document", "predicate": kind, "object": iri})
-        elif is_mapping or (isinstance(item, list) and kind == "about"):
+        elif is_mapping:
             kept += [name] if name else []
+            entities += _described(item, name)
+        elif isinstance(item, list) and kind == "about":
+            continue
         else:
             kept.append(item)
     return kept if kept != _listed(value) else value
+
+
+def _described(item: JsonValue, name: str) -> list[JsonValue]:
+    """Return the entity that says of a topic what its mapping says besides its *name*."""
+    members = item if isinstance(item, dict) else {}
+    said = {key: members[key] for key in ("type", "sameAs", "same_as") if members.get(key)}
+    return [{"label": name, **said}] if said and name else []
 
 
 def _each(value: JsonValue, change: Callable[[JsonValue], JsonValue]) -> JsonValue:

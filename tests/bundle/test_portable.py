@@ -115,11 +115,14 @@ def test_only_what_hurts_is_rewritten() -> None:
 
 def test_topics_and_authors_are_stated_as_rules() -> None:
     """Where a name cannot have an identifier, the same is stated by an entity and an edge."""
-    text = text_of({"about": ["物流", "Bins", {"label": "Totes"}], "author": ["王"]})
+    text = text_of(
+        {"about": ["物流", "Bins", {"label": "Totes", "sameAs": "urn:t"}], "author": ["王"]}
+    )
     (front,) = fronts_of(bundle_of(assembled(text)))
     assert (front["about"], front["author"]) == (["Bins", "Totes"], [])
     assert front["graph_entities"] == [
         {"id": "urn:mcpg:id/物流", "label": "物流"},
+        {"label": "Totes", "sameAs": "urn:t"},
         {"id": "urn:mcpg:id/王", "label": "王"},
     ]
     assert front["graph_edges"] == [
