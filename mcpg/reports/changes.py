@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcpg.reports.blocks import (
@@ -55,10 +56,11 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
     queries = [one for one in impact["queries"] if not one["isFormer"]]
     former = [one for one in impact["queries"] if one["isFormer"] and _has(one, _LOSSES)]
     of_kind = _by_change(data["tools"])
+    lost = partial(_lost, added={one["toolId"] for one in of_kind["added"]})
     blocks: list[Block | None] = [
         Facts(tuple(_facts(data))),
         view.section("Gates", [one for one in data["gates"] if not one["passed"]], _gate),
-        view.section("Queries that other tools took", _with(queries, _LOSSES), _lost),
+        view.section("Queries that other tools took", _with(queries, _LOSSES), lost),
         view.section("Unreachable tools", impact["unreachable"], _unreachable),
         view.section("Lower scores", _with(queries, _DOUBTS, _LOSSES), _doubt),
         view.section("Removed", of_kind["removed"], _name),
@@ -66,7 +68,7 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         view.section("Breaking", list(_breaking(data["tools"])), _broken),
         view.section("Added", of_kind["added"], _described, is_long=True),
         view.tools("Changed", [*of_kind["renamed"], *of_kind["changed"]]),
-        view.section("Former texts that find other tools", former, _lost, is_long=True),
+        view.section("Former texts that find other tools", former, lost, is_long=True),
         view.section(
             "Improved queries", _with(queries, _GAINS, (*_LOSSES, *_DOUBTS)), _gained, is_long=True
         ),
@@ -240,7 +242,7 @@ def _tools(names: Sequence[str]) -> Inline:
     return listed([*map(Code, names[:_WORDS]), *rest])
 
 
-def _lost(query: Json) -> Inline:
+def _lost(query: Json, added: Collection[str]) -> Inline:
     lost, won = query["lost"], query["won"]
     if lost is None:
         return _asked(query)
@@ -249,7 +251,7 @@ def _lost(query: Json) -> Inline:
     moved = (": ", Code(lost["toolId"]), f" {what} (now {_rank(lost['rankAfter'])})")
     if won is None:
         return (_asked(query), *moved, "; nothing is found")
-    was = f" (was {_rank(won['rankBefore'])})"
+    was = " (new)" if won["toolId"] in added else f" (was {_rank(won['rankBefore'])})"
     place = " is first" if won["rankAfter"] == 1 else f" is number {_rank(won['rankAfter'])}"
     return (
         _asked(query),
@@ -264,19 +266,17 @@ def _lost(query: Json) -> Inline:
 
 def _reasons(lost: Json, won: Json) -> Iterator[Inline]:
     """Yield what the tool that won gained by, and the one that lost lost by."""
-    for mover, sign, verb in ((won, 1, "gains"), (lost, -1, "loses")):
+    for mover, sign, words in ((won, 1, ", which gains by "), (lost, -1, "; the former loses by ")):
         deltas = {one["feature"]: sign * one["delta"] for one in mover["features"]}
-        by = gains(deltas) if sum(deltas.values()) > 0 else ""
-        words = [one for one in mover["words"] if sign * one["delta"] > 0][:_WORDS]
-        if by:
-            yield (", which " if mover is won else f"; the former {verb} ") + (
-                f"{verb} by {by}" if mover is won else f"by {by}"
-            )
-            if words:
-                named: list[Inline] = [
-                    (Code(one["word"]), " ", Figure(one["delta"], "+.2f")) for one in words
-                ]
-                yield (" (", listed(named), ")")
+        if sum(deltas.values()) <= 0:
+            continue
+        yield f"{words}{gains(deltas)}"
+        moved = [one for one in mover["words"] if sign * one["delta"] > 0][:_WORDS]
+        named: list[Inline] = [
+            (Code(one["word"]), " ", Figure(one["delta"], "+.2f")) for one in moved
+        ]
+        if named:
+            yield (" (", listed(named), ")")
 
 
 def _doubt(query: Json) -> Inline:
