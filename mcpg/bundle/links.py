@@ -39,6 +39,7 @@ def resolve_links(
     document = item.document
     links: dict[tuple[EdgeKind, str], Link] = {}
     diagnostics: list[Diagnostic] = []
+    places = _Places(item)
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
         if uri is None and means_itself(link.target):
@@ -46,30 +47,41 @@ def resolve_links(
         if uri is None:
             name = link.target[:_LONGEST_SHOWN]
             message = f"unknown document {name!r}; use a tool id, URI or path{suggest(name)}"
-            place = _place_of(item, link)
-            diagnostics.append(warning(Code.RELATION_UNRESOLVED, message, place))
+            diagnostics.append(warning(Code.RELATION_UNRESOLVED, message, places.of(link)))
         resolved = replace(link, target=uri or link.target)
         links.setdefault((link.kind, resolved.target), resolved)
     return replace(document, links=tuple(links.values())), diagnostics
 
 
-def _place_of(item: ReadDocument, link: Link) -> str:
-    """Return `file:line` of *link* in the front matter of *item*, else of the words of its target.
+class _Places:
+    """Finds the line of each link in the front matter of a document and those about its tool."""
 
-    The words may stand elsewhere as well.
-    """
-    for one in (item, *item.about):
-        try:
-            front = split_front_matter(one.source.content.removeprefix("\ufeff"), one.place)
-        except DocumentError:
-            continue
-        lines = LineNumbers(front.text, one.place, front.text_line)
-        for key in SPELLINGS[LINK_KEYS[link.kind]]:
+    def __init__(self, item: ReadDocument) -> None:
+        self._item = item
+        self._found: dict[tuple[EdgeKind, str], str] | None = None
+
+    def of(self, link: Link) -> str:
+        """Return `file:line` of *link*, else of the first words that are those of its target."""
+        if self._found is None:
+            self._found = {}
+            for one in (self._item, *self._item.about):
+                for key, place in _places_in(one):
+                    self._found.setdefault(key, place)
+        return self._found.get((link.kind, link.target)) or self._item.place_of(link.target)
+
+
+def _places_in(item: ReadDocument) -> Iterator[tuple[tuple[EdgeKind, str], str]]:
+    content = item.source.content.replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        front = split_front_matter(content.removeprefix("\ufeff"), item.place)
+    except DocumentError:
+        return
+    lines = LineNumbers(front.text, item.place, front.text_line)
+    for kind, stated in LINK_KEYS.items():
+        for key in SPELLINGS[stated]:
             value = front.values.get(key)
-            for position, stated in enumerate(value if isinstance(value, list) else [value]):
-                if text_of(stated, TARGET_KEYS) == link.target:
-                    return lines.at(key, position)
-    return item.place_of(link.target)
+            for position, one in enumerate(value if isinstance(value, list) else [value]):
+                yield (kind, text_of(one, TARGET_KEYS)), lines.at(key, position)
 
 
 class NearNames:
