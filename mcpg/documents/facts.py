@@ -249,7 +249,7 @@ def _statement(item: JsonValue) -> Statement:
         "predicate": text_of(item.get("predicate"), TARGET_KEYS),
         "object": _end(item, _OBJECT_KEYS),
     }
-    if all(item.get(key) is None for key in _SUBJECT_KEYS):
+    if all(item.get(key) in (None, "") for key in _SUBJECT_KEYS):
         parts["subject"] = _ITSELF
     missing = next((name for name, text in parts.items() if not text), None)
     if missing:
@@ -318,7 +318,7 @@ def _property(predicate: str, item: JsonValue) -> Property | None:
     if address:
         return Property(predicate.strip(), text, is_iri=True)
     language = text_of(members, ("language", "lang"))
-    stated = text_of(members, ("datatype", "type"))
+    stated = text_of(members, ("datatype", "dataType", "data_type", "type"))
     datatype = stated or ("" if language else datatype_of(value))
     return Property(predicate.strip(), text, datatype=datatype, language=language)
 

@@ -130,7 +130,7 @@ def test_a_malformed_item_is_passed_over_with_file_and_line(
 def test_an_edge_without_a_subject_is_that_of_its_document() -> None:
     """What names no subject, and whatever key names the object, is a statement."""
     edges = [
-        {"predicate": "p", "object": "a"},
+        {"predicate": "p", "object": "a", "subject": ""},
         {"predicate": "p", "objectId": "b", "object": "B"},
         {"predicate": "p", "target_id": "c", "subject_id": "s"},
     ]
