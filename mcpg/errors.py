@@ -102,6 +102,9 @@ class Code:
     SCHEMA_INCOMPLETE = "schema_incomplete"
     TOOL_REPEATED = "tool_repeated"
     KEY_REPEATED = "key_repeated"
+    KEY_UNKNOWN = "key_unknown"
+    PREFIX_UNKNOWN = "prefix_unknown"
+    VALUE_INVALID = "value_invalid"
     TEXT_REPAIRED = "text_repaired"
     TEXT_LEFT_OUT = "text_left_out"
     DUPLICATE_TOOL_ID = "duplicate_tool_id"
@@ -112,6 +115,7 @@ class Code:
     RELATION_INVALID = "relation_invalid"
     RELATION_UNRESOLVED = "relation_unresolved"
     DOCUMENT_INVALID = "document_invalid"
+    DOCUMENT_IGNORED = "document_ignored"
     DOCUMENT_SUPERSEDES = "document_supersedes"
     DOCUMENT_ATTACHED = "document_attached"
     DOCUMENT_UNMAPPED = "document_unmapped"
@@ -227,6 +231,9 @@ REMEDIES = {
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.KEY_REPEATED: "Keep one of them.",
+    Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",
+    Code.PREFIX_UNKNOWN: "Correct the prefix, or declare it in `rdf_prefixes`.",
+    Code.VALUE_INVALID: "Write the value as the message says.",
     Code.TEXT_REPAIRED: "Correct the text at its origin.",
     Code.TEXT_LEFT_OUT: (
         "Join the texts in one document, or name the tool by the key `tool` alone."
@@ -241,6 +248,7 @@ REMEDIES = {
     Code.HINT_UNTRUSTED: "Set `trust_hints` for a source that is yours, or use a hints file.",
     Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
     Code.RELATION_INVALID: "See the front matter.",
+    Code.DOCUMENT_IGNORED: "Begin it with front matter; with `tool: false` it is a page.",
     Code.DOCUMENT_INVALID: "The message names the file and the line or part: correct it there.",
     Code.DOCUMENT_SUPERSEDES: "No action needed; to silence it, remove one of them.",
     Code.DOCUMENT_ATTACHED: "No action needed; to make it a tool, give the document a `name`.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import merge
 from operator import attrgetter
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
@@ -48,6 +49,7 @@ from mcpg.documents.writer import DRAFTED, can_be_written, draft_document, write
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.infer import Inferred, authored_edges, infer
 from mcpg.relations.model import Edge, EdgeKind, Relations, ToolRelations
+from mcpg.text.spelling import joined_name
 from mcpg.values import counted
 
 if TYPE_CHECKING:
@@ -231,6 +233,7 @@ def assemble(
     texts: bool = True,
     ahead: Sequence[Kind[Any]] = (),
     hosted: bool = False,
+    checks_bundled: bool = False,
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
@@ -248,13 +251,21 @@ def assemble(
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
         ahead: What the caller will ask the memo for of each document, by its content.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
+        checks_bundled: Whether what authors can hardly have meant is reported of bundles as well.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
     """
     bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
     ranking, dropped = carried_ranking(bundles)
-    gathered = _gathered(batch, bundles, source_id, reserved, memo, hosted=hosted)
+    read, found = read_documents(
+        batch.documents,
+        [document for bundle in bundles for document in bundle.documents],
+        source_id,
+        memo,
+        checks_bundled=checks_bundled,
+    )
+    gathered = _gathered(batch, read, found, reserved, hosted=hosted)
     tools, sorted_ = gathered.tools, gathered.sorted
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
@@ -263,7 +274,8 @@ def assemble(
         observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
     )
     _look_ahead(catalog, placed, memo, [DRAFTED, *ahead] if texts else ahead)
-    context = replace(_context(catalog, placed, memo, texts=texts), observed=observed)
+    others = [item.path for item in batch.passed_over]
+    context = replace(_context(catalog, placed, memo, others, texts=texts), observed=observed)
     finished = _finished(catalog, placed, context)
     stale = still_stale(bundles, batch.documents, tools, source_id)
     inferred = context.inferred
@@ -275,7 +287,7 @@ def assemble(
         diagnostics=(
             *(*batch.diagnostics, *gathered.diagnostics, *catalog.diagnostics),
             *(*placed.diagnostics, *finished.diagnostics, *context.stated.diagnostics),
-            *(*dropped, *doubtful),
+            *(*dropped, *doubtful, *_ignored(batch.passed_over, catalog)),
         ),
         ranking=ranking,
         pages=tuple(finished.pages),
@@ -290,6 +302,20 @@ def assemble(
         read=sorted_.read,
         rewritten=tuple(rewritten_pieces((*placed.by_tool.values(), *placed.pages))),
     )
+
+
+def _ignored(passed_over: Iterable[SourceDocument], catalog: Catalog) -> Iterator[Diagnostic]:
+    """Report Markdown that is no document, though its file is called like a tool."""
+    names = {joined_name(tool.name): tool for tool in catalog.tools} if passed_over else {}
+    for item in passed_over:
+        tool = names.get(joined_name(PurePosixPath(item.path).stem))
+        if tool is not None:
+            message = (
+                f"this file is called like the tool {tool.name!r}, and is ignored:"
+                f" begin it with front matter, such as `tool: {tool.name}` between two lines of"
+                " three hyphens"
+            )
+            yield warning(Code.DOCUMENT_IGNORED, message, f"{item.place}:1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,15 +337,12 @@ class _Gathered:
 
 def _gathered(
     batch: SourceBatch,
-    bundles: Iterable[Bundle],
-    source_id: str | None,
+    read: Sequence[ReadDocument],
+    found: Iterable[Diagnostic],
     reserved: Collection[str],
-    memo: Memo,
     *,
     hosted: bool,
 ) -> _Gathered:
-    bundled = [document for bundle in bundles for document in bundle.documents]
-    read, found = read_documents(batch.documents, bundled, source_id, memo)
     tools, too_deep = _of_bounded_depth(batch.tools)
     sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
     unread = {item.path for item in batch.documents} - {item.source.path for item in read}
@@ -425,7 +448,9 @@ def bundle_of(assembly: Assembly) -> Bundle:
     return Bundle(portable_texts(*parts) if has_authors else assembly.texts, extension)
 
 
-def _context(catalog: Catalog, placed: Placed, memo: Memo, *, texts: bool) -> BundleContext:
+def _context(
+    catalog: Catalog, placed: Placed, memo: Memo, others: Sequence[str], *, texts: bool
+) -> BundleContext:
     read, targets = placed.by_tool, placed.places.kept
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
@@ -435,7 +460,7 @@ def _context(catalog: Catalog, placed: Placed, memo: Memo, *, texts: bool) -> Bu
         targets=targets,
         authored=authored_edges(catalog),
         inferred=None if complete else infer(catalog, memo),
-        stated=stated_edges(read, placed.pages, targets),
+        stated=stated_edges(read, placed.pages, targets, others, placed.places.suggest),
         memo=memo,
         texts=texts,
     )

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NoReturn
 from mcpg import __version__
 from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.model import (
+    LineNumbers,
     ToolDocument,
     decode_record,
     encode_record,
@@ -496,6 +498,14 @@ class ReadDocument:
         """Where the text stands, for messages."""
         return self.source.place or self.source.path
 
+    def place_of_key(self, key: str) -> str:
+        """Return `file:line` of *key* in the front matter, the file if it is not there."""
+        try:
+            front = split_front_matter(self.source.content.removeprefix("\ufeff"), self.place)
+        except DocumentError:
+            return self.place
+        return LineNumbers(front.text, self.place, front.text_line).at(key)
+
     def place_of(self, *words: str) -> str:
         """Return `file:line` of the first line that holds one of *words*, the file if none does."""
         for one in words:
@@ -514,9 +524,10 @@ def _encode(parsed: Parsed) -> bytes | None:
 
 
 def _parse_given(given: bytes) -> bytes | None:
-    path, content, uri, source_id = json.loads(given)
+    path, content, uri, source_id, is_checked = json.loads(given)
+    source = SourceDocument(path, content, uri)
     try:
-        return _encode(parse_document(SourceDocument(path, content, uri), source_id=source_id))
+        return _encode(parse_document(source, source_id=source_id, is_checked=is_checked))
     except DocumentError:
         return None  # who reads the document is to see why
 
@@ -531,6 +542,8 @@ def read_documents(
     bundled: Collection[SourceDocument],
     source_id: str | None,
     memo: Memo,
+    *,
+    checks_bundled: bool = False,
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
     """Parse documents.
 
@@ -542,15 +555,24 @@ def read_documents(
         bundled: Documents of bundles.
         source_id: The server of documents that name none.
         memo: What is known of documents that were read before.
+        checks_bundled: Whether what authors can hardly have meant is reported of *bundled* as
+            well, of which the build of their bundle has reported it.
     """
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
     of_bundles = set(bundled)
-    distinct = [_authored(source) for source in _each_once([*sources, *bundled])]
-    memo.ahead([_PARSED], (_given(source, source_id) for source in distinct))
-    for source in distinct:
+    distinct = [
+        (_authored(source), source in of_bundles) for source in _each_once([*sources, *bundled])
+    ]
+    given = (
+        _given(source, source_id, checks_bundled or not is_bundled)
+        for source, is_bundled in distinct
+    )
+    memo.ahead([_PARSED], given)
+    for source, is_bundled in distinct:
+        is_checked = checks_bundled or not is_bundled
         try:
-            document, found = _parsed(source, source_id, memo)
+            document, found = _parsed(source, source_id, memo, is_checked=is_checked)
         except DocumentError as fault:
             advice = f"; {fault.remedy}" if fault.remedy else ""
             message = f"the document is left out: {fault.message}{advice}"
@@ -558,7 +580,7 @@ def read_documents(
                 error(Code.DOCUMENT_INVALID, message, fault.place or source.place or source.path)
             )
         else:
-            read.append(ReadDocument(source, document, source in of_bundles))
+            read.append(ReadDocument(source, document, is_bundled))
             diagnostics += found
     return read, diagnostics
 
@@ -568,18 +590,20 @@ def _authored(source: SourceDocument) -> SourceDocument:
     return source if content is source.content else replace(source, content=content)
 
 
-def _parsed(source: SourceDocument, source_id: str | None, memo: Memo) -> Parsed:
+def _parsed(
+    source: SourceDocument, source_id: str | None, memo: Memo, *, is_checked: bool
+) -> Parsed:
     document, found = memo.recall(
         _PARSED,
-        partial(_given, source, source_id),
-        partial(parse_document, source, source_id=source_id),
+        partial(_given, source, source_id, is_checked),
+        partial(parse_document, source, source_id=source_id, is_checked=is_checked),
     )
     tool = replace(document.tool, place=source.place or source.path)
     return replace(document, tool=tool), found
 
 
-def _given(source: SourceDocument, source_id: str | None) -> bytes:
-    members = source.path, source.content, source.canonical_uri, source_id
+def _given(source: SourceDocument, source_id: str | None, is_checked: bool) -> bytes:
+    members = source.path, source.content, source.canonical_uri, source_id, is_checked
     return json.dumps(members).encode()
 
 

@@ -18,9 +18,9 @@ from mcpg.bundle.codec import ReadDocument
 from mcpg.documents.facts import TARGET_KEYS, Statement, facts_of, means_itself, text_of
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.markdown import Reference, Targets, read_markdown
-from mcpg.documents.model import LineNumbers, Link, ToolDocument
+from mcpg.documents.model import LineNumbers, Link, ToolDocument, path_key
 from mcpg.documents.reader import LINK_KEYS, SPELLINGS
-from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
+from mcpg.errors import Code, Diagnostic, DocumentError, warning
 from mcpg.relations.infer import STATED
 from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 
@@ -191,7 +191,8 @@ _MOST_COMPARED = 2_000
 LINK_MARKS = ("](", "[[", "]:")
 """One of these stands in every text that holds a link."""
 
-_PAGE = (".md", ".markdown")
+_PAGE = (".md", ".markdown", ".mdx")
+_TEXT = (".txt", ".text")
 
 
 @dataclass(slots=True)
@@ -210,7 +211,11 @@ class Stated:
 
 
 def stated_edges(
-    by_tool: Mapping[str, ReadDocument], pages: Iterable[ReadDocument], targets: Targets
+    by_tool: Mapping[str, ReadDocument],
+    pages: Iterable[ReadDocument],
+    targets: Targets,
+    others: Iterable[str] = (),
+    suggest: Suggest = lambda _: "",
 ) -> Stated:
     """Gather what documents and pages state.
 
@@ -218,10 +223,14 @@ def stated_edges(
         by_tool: The document of each tool that has one, by tool id.
         pages: Documents of no tool, whose statements count as well.
         targets: What a statement or a link can mean.
+        others: Paths of files that are no documents, to which links may lead.
+        suggest: Suggests the document that a link may be meant to lead to.
     """
     stated = Stated()
     pages = list(pages)
     names = {_file_name(page.document.path) for page in pages}
+    names.update(_file_name(path) for path in others)
+    named: set[str] | None = None
     for item in (*by_tool.values(), *pages):
         document = item.document
         for statement in facts_of(document.further).statements if document.further else ():
@@ -231,7 +240,11 @@ def stated_edges(
             # Of a page the statement itself stands in the graph.
             if subject is not None and targets.by_uri[subject]:
                 _take_statement(statement, subject, document, targets, stated)
-        _take_references(item, targets, names, stated)
+        for reference in _take_references(item, targets, names, stated):
+            if reference.is_wiki and named is None:
+                named = set(_things((*by_tool.values(), *pages)))
+            if not reference.is_wiki or path_key(reference.target) not in (named or ()):
+                stated.diagnostics.append(_broken(reference, item, suggest))
     return stated
 
 
@@ -279,7 +292,10 @@ def _take_statement(
         stated.links[subject].append(link)
 
 
-def _take_references(item: ReadDocument, targets: Targets, names: set[str], stated: Stated) -> None:
+def _take_references(
+    item: ReadDocument, targets: Targets, names: set[str], stated: Stated
+) -> Iterator[Reference]:
+    """Put the links in the prose of *item* into *stated*; return those that lead nowhere."""
     document = item.document
     if not any(mark in document.body for mark in LINK_MARKS):
         return
@@ -291,10 +307,26 @@ def _take_references(item: ReadDocument, targets: Targets, names: set[str], stat
             link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, PROSE_REASON)
             stated.links[document.uri].append(link)
         elif _is_broken(reference, meant, document, names):
-            message = f"the link to {reference.target!r} does not match any document"
-            # A link that was led to another place is found by the name of the file.
-            place = item.place_of(reference.target, _file_name(reference.target))
-            stated.diagnostics.append(info(Code.RELATION_UNRESOLVED, message, place))
+            yield reference
+
+
+def _broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagnostic:
+    target = reference.target[:_LONGEST_SHOWN]
+    message = f"the link to {target!r} does not match any document{suggest(target)}"
+    # A link that was led to another place is found by the name of the file.
+    place = item.place_of(f"[[{target}", f"]({target}", target, _file_name(target))
+    return warning(Code.RELATION_UNRESOLVED, message, place)
+
+
+def _things(items: Iterable[ReadDocument]) -> Iterator[str]:
+    """Return what documents call topics, things, groups and ends of statements."""
+    for item in items:
+        yield from map(path_key, item.document.groups)
+        facts = facts_of(item.document.further)
+        for entity in (*facts.about, *facts.mentions, *facts.authors):
+            yield from map(path_key, (entity.label, entity.id))
+        for statement in facts.statements:
+            yield from map(path_key, (statement.subject, statement.object))
 
 
 def meanings(reference: Reference) -> Iterator[str]:
@@ -304,7 +336,7 @@ def meanings(reference: Reference) -> Iterator[str]:
     if reference.is_wiki:
         # A name may have what looks like a fragment.
         yield from dict.fromkeys((reference.target.strip(), written))
-    elif "/" in address or address.casefold().endswith(_PAGE):
+    elif "/" in address or address.casefold().endswith((*_PAGE, *_TEXT)):
         # The URI of a document keeps its escapes, and a path in the bundle as well.
         yield from dict.fromkeys((address, written))
 
@@ -313,7 +345,9 @@ def _is_broken(
     reference: Reference, meant: list[str], document: ToolDocument, names: set[str]
 ) -> bool:
     """Return whether a link leads to a document that is not there; a wiki link may name a thing."""
-    if reference.is_wiki or not meant or ":" in meant[0]:
+    if reference.is_wiki:
+        return bool(meant) and bool(meant[0]) and "://" not in meant[0]
+    if not meant or ":" in meant[0]:
         return False
     name = _file_name(meant[0])
     is_known = name in names or name == _file_name(document.path)

@@ -25,6 +25,7 @@ from mcpg.documents.markdown import Reference, Targets, read_markdown, retarget
 from mcpg.documents.model import ToolDocument, normal_path, path_key, tool_uri
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
+from mcpg.text.spelling import likeliest
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -83,7 +84,8 @@ def sort_documents(
     # A document that is about no other tool is a tool, which a key may mean.
     documents = [item for item in own if id(item) not in owners]
     first = _first_of_equals(others, documents)
-    owners |= _claimed(read, _Names(first), reserved)
+    names = _Names(first)
+    owners |= _claimed(read, names, reserved)
     for number, tool in adopted.items():
         owners[number] = described[_key(tool)].document.tool if _key(tool) in described else tool
     about: defaultdict[int, list[ReadDocument]] = defaultdict(list)
@@ -99,7 +101,8 @@ def sort_documents(
         tuple(item for item in _without(read, claiming) if id(item) not in owners),
         tuple(superseded),
         (
-            *(one for item in read for one in _notices(item, owners.get(id(item)))),
+            *(one for item in read for one in _notices(item, owners.get(id(item)), names)),
+            *_misnamed([item for item in unnamed if id(item) not in owners], others),
             *(_superseded(tool, described[_key(tool)]) for tool in superseded),
         ),
     )
@@ -191,6 +194,7 @@ class _Names:
         self._by_name: defaultdict[str, list[Tool]] = defaultdict(list)
         self._by_key: defaultdict[str, list[Tool]] = defaultdict(list)
         self._by_id: dict[str, Tool] | None = None
+        self._left = _MOST_COMPARED
         for tool in tools:
             self._by_name[tool.name].append(tool)
             for key in {tool.id, f"{tool.source_id}::{tool.name}", tool.name} - {""}:
@@ -205,6 +209,16 @@ class _Names:
     def meant(self, claim: str, reserved: Collection[str]) -> Tool | None:
         """Return the one tool that *claim* names, `None` for none or several."""
         return _only(self._by_key.get(claim, [])) or self._with_id(claim, reserved)
+
+    def advice(self, claim: str) -> str:
+        """Return what to write instead of *claim*, which names no tool; "" where that is open."""
+        if claim.casefold() in _NO_TOOL:
+            return "; did you mean `tool: false`?"
+        if len(self._by_key.get(claim, ())) > 1:
+            return f": write `source::{claim[:_LONGEST_SHOWN]}`"
+        self._left -= 1
+        near = likeliest(claim, self._by_key) if self._left >= 0 else None
+        return f"; did you mean {near!r}?" if near else ""
 
     def _with_id(self, claim: str, reserved: Collection[str]) -> Tool | None:
         if self._by_id is None:
@@ -259,7 +273,7 @@ def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     return _with_pages_about(ReadDocument(pages[0].source, document), pages)
 
 
-def _notices(item: ReadDocument, owner: Tool | None) -> Iterator[Diagnostic]:
+def _notices(item: ReadDocument, owner: Tool | None, names: _Names) -> Iterator[Diagnostic]:
     place = item.document.tool.place or None
     claim = _claim(item)
     if owner is not None:
@@ -268,8 +282,30 @@ def _notices(item: ReadDocument, owner: Tool | None) -> Iterator[Diagnostic]:
         )
         yield info(Code.DOCUMENT_ATTACHED, message, place)
     elif claim:
-        message = f"{claim!r} does not match exactly one tool; this document is ignored in searches"
-        yield warning(Code.DOCUMENT_UNMAPPED, message, place)
+        message = (
+            f"{claim[:_LONGEST_SHOWN]!r} does not match exactly one tool; this document is ignored"
+            f" in searches{names.advice(claim)}"
+        )
+        yield warning(Code.DOCUMENT_UNMAPPED, message, item.place_of_key(TOOL_KEY))
+
+
+def _misnamed(unnamed: Sequence[ReadDocument], tools: Sequence[Tool]) -> Iterator[Diagnostic]:
+    """Report documents that became tools of their own, though a tool is called nearly like them."""
+    names = {tool.name for tool in tools}
+    for item in unnamed[:_MOST_COMPARED]:
+        name = item.document.tool.name
+        near = None if name in names else likeliest(name, names)
+        if near:
+            message = (
+                f"this document is a tool of its own, {name[:_LONGEST_SHOWN]!r}; did you mean the"
+                f" tool {near!r}? Name that by the key `tool`, or give the document a `name`"
+            )
+            yield warning(Code.DOCUMENT_UNMAPPED, message, f"{item.place}:1")
+
+
+_MOST_COMPARED = 100
+_LONGEST_SHOWN = 200
+_NO_TOOL = frozenset({"false", "no", "none", "null", "n/a", "-", "off", "page"})
 
 
 def _superseded(tool: Tool, item: ReadDocument) -> Diagnostic:

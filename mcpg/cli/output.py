@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
-_SAME_CODE_LIMIT = 10
+_SAME_KIND_LIMITS = {Severity.INFO: 10, Severity.WARNING: 50, Severity.ERROR: 1000}
 
 
 class ClosedPipeError(Exception):
@@ -104,17 +104,19 @@ class Output:
             self.raw_error(f"  hint: {one_line(remedy)}\n")
 
     def diagnostics(self, items: Iterable[Diagnostic]) -> None:
-        """Write *items* to standard error, folding many of one code unless verbose."""
-        told: dict[str, int] = {}
+        """Write *items* to standard error, folding many of one kind unless verbose."""
+        told: dict[tuple[str, str], int] = {}
         for item in items:
             if self.quiet and item.severity == Severity.INFO:
                 continue
-            told[item.code] = told.get(item.code, 0) + 1
-            if self.verbose or told[item.code] <= _SAME_CODE_LIMIT:
+            kind = item.code, item.severity
+            told[kind] = told.get(kind, 0) + 1
+            if self.verbose or told[kind] <= _SAME_KIND_LIMITS[item.severity]:
                 self.raw_error(self._screen.diagnostic_line(item))
-        for code, count in told.items():
-            if not self.verbose and count > _SAME_CODE_LIMIT:
-                self.note(f"... and {count - _SAME_CODE_LIMIT} more {code} (--verbose shows all)")
+        for (code, severity), count in told.items():
+            more = count - _SAME_KIND_LIMITS[severity]
+            if not self.verbose and more > 0:
+                self.note(f"... and {more:,} more {code} (--verbose shows all)")
 
     def opened(self, items: Iterable[Diagnostic]) -> None:
         """Write what opening a bundle noticed; what its build has told, if verbose alone."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 from mcpg.catalog.model import HINT_LISTS, Hints, Tier, Tool, ToolExample
 from mcpg.documents.front_matter import EXTRAS_KEY
 from mcpg.documents.model import LineNumbers, is_absolute
+from mcpg.documents.namespaces import XSD
 from mcpg.errors import Code, Diagnostic, warning
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ TARGET_KEYS = (
 
 _SUBJECT_KEYS = ("subjectId", "subject_id", "subject")
 _OBJECT_KEYS = ("objectId", "object_id", "targetId", "target_id", "object", "target")
-
-XSD = "http://www.w3.org/2001/XMLSchema#"
-"""The namespace of the datatypes of XML Schema."""
 
 # Most documents have none of these.
 _KEYS = frozenset(

@@ -124,8 +124,8 @@ def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str])
             is_blank = is_blank and not line.strip()
             pieces[-1].lines.append(line)
             continue
-        level, title = (0, "") if fence else _heading(line)
-        fence = _fence_after(line, fence)
+        level, title = (0, "") if fence else heading_of(line)
+        fence = fence_after(line, fence)
         name = title.casefold() if level == _TOP_LEVELS else ""
         if name == _NOTES and generated:
             pieces.append(_Piece("", first_line + number + 1, lines[number + 1 :]))
@@ -148,7 +148,7 @@ def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str])
 _MARKS = {"#", "`", "~"}
 
 
-def _heading(line: str) -> tuple[int, str]:
+def heading_of(line: str) -> tuple[int, str]:
     """Return level and text of the heading that *line* is, 0 and "" when it is none."""
     mark = _HEADING.match(line)
     if mark is None:
@@ -159,7 +159,7 @@ def _heading(line: str) -> tuple[int, str]:
     return len(mark[1]), (before if before.endswith((" ", "\t")) else text).strip()
 
 
-def _fence_after(line: str, fence: str) -> str:
+def fence_after(line: str, fence: str) -> str:
     """Return the fence that is open after *line*, when *fence* ("" for none) is open before."""
     if fence:
         mark = line.strip()
@@ -190,10 +190,10 @@ def _read_schema(piece: _Piece, page: Page, place: str) -> str:
         return "\n".join(piece.lines)
     start, end = span
     try:
-        schema = json_object("\n".join(piece.lines[start + 1 : end]), place)
+        schema = json_object("\n".join(piece.lines[start + 1 : end]), "")
     except InputError as fault:
         message = f"the schema in this section cannot be used: {fault.message}"
-        at = f"{place}:{piece.line}"
+        at = f"{place}:{piece.line + start + row_of(fault)}"
         page.diagnostics.append(warning(Code.DOCUMENT_INVALID, message, at))
         return "\n".join(piece.lines)
     setattr(page, _SCHEMAS[piece.name], schema)
@@ -203,12 +203,18 @@ def _read_schema(piece: _Piece, page: Page, place: str) -> str:
 def _first_fence(lines: list[str]) -> tuple[int, int] | None:
     start, fence = -1, ""
     for position, line in enumerate(lines):
-        before, fence = fence, _fence_after(line, fence)
+        before, fence = fence, fence_after(line, fence)
         if fence and not before:
             start = position
         elif before and not fence:
             return start, position
     return (start, len(lines)) if fence else None
+
+
+def row_of(fault: InputError) -> int:
+    """Return the number of the line that *fault* names in a text without a place, from 1."""
+    row = next((part for part in (fault.place or "").split(":") if part.isdigit()), "1")
+    return int(row)
 
 
 def json_object(text: str, place: str) -> JsonObject:

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
+from mcpg.documents.checks import check_front_matter
 from mcpg.documents.facts import TARGET_KEYS, read_facts, text_of, with_extras
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
 from mcpg.documents.model import (
@@ -27,6 +28,7 @@ from mcpg.documents.model import (
 from mcpg.documents.page import (
     DESCRIPTION_LABEL,
     NAME_LABEL,
+    NOTES_HEADING,
     TITLE_LABEL,
     Page,
     descriptor_text,
@@ -36,6 +38,7 @@ from mcpg.documents.page import (
     read_labels,
     read_page,
 )
+from mcpg.documents.page_checks import check_page
 from mcpg.documents.rewritten import authored_text
 from mcpg.errors import Code, Diagnostic, DocumentError, warning
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
@@ -294,6 +297,9 @@ class _Text:
         tag_facts: What the tags say.
         identity: The labels of the section *Tool Identity*.
         contract: The labels of the section *Execution Contract*.
+        markdown: The text after the front matter.
+        first_line: Number of the document's line on which that begins.
+        is_prose: Whether all of it is prose.
     """
 
     front: JsonObject
@@ -302,10 +308,13 @@ class _Text:
     tag_facts: TagFacts
     identity: Mapping[str, str]
     contract: Mapping[str, str]
+    markdown: str
+    first_line: int
+    is_prose: bool
 
 
 def parse_document(
-    source: SourceDocument, *, source_id: str | None = None
+    source: SourceDocument, *, source_id: str | None = None, is_checked: bool = False
 ) -> tuple[ToolDocument, tuple[Diagnostic, ...]]:
     """Read a document that this package, the .NET gateway or a person has written.
 
@@ -321,6 +330,7 @@ def parse_document(
         source: The text and where it stands.
         source_id: The server of a document that names none; without it, the document's folder
             (`.../{source}/{name}.md`), else `DEFAULT_SOURCE`.
+        is_checked: Whether to report also what can be read, but is hardly what its author meant.
 
     Returns:
         The document, and diagnostics.
@@ -332,6 +342,8 @@ def parse_document(
     place = source.place or source.path
     text = _cut(source, place)
     found = [*text.page.diagnostics, *_unusable_hints(text)]
+    if is_checked:
+        found += _checked(text, place)
     tool = _tool(text, source.path, source_id, place)
     extras = _extras(text, found)
     tool, faults = _with_extras(tool, extras, text)
@@ -348,6 +360,12 @@ def parse_document(
         further=_further(text, found),
     )
     return document, (*found, *faults)
+
+
+def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
+    yield from check_front_matter(text.front, text.lines)
+    if not text.tag_facts.generated or NOTES_HEADING in text.markdown:
+        yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:
@@ -412,8 +430,17 @@ def _cut(source: SourceDocument, place: str) -> _Text:
     # A page, or a text about a tool, may show what a generated document looks like.
     is_prose = TOOL_KEY in front and not facts.generated
     page = read_page(matter.markdown, matter.line, place, is_prose=is_prose)
-    labels = read_labels(page.identity), read_labels(page.contract)
-    return _Text(front, LineNumbers(matter.text, place, matter.text_line), page, facts, *labels)
+    return _Text(
+        front,
+        LineNumbers(matter.text, place, matter.text_line),
+        page,
+        facts,
+        read_labels(page.identity),
+        read_labels(page.contract),
+        matter.markdown,
+        matter.line,
+        is_prose,
+    )
 
 
 def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:

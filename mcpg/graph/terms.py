@@ -12,30 +12,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeAlias
 
+from mcpg.documents import namespaces
 from mcpg.json_types import JsonObject
 
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-OWL = "http://www.w3.org/2002/07/owl#"
-XSD = "http://www.w3.org/2001/XMLSchema#"
-SKOS = "http://www.w3.org/2004/02/skos/core#"
-PROV = "http://www.w3.org/ns/prov#"
-SCHEMA = "https://schema.org/"
-KB = "urn:managedcode:markdown-ld-kb:vocab:"
-MCPG = "urn:mcpg:vocab:"
-
-PREFIXES: Mapping[str, str] = {
-    "kb": KB,
-    "mcpg": MCPG,
-    "owl": OWL,
-    "prov": PROV,
-    "rdf": RDF,
-    "rdfs": RDFS,
-    "schema": SCHEMA,
-    "skos": SKOS,
-    "xsd": XSD,
-}
+PREFIXES = namespaces.PREFIXES
 """The prefix of each namespace, as in every export and every query."""
+
+KB, MCPG = PREFIXES["kb"], PREFIXES["mcpg"]
+OWL, PROV, SCHEMA = PREFIXES["owl"], PREFIXES["prov"], PREFIXES["schema"]
+RDF, RDFS = PREFIXES["rdf"], PREFIXES["rdfs"]
+SKOS, XSD = PREFIXES["skos"], PREFIXES["xsd"]
 
 RDF_TYPE = f"{RDF}type"
 RDF_STATEMENT = f"{RDF}Statement"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from mcpg.build_cache import NO_MEMO, Memo
+from mcpg.catalog.model import SourceDocument
 from mcpg.errors import (
     Code,
     Diagnostic,
@@ -36,6 +37,7 @@ from mcpg.sources.model import (
     decode,
     kind_in_folder,
     kind_of_named,
+    likeness,
     may_be_source,
     missing_source,
     read_text,
@@ -183,7 +185,7 @@ class _Reader:
             text = read_text(file.location, file.place)
             kind = kind_in_folder(file.location.name, text, file.place)
             if kind is None:
-                return SourceBatch()
+                return _passed_over(file, text)
             if kind is FileKind.GRAPH:
                 # As a rule it is an export of the tools that stand beside it.
                 message = "this RDF graph is not read: name the file itself to read it"
@@ -201,6 +203,17 @@ class _Reader:
         is_new = resolved not in self._seen
         self._seen.add(resolved)
         return is_new
+
+
+def _passed_over(file: FolderFile, text: str) -> SourceBatch:
+    """Return what there is to say of a file that is no source."""
+    found = likeness(file.location.name, text)
+    if found is None:
+        return SourceBatch(passed_over=(SourceDocument(file.path, "", place=file.place),))
+    reason, line = found
+    message = f"this file looks like a tool's document, and is ignored: {reason}"
+    noticed = warning(Code.DOCUMENT_IGNORED, message, f"{file.place}:{line}")
+    return SourceBatch(diagnostics=(noticed,))
 
 
 def is_failure(noticed: Diagnostic) -> bool:

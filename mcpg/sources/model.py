@@ -91,6 +91,7 @@ class SourceBatch:
         failed: Sources that could not be read; a diagnostic has the reason of each.
         observed: Files of observed calls, not yet parsed.
         graphs: RDF graphs, not yet parsed: `mcpg.graph.reading` makes documents of them.
+        passed_over: Markdown files of folders that are no documents, without their texts.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -101,6 +102,7 @@ class SourceBatch:
     failed: tuple[FailedSource, ...] = ()
     observed: tuple[ObservedFile, ...] = ()
     graphs: tuple[RawGraph, ...] = ()
+    passed_over: tuple[SourceDocument, ...] = ()
 
     @classmethod
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
@@ -115,6 +117,7 @@ class SourceBatch:
             failed=tuple(item for batch in batches for item in batch.failed),
             observed=tuple(item for batch in batches for item in batch.observed),
             graphs=tuple(item for batch in batches for item in batch.graphs),
+            passed_over=tuple(item for batch in batches for item in batch.passed_over),
         )
 
 
@@ -124,18 +127,36 @@ PYTHON = "python:"
 CODE = "code:"
 """What a source begins with that is a folder or file of source code."""
 
-_MARKDOWN = (".md", ".markdown")
+_MARKDOWN = (".md", ".markdown", ".mdx")
+_TEXT = (".txt", ".text")
 _JSON = (".json", ".jsonl", ".ndjson")
 _YAML = (".yaml", ".yml")
-_OPEN = (*_MARKDOWN, *_JSON, *_YAML, ".mdld")
+_OPEN = (*_MARKDOWN, *_TEXT, *_JSON, *_YAML, ".mdld")
 _GRAPHS = (".ttl", ".turtle", ".nt", ".nq", ".trig", ".n3", ".rdf", ".owl", ".jsonld")
 _HINTS = tuple(f"hints{end}" for end in (*_YAML, ".json"))
 
 _FRONT_MATTER = re.compile(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
 # Front matter that does not end, or that stands below blank lines, begins with a key at least.
-_FRONT_KEY = re.compile(r"(?:[ \t\r]*\n)*---[ \t\r]*\n[A-Za-z_][\w.-]*[ \t]*:")
+_FRONT_KEY = re.compile(
+    r"(?:[ \t\r]*\n)*---[ \t\r]*\n(?:[ \t\r]*\n|#[^\n]*\n){0,20}[A-Za-z_][\w.-]*[ \t]*:"
+)
 _TOOL_IDENTITY = re.compile(r"^## Tool Identity[ \t]*\r?$", re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+# What stands for a line of three hyphens by mistake: other numbers, dashes, TOML's mark, a fence.
+_ODD_FENCE = re.compile(
+    r"[ \t]*(?:-{2,}|[\u2010-\u2015]+|\+{3,}|;{3,}|`{3,} ?ya?ml|---[^\n]*)[ \t\r]*\Z"
+)
+_KEY_LINE = re.compile(r"[\"']?([A-Za-z_][\w.-]{0,60})[\"']?[ \t]*[:=](?:[ \t\r]|\Z)")
+_FRONT_KEYS = re.compile(
+    r"(?:title|name|tool|id|source|summary|description|tags|keywords|aliases|about|authors?"
+    r"|canonical_url|date_published|(?:graph|rdf)_[a-z_]+)\Z"
+)
+_OF_A_DOCUMENT = re.compile(
+    r"(?:[#*_ \t]*(?:tool identity|execution contract)[#*_: \t]*|(?:[-*] +)?tool id:.*)\r?\Z",
+    re.IGNORECASE,
+)
+_MOST_FRONT_LINES = 100
+_LONGEST_LINE = 200
 _HINTS_YAML = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*tools[ \t]*:")
 _BUNDLE = re.compile(
     r'\s*\{\s*"(?:version"\s*:\s*-?\d+\s*,\s*"documents|documents)"', re.IGNORECASE
@@ -267,17 +288,51 @@ def _is_document(text: str) -> bool:
         return True
     # Within a fence a document is only shown.
     return _TOOL_IDENTITY.search(text) is not None and any(
-        _TOOL_IDENTITY.match(line) for line in _unfenced(text)
+        _TOOL_IDENTITY.match(line) for _, line in _unfenced(text)
     )
 
 
-def _unfenced(text: str) -> Iterator[str]:
-    """Return the lines of *text* that stand in no fence."""
+def likeness(name: str, text: str) -> tuple[str, int] | None:
+    """Return what makes Markdown that is no document look like one, and the number of its line.
+
+    `None` for a file of another kind, or one that looks like no document.
+    """
+    if not name.casefold().endswith(_MARKDOWN):
+        return None
+    lines = text.removeprefix("\ufeff").split("\n")
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    keys = _keys_below(lines[first + 1 : first + _MOST_FRONT_LINES])
+    if _ODD_FENCE.match(lines[first]) and keys:
+        return "its front matter must begin with a line of exactly three hyphens", first + 1
+    key = _KEY_LINE.match(lines[first])
+    ends = [line.rstrip() for line in lines[first : first + _MOST_FRONT_LINES]]
+    if key and "---" in ends and any(map(_FRONT_KEYS.match, (key[1], *keys))):
+        return "its front matter must begin with a line of three hyphens", first + 1
+    for number, line in _unfenced(text):
+        if len(line) <= _LONGEST_LINE and _OF_A_DOCUMENT.match(line):
+            return "it has neither front matter nor a line that reads `## Tool Identity`", number
+    return None
+
+
+def _keys_below(lines: Iterable[str]) -> list[str]:
+    """Return the keys that stand on *lines* before anything else does."""
+    found: list[str] = []
+    for line in lines:
+        key = _KEY_LINE.match(line)
+        if key:
+            found.append(key[1])
+        elif line.strip() and line[:1] not in " \t-#":
+            break
+    return found
+
+
+def _unfenced(text: str) -> Iterator[tuple[int, str]]:
+    """Return the lines of *text* that stand in no fence, with their numbers from 1."""
     fence = ""
-    for line in text.split("\n"):
+    for number, line in enumerate(text.split("\n"), start=1):
         mark = _FENCE.match(line)
         if not fence and mark is None:
-            yield line
+            yield number, line
         elif not fence and mark is not None:
             fence = mark[1]
         elif mark is not None and mark[1].startswith(fence) and line.strip() == mark[1]:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _ONE_EDIT_FROM = 4
 _TWO_EDITS_FROM = 8
 _SIGNATURE_BITS = 63
@@ -74,3 +80,28 @@ def _one_edit(left: str, right: str) -> int | None:
         or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
     )
     return 1 if is_one else None
+
+
+def likeliest(word: str, known: Iterable[str]) -> str | None:
+    """Return the one of *known* names that *word* is a misspelling of, `None` for none.
+
+    Case and what parts words (`_`, `-`, blanks) do not count, nor does an edit or two in a name
+    that is long enough for that; see `allowed_edits`. Of several the nearest counts, then the
+    first.
+    """
+    meant = joined_name(word)
+    found: tuple[int, str] | None = None
+    for name in known:
+        other = joined_name(name)
+        distance = edit_distance(meant, other, min(allowed_edits(other), allowed_edits(meant) + 1))
+        if distance is not None and (found is None or distance < found[0]):
+            found = distance, name
+    return found[1] if found else None
+
+
+def joined_name(name: str) -> str:
+    """Return *name* in lower case, without what parts its words."""
+    return _PARTS.sub("", name.casefold())
+
+
+_PARTS = re.compile(r"[\s_-]+")

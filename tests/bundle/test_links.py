@@ -128,23 +128,20 @@ def test_statements_become_edges_with_their_reasons() -> None:
     ]
     assert edges(found, "three") == [("related", "one", 1.0, "stated as 'ex:after'")]
     assert found.relations.of("one").groups == ("Payments",)
-    assert found.diagnostics == ()
+    assert [one.code for one in found.diagnostics] == [Code.PREFIX_UNKNOWN]
 
 
 def test_a_link_to_a_page_that_is_not_there_is_told() -> None:
-    """The message names file and line; wiki links to things and other files are no faults."""
-    found = assembled(
-        {
-            "one.md": f"{NONE}\n~\n[[Thing]], [code](x/y.py), [I](one.md).\n\n[gone](no/way.md)",
-        }
-    )
-    (noticed,) = found.diagnostics
-    assert (noticed.code, noticed.severity, noticed.place) == (
-        Code.RELATION_UNRESOLVED,
-        "info",
-        "one.md:6",
-    )
-    assert "'no/way.md'" in noticed.message
+    """The message names file and line; links to things that are named and other files are right."""
+    text = "[[Thing]], [code](x/y.py), [I](one.md).\n\n[gone](no/way.md)\n[[parcell]] [[no one's]]"
+    page = f"{NONE}\nabout: [thing]\n~\n{text}"
+    found = assembled({"one.md": page, "parcel.md": f"{NONE}\n~\nText."})
+    told = [(one.code, one.severity, one.place) for one in found.diagnostics]
+    assert told == [(Code.RELATION_UNRESOLVED, "warning", f"one.md:{line}") for line in (7, 8, 8)]
+    texts = [one.message for one in found.diagnostics]
+    assert "'no/way.md'" in texts[0]
+    assert "'parcell' does not match any document; did you mean 'parcel'?" in texts[1]
+    assert "mean" not in texts[2]
 
 
 def test_broken_links_are_not_looked_for_among_all_pages() -> None:

@@ -194,6 +194,6 @@ def test_a_document_about_nothing_known_is_told() -> None:
     """It stays as a page, with a warning that names it."""
     found = joined(("a.md", "---\ntool: wether\n---\nText.\n"))
     (noticed,) = found.diagnostics
-    assert (noticed.code, noticed.place) == (Code.DOCUMENT_UNMAPPED, "a.md")
+    assert (noticed.code, noticed.place) == (Code.DOCUMENT_UNMAPPED, "a.md:2")
     assert "'wether'" in noticed.message
     assert len(found.pages) == 1

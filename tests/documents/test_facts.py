@@ -9,7 +9,6 @@ from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.facts import (
-    XSD,
     Entity,
     Facts,
     Property,
@@ -19,6 +18,7 @@ from mcpg.documents.facts import (
     read_facts,
 )
 from mcpg.documents.model import ToolDocument
+from mcpg.documents.namespaces import XSD
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code

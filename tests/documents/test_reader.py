@@ -677,7 +677,7 @@ class TestDamage:
         section = f"## Input Schema\n```json\n{json}\n```"
         document, (found,) = read(f"# T\n\n{section}\n")
         assert found.code is Code.DOCUMENT_INVALID
-        assert found.place == "docs/shipment_track.md:3"
+        assert found.place == "docs/shipment_track.md:5"
         assert document.body == section
         assert document.tool.input_schema == {"type": "object", "properties": {}}
 

@@ -275,6 +275,7 @@ def test_symbolic_links() -> None:
     assert [tool.place for tool in batch.tools] == ["in/a.json: tools[0]"]
     assert [(item.code, item.place) for item in batch.diagnostics] == [
         (Code.SOURCE_SKIPPED, "in/leaves.json"),
+        (Code.SOURCE_SKIPPED, "in/leaves.txt"),
         (Code.SOURCE_LOAD_FAILED, "in/z_broken.json"),
     ]
     Path("way").symlink_to("in")

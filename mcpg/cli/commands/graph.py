@@ -17,7 +17,7 @@ from mcpg.cli.options import OutputFormat, group
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import and_pages, one_line
 from mcpg.cli.text import text as text_of
-from mcpg.errors import Diagnostic
+from mcpg.errors import Diagnostic, Severity
 from mcpg.gateway.json import diagnostics_json
 from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Facts, Section, Table, listed
@@ -212,7 +212,8 @@ def validate(
 ) -> int:
     """Check the graph of the tools against SHACL shapes.
 
-    Shapes for tools, documents and edges are built in. Exits 1 when a shape is violated.
+    Shapes for tools, documents and edges are built in. What authors can hardly have meant, such as
+    misspelt keys, is reported as well. Exits 1 when a shape is violated.
     """
     from mcpg.sources.model import read_text  # noqa: PLC0415 - help needs none of it
 
@@ -229,7 +230,8 @@ def validate(
             output.text(validation_text(found, output))
         else:
             write_listing(findings_listing(data["findings"]), form, output)
-    is_bad = found.count("violation") or (strict and found.count("warning"))
+    is_noticed = any(one.severity != Severity.INFO for one in diagnostics)
+    is_bad = found.count("violation") or (strict and (is_noticed or found.count("warning")))
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
 
@@ -240,7 +242,7 @@ def _validated(
     from mcpg.graph.validation import validate_documents  # noqa: PLC0415
 
     with output.progress("validating"):
-        assembly = assemble(batch)
+        assembly = assemble(batch, checks_bundled=True)
         found = validate_documents(
             (*assembly.documents, *assembly.pages),
             originals=_originals(batch, assembly),

@@ -1,0 +1,435 @@
+"""What an author can hardly have meant in the front matter of a document.
+
+The reader passes over what it does not know. These checks report it: misspelt keys, values of
+another kind than their key takes, names whose prefix nobody declares, literals that do not fit
+their datatype, addresses that are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from mcpg.catalog.hints import HINT_FIELDS, read_texts
+from mcpg.catalog.model import Hints, SourceKind
+from mcpg.documents.facts import lexical_form, means_itself
+from mcpg.documents.front_matter import EXTRAS_KEY
+from mcpg.documents.model import LineNumbers
+from mcpg.documents.namespaces import (
+    DATATYPES,
+    LANGUAGE,
+    PREFIXES,
+    SCHEMES,
+    XSD,
+    is_date,
+    is_of_datatype,
+)
+from mcpg.errors import Code, Diagnostic, warning
+from mcpg.text.spelling import edit_distance, likeliest
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject, JsonValue
+
+    Path: TypeAlias = tuple[str | int, ...]
+    Found: TypeAlias = Iterator[tuple[str, str, Path]]
+
+_TEXT_KEYS = (
+    *("title", "displayName", "display_name", "name", "toolName", "tool_name"),
+    *("id", "toolId", "tool_id", "source", "server", "sourceId", "source_id"),
+    *("summary", "description", "canonical_url", "canonicalUrl", "sourceKind", "source_kind"),
+    *("entry_type", "entryType", "source_project", "sourceProject"),
+)
+_DATE_KEYS = ("date_published", "datePublished", "date_modified", "dateModified")
+_SCALAR_KEYS = frozenset((*_TEXT_KEYS, *_DATE_KEYS))
+_MAPPING_KEYS = (
+    *("input_schema", "inputSchema", "output_schema", "outputSchema"),
+    *("annotations", "_meta", "meta", "hints", EXTRAS_KEY),
+)
+_LIST_HINTS = tuple(
+    key for field in HINT_FIELDS.values() if field.read is read_texts for key in field.keys
+)
+_LINK_KEYS = ("graph_related", "graphRelated", "graph_next_steps", "graphNextSteps")
+_THING_KEYS = (
+    *("about", "entity_hints", "entityHints", "graph_entities", "graphEntities"),
+    *("authors", "author"),
+)
+_GROUP_KEYS = ("graph_groups", "graphGroups")
+_EDGE_KEYS = ("graph_edges", "graphEdges")
+_TYPE_KEYS = ("rdf_types", "rdfTypes")
+_PREFIX_KEYS = ("rdf_prefixes", "rdfPrefixes")
+_PROPERTY_KEYS = ("rdf_properties", "rdfProperties")
+_TOOL_KEY = "tool"
+# A comma parts no names of persons.
+_LISTS = (*_LIST_HINTS, *_LINK_KEYS, *_GROUP_KEYS, *_TYPE_KEYS, *_THING_KEYS[:-2])
+_KNOWN = (
+    *_TEXT_KEYS,
+    *_DATE_KEYS,
+    *_MAPPING_KEYS,
+    *(key for field in HINT_FIELDS.values() for key in field.keys),
+    *_LINK_KEYS,
+    *_THING_KEYS,
+    *_GROUP_KEYS,
+    *_EDGE_KEYS,
+    *_TYPE_KEYS,
+    *_PREFIX_KEYS,
+    *_PROPERTY_KEYS,
+    _TOOL_KEY,
+)
+_SET_OF_KNOWN = frozenset(_KNOWN)
+# Of several spellings that in snake_case is suggested.
+_SUGGESTED = tuple(dict.fromkeys(key for key in _KNOWN if key == key.lower()))
+
+_IDS = ("targetId", "target_id", "objectId", "object_id")
+_TARGETS = ("target", "object", "id", *_IDS, "value", "sameAs", "same_as", "name", "label")
+_SUBJECT_IDS = ("subjectId", "subject_id")
+_MEMBERS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(
+        _LINK_KEYS, (*_TARGETS, "weight", "reason", "origin", "coverage", "fields", "type")
+    ),
+    **dict.fromkeys(_THING_KEYS, (*_TARGETS, "type")),
+    **dict.fromkeys(
+        _EDGE_KEYS,
+        (*("subject", "predicate", "object", "target", "reason", "id"), *_IDS, *_SUBJECT_IDS),
+    ),
+    **dict.fromkeys(_GROUP_KEYS, ("id", "label", "name", "value")),
+}
+_VALUE_MEMBERS = (
+    *("id", "value", "object", "target", "label", "name"),
+    *("datatype", "type", "language", "lang", "predicate"),
+)
+_EXAMPLE_KEYS = HINT_FIELDS["examples"].keys
+_EXAMPLE_MEMBERS = ("input", "request", "output", "response", "description", "label")
+_EXTRAS = (
+    *("id", "source", "name", "title", "description", "annotations", "meta", "relations"),
+    *Hints.__match_args__,
+)
+_PREDICATES = (
+    *("relatedTo", "nextStep", "memberOf", "about", "mentions", "sameAs"),
+    *("author", "creator", "description", "keywords", "hasPart"),
+)
+_ENTRY_TYPES = ("tech_article", "scholarly_article", "blog_posting")
+_SOURCE_KINDS = tuple(kind.value for kind in SourceKind)
+_GROUP_KINDS = frozenset({"domain", "source-domain", "category"})
+
+_PREFIXED = re.compile(r"([A-Za-z][\w.-]*):(?!:)(\S*)")
+_NO_IRI = re.compile(r"[\s<>\"{}|\\^`]")
+_COMMA = re.compile(r"[^\s,][,;][ \t]+[^\s,]")
+_SHOWN = 80
+
+
+def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagnostic]:
+    """Report what the author of *front* can hardly have meant, with the line of each.
+
+    Args:
+        front: The front matter.
+        lines: Where its values stand.
+    """
+    prefixes = sorted({*PREFIXES, *(str(path[1]).rstrip(":") for path, _ in _namespaces(front))})
+    parts = (
+        _misspelt(front),
+        _of_wrong_kind(front),
+        _dates(front),
+        _members(front),
+        _names(front, _Names(prefixes)),
+        _literals(front),
+        _vocabulary(front),
+    )
+    seen: set[tuple[str, Path]] = set()
+    for part in parts:
+        for code, message, path in part:
+            if (message, path) not in seen:
+                seen.add((message, path))
+                yield warning(code, message, lines.at(*path))
+
+
+def shown(text: object) -> str:
+    """Return *text* in quotation marks, cut where it is long."""
+    return repr(str(text)[:_SHOWN])
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return advice that names the one of *known* that *word* is like, "" where none is."""
+    near = likeliest(word, known)
+    return f"; did you mean {near!r}?" if near else ""
+
+
+def _misspelt(front: JsonObject) -> Found:
+    for key in front:
+        if key in _SET_OF_KNOWN:
+            continue
+        near = likeliest(key, _SUGGESTED)
+        below = (f"graph_{key.lower()}", f"rdf_{key.lower()}")
+        near = near or next((one for one in below if one in _SET_OF_KNOWN), None)
+        if near:
+            message = f"the key {shown(key)} is unknown; did you mean {near!r}?"
+            yield Code.KEY_UNKNOWN, message, (key,)
+
+
+def _of_wrong_kind(front: JsonObject) -> Found:
+    """Report values that their key cannot take, which the reader passes over."""
+    for key, value in front.items():
+        fault = _fault_of_kind(key, value) if key in _SET_OF_KNOWN else ""
+        if fault:
+            yield Code.VALUE_INVALID, f"`{key}` {fault}", (key,)
+
+
+def _fault_of_kind(key: str, value: JsonValue) -> str:
+    if value is None:
+        return "has no value: write one, or remove the key"
+    if key in _LISTS:
+        if not isinstance(value, str) or _COMMA.search(value) is None:
+            return ""
+        items = ", ".join(part.strip() for part in re.split("[,;]", value) if part.strip())
+        return f"is one text with commas: write a list, [{items[:_SHOWN]}]"
+    if key == _TOOL_KEY:
+        is_name = isinstance(value, str) or value is False
+        return "" if is_name else "names no tool: write one name, or `false` for a page"
+    if key in _MAPPING_KEYS:
+        # Of the `mcpg` key the reader says so itself.
+        is_right = isinstance(value, dict) or key == EXTRAS_KEY
+        return "" if is_right else "is not a mapping and is ignored"
+    is_text = key not in _SCALAR_KEYS or (read_texts(value) and not isinstance(value, list))
+    return "" if is_text else "is not a text and is ignored"
+
+
+def _dates(front: JsonObject) -> Found:
+    for key in _DATE_KEYS:
+        text = lexical_form(front.get(key))
+        if text and not is_date(text):
+            message = f"`{key}` is no date: {shown(text)}; write it as 2026-01-31"
+            yield Code.VALUE_INVALID, message, (key,)
+
+
+def _items(front: JsonObject, keys: Iterable[str]) -> Iterator[tuple[str, Path, JsonValue]]:
+    """Return key, path and value of each item under *keys*; a lone one needs no list."""
+    for key in keys:
+        value = front.get(key)
+        if isinstance(value, list):
+            yield from ((key, (key, place), item) for place, item in enumerate(value))
+        elif value is not None:
+            yield key, (key,), value
+
+
+def _members(front: JsonObject) -> Found:
+    """Report members of items that nobody reads, where they are like ones that are read."""
+    for key, path, item in _items(front, _MEMBERS):
+        if isinstance(item, dict):
+            yield from _unknown_members(item, _MEMBERS[key], path, is_lost=key in _LINK_KEYS)
+    for _, path, item in _items(front, _EXAMPLE_KEYS):
+        if isinstance(item, dict):
+            known = (*_EXAMPLE_MEMBERS, *(one.capitalize() for one in _EXAMPLE_MEMBERS))
+            yield from _unknown_members(item, known, path, is_lost=True)
+    extras = front.get(EXTRAS_KEY)
+    if isinstance(extras, dict):
+        yield from _unknown_members(extras, _EXTRAS, (EXTRAS_KEY,), is_lost=True)
+    for path, _, held in _values(front):
+        if isinstance(held, dict):
+            yield from _unknown_members(held, _VALUE_MEMBERS, path, is_lost=False)
+
+
+def _unknown_members(item: JsonObject, known: Sequence[str], path: Path, *, is_lost: bool) -> Found:
+    for member in item:
+        if member in known:
+            continue
+        advice = suggestion(member, known)
+        if advice or is_lost:
+            ignored = advice or " and is ignored"
+            message = f"the member {shown(member)} of {_path_text(path)} is unknown{ignored}"
+            yield Code.KEY_UNKNOWN, message, (*path, member)
+
+
+def _path_text(path: Path) -> str:
+    key, *rest = path
+    steps = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in rest)
+    return f"{key}{''.join(steps)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Judges names: IRIs, and names with a prefix.
+
+    Attributes:
+        prefixes: Those that stand for a namespace.
+    """
+
+    prefixes: Collection[str]
+
+    def fault(self, name: str, *, needs_prefix: bool = False) -> tuple[str, str] | None:
+        """Return code and words of what is wrong with *name*, `None` for nothing.
+
+        Args:
+            name: An IRI, a name with a prefix, or something else.
+            needs_prefix: Whether it is to be one of the former two.
+        """
+        prefix, colon, rest = name.partition(":")
+        is_known = colon and prefix in self.prefixes and not rest.startswith("//")
+        if is_known or (colon and (prefix.lower() in SCHEMES or rest.startswith("//"))):
+            odd = _NO_IRI.search(name)
+            if odd is None:
+                return None
+            what = "a blank" if odd.group().isspace() else repr(odd.group())
+            return Code.VALUE_INVALID, f"{shown(name)} is no IRI: it has {what}"
+        if _PREFIXED.fullmatch(name) and prefix not in _GROUP_KINDS:
+            near = (one for one in self.prefixes if edit_distance(one, prefix, 1) is not None)
+            likely = next(near, None) if len(prefix) > 1 else None
+            advice = f"; did you mean {likely!r}?" if likely else suggestion(prefix, self.prefixes)
+            declare = "" if advice else "; declare it in `rdf_prefixes`"
+            message = f"the prefix {shown(prefix)} of {shown(name)} is unknown{advice}{declare}"
+            return Code.PREFIX_UNKNOWN, message
+        if needs_prefix:
+            message = f"{shown(name)} has no prefix: write an IRI, or a name such as schema:{{}}"
+            local = re.sub(r"\W+", "", name) or "name"
+            return Code.PREFIX_UNKNOWN, message.format(local[:_SHOWN])
+        return None
+
+    def is_absolute(self, name: str) -> bool:
+        """Return whether *name* is meant as an IRI, or has a prefix."""
+        return bool(_PREFIXED.match(name))
+
+
+def _names(front: JsonObject, names: _Names) -> Found:
+    """Report names that stand for no IRI though they should."""
+    for name, path, needs_prefix in _names_in(front, names):
+        fault = names.fault(name, needs_prefix=needs_prefix)
+        if fault is not None:
+            yield fault[0], f"{_path_text(path[:2])}: {fault[1]}", path
+
+
+def _names_in(front: JsonObject, names: _Names) -> Iterator[tuple[str, Path, bool]]:
+    """Return each name that may have a prefix, where it stands, and whether it needs one."""
+    for _, path, item in _items(front, _TYPE_KEYS):
+        if isinstance(item, str):
+            yield item.strip(), path, True
+    for path, predicate, held in _values(front):
+        yield predicate.strip(), path[:2], True
+        yield from _texts_of(held, path, {"id": True, "datatype": True, "type": True})
+    for _, path, item in _items(front, (*_THING_KEYS, *_LINK_KEYS, *_GROUP_KEYS)):
+        yield from _texts_of(item, path, {"id": False, "type": False})
+    yield from _names_of_things(front)
+    yield from _names_in_edges(front)
+    for path, address in _namespaces(front):
+        if names.is_absolute(address):
+            yield address, path, False
+
+
+def _names_of_things(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
+    for _, path, item in _items(front, _THING_KEYS):
+        if isinstance(item, str) and "://" in item:
+            yield item.strip(), path, False
+        elif isinstance(item, dict):
+            yield from _addresses(item, path)
+
+
+def _names_in_edges(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
+    for _, path, item in _items(front, _EDGE_KEYS):
+        if isinstance(item, dict):
+            yield from _texts_of(item, path, dict.fromkeys(("subject", "object", "target"), False))
+            predicate = item.get("predicate")
+            if isinstance(predicate, str) and ":" in predicate:
+                yield predicate.strip(), (*path, "predicate"), True
+
+
+def _texts_of(
+    item: JsonValue, path: Path, members: Mapping[str, bool]
+) -> Iterator[tuple[str, Path, bool]]:
+    held = item if isinstance(item, dict) else {}
+    for member, needs_prefix in members.items():
+        value = held.get(member)
+        if isinstance(value, str) and value.strip() and not means_itself(value):
+            yield value.strip(), (*path, member), needs_prefix
+
+
+def _addresses(item: JsonObject, path: Path) -> Iterator[tuple[str, Path, bool]]:
+    """Return the addresses of the same thing elsewhere, each of which is to be an IRI."""
+    for member in ("sameAs", "same_as"):
+        held = item.get(member)
+        for one in held if isinstance(held, list) else [held]:
+            if isinstance(one, str) and one.strip():
+                yield one.strip(), (*path, member), True
+
+
+def _values(front: JsonObject) -> Iterator[tuple[Path, str, JsonValue]]:
+    """Return path, predicate and value of each property of the document."""
+    for _, path, held in _items(front, _PROPERTY_KEYS):
+        if not isinstance(held, dict):
+            continue
+        if "predicate" in held:
+            yield path, str(held["predicate"]), held
+            continue
+        for predicate, value in held.items():
+            for place, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                yield (*path, predicate, *(() if place is None else (place,))), predicate, one
+
+
+def _literals(front: JsonObject) -> Found:
+    """Report values that do not fit their datatype or have a language that is none."""
+    own = {str(path[1]).rstrip(":"): address for path, address in _namespaces(front)}
+    namespaces = {**PREFIXES, **own}
+    for path, predicate, held in _values(front):
+        if isinstance(held, dict) and "id" not in held:
+            for message in _literal_faults(held, namespaces):
+                yield Code.VALUE_INVALID, f"{predicate}: {message}", path
+
+
+def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator[str]:
+    language = held.get("language", held.get("lang"))
+    datatype = held.get("datatype", held.get("type"))
+    if language is not None and not (isinstance(language, str) and LANGUAGE.match(language)):
+        yield f"{shown(language)} is no language tag: write one such as `de` or `pt-BR`"
+    elif language is not None and datatype is not None:
+        yield "a text in a language has no other datatype: remove `datatype` or `lang`"
+    elif isinstance(datatype, str):
+        iri = _expanded(datatype.strip(), namespaces)
+        name = iri.removeprefix(XSD)
+        value = next(filter(None, map(lexical_form, map(held.get, _VALUE_MEMBERS[1:6]))), "")
+        if name != iri and name not in DATATYPES:
+            yield f"xsd has no datatype {shown(name)}{suggestion(name, DATATYPES)}"
+        elif not is_of_datatype(value, iri):
+            yield f"{shown(value)} is no xsd:{name}: correct the value or its datatype"
+
+
+def _namespaces(front: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Return where each prefix is declared, and its namespace."""
+    for key in _PREFIX_KEYS:
+        value = front.get(key)
+        for prefix, address in value.items() if isinstance(value, dict) else ():
+            yield (key, prefix), str(address).strip()
+
+
+def _expanded(name: str, namespaces: Mapping[str, str]) -> str:
+    prefix, colon, local = name.partition(":")
+    return f"{namespaces[prefix]}{local}" if colon and prefix in namespaces else name
+
+
+def _vocabulary(front: JsonObject) -> Found:
+    """Report words that are like those of a closed list, but none of them."""
+    for _, path, item in _items(front, _EDGE_KEYS):
+        word = item.get("predicate") if isinstance(item, dict) else None
+        if isinstance(word, str) and ":" not in word and _is_odd(word, _PREDICATES):
+            advice = suggestion(word, _PREDICATES)
+            if advice:
+                message = f"the predicate {shown(word)} is unknown{advice}"
+                yield Code.VALUE_INVALID, message, (*path, "predicate")
+    for keys, known in _CLOSED.items():
+        for key, path, value in _items(front, keys):
+            if isinstance(value, str) and _is_odd(value, known):
+                others = f"; write {', '.join(known)}" if known is _SOURCE_KINDS else ""
+                advice = suggestion(value, known) or others
+                if advice:
+                    yield Code.VALUE_INVALID, f"`{key}` {shown(value)} is unknown{advice}", path
+
+
+def _is_odd(word: str, known: Iterable[str]) -> bool:
+    return _plain(word) not in map(_plain, known)
+
+
+_CLOSED = {
+    ("entry_type", "entryType"): _ENTRY_TYPES,
+    ("source_kind", "sourceKind"): _SOURCE_KINDS,
+}
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s_-]", "", text.casefold())

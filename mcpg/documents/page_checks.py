@@ -1,0 +1,238 @@
+"""What an author can hardly have meant in the Markdown of a document.
+
+Sections like those of generated documents are read only where their headings are exact, and a fence
+or comment that is not closed takes in all that follows. These checks report it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mcpg.catalog.model import SourceKind
+from mcpg.documents.checks import shown, suggestion
+from mcpg.documents.page import (
+    ARGUMENTS_LABEL,
+    CONTRACT_HEADING,
+    DESCRIPTION_LABEL,
+    ENABLED_LABEL,
+    EXAMPLES_LABEL,
+    FLAG_LABELS,
+    IDENTITY_HEADING,
+    INPUT_HEADING,
+    INPUT_LABEL,
+    LIST_LABELS,
+    NAME_LABEL,
+    OUTPUT_HEADING,
+    OUTPUT_LABEL,
+    TIER_LABELS,
+    TITLE_LABEL,
+    fence_after,
+    heading_of,
+    json_object,
+    row_of,
+)
+from mcpg.errors import Code, Diagnostic, InputError, warning
+from mcpg.text.spelling import likeliest
+
+_SECTIONS = (IDENTITY_HEADING, CONTRACT_HEADING, INPUT_HEADING, OUTPUT_HEADING)
+_BY_NAME = {heading.casefold(): heading for heading in _SECTIONS}
+_LABELLED_SECTIONS = (IDENTITY_HEADING, CONTRACT_HEADING)
+_IDENTITY_LABELS = ("Tool id", "Source id", "Source kind")
+_CONTRACT_LABELS = (
+    *(NAME_LABEL, TITLE_LABEL, DESCRIPTION_LABEL, *LIST_LABELS.values(), *FLAG_LABELS.values()),
+    *(*TIER_LABELS.values(), ENABLED_LABEL, ARGUMENTS_LABEL, EXAMPLES_LABEL),
+    *(INPUT_LABEL, OUTPUT_LABEL, "Parameter", "Input schema"),
+)
+_LEVEL = 2
+_LABEL = re.compile(r"(?:[-*] +)?([A-Za-z][A-Za-z ]{1,40}):(?: |\Z)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
+_STRONG = re.compile(r"[ \t]*(\*\*|__)(.+?):?\1:?[ \t]*\Z")
+_JSON_FENCE = re.compile(
+    r"[ \t]*(?:`{3,}|~{3,})[ \t]*json(?:schema|-schema)?[ \t]*\Z", re.IGNORECASE
+)
+_SCHEMA = re.compile(r'"(?:properties|\$schema|required)"\s*:|"type"\s*:\s*"object"')
+_COMMENT = re.compile(r"<!--|-->")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of Markdown.
+
+    Attributes:
+        text: The line.
+        fence: The fence in which it stands, "" outside of one.
+        is_mark: Whether it opens or closes a fence.
+    """
+
+    text: str
+    fence: str
+    is_mark: bool
+
+
+def check_page(
+    markdown: str, first_line: int, place: str, *, is_prose: bool
+) -> Iterator[Diagnostic]:
+    """Report what the author of *markdown* can hardly have meant, with the line of each.
+
+    Args:
+        markdown: The text after the front matter, with LF line ends.
+        first_line: Number of the document's line on which it begins.
+        place: Name of the document.
+        is_prose: Whether all of it is prose, also what is headed like a generated section.
+    """
+    lines = _lines_of(markdown)
+    parts = [_open_fence(lines), _open_comment(lines), _broken_schemas(lines, is_prose=is_prose)]
+    if not is_prose:
+        parts.append(_sections(lines))
+    for part in parts:
+        for message, number in part:
+            yield warning(Code.DOCUMENT_INVALID, message, f"{place}:{first_line + number}")
+
+
+def _lines_of(markdown: str) -> list[_Line]:
+    lines: list[_Line] = []
+    fence = ""
+    for text in markdown.split("\n"):
+        before, fence = fence, fence_after(text, fence)
+        lines.append(_Line(text, before or fence, before != fence))
+    return lines
+
+
+def _open_fence(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
+    marks = [number for number, line in enumerate(lines) if line.is_mark]
+    if len(marks) % 2:
+        yield "this code fence is not closed: all that follows is code", marks[-1]
+
+
+def _open_comment(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
+    opened = None
+    for number, line in enumerate(lines):
+        if not line.fence and "--" in line.text:
+            for mark in _COMMENT.findall(re.sub(r"`[^`]*`", "", line.text)):
+                opened = number if mark == "<!--" and opened is None else opened
+                opened = None if mark == "-->" else opened
+    if opened is not None:
+        yield "this comment is not closed: all that follows is hidden", opened
+
+
+def _broken_schemas(lines: Sequence[_Line], *, is_prose: bool) -> Iterator[tuple[str, int]]:
+    """Report fences of JSON that are meant as schemas and are none; sections report their own."""
+    section = ""
+    for number, line in enumerate(lines):
+        if not line.fence:
+            level, title = heading_of(line.text)
+            if 0 < level <= _LEVEL:
+                section = title.casefold() if level == _LEVEL and not is_prose else ""
+        elif line.is_mark and _JSON_FENCE.match(line.text) and section not in _BY_NAME:
+            inside = _inside(lines, number)
+            text = "\n".join(inside)
+            if text.lstrip().startswith("{") and _SCHEMA.search(text):
+                try:
+                    json_object(text, "")
+                except InputError as fault:
+                    message = f"the JSON Schema in this fence is ignored: {fault.message}"
+                    yield message, number + row_of(fault)
+
+
+def _inside(lines: Sequence[_Line], opening: int) -> list[str]:
+    inside: list[str] = []
+    for line in lines[opening + 1 :]:
+        if line.is_mark:
+            break
+        inside.append(line.text)
+    return inside
+
+
+def _sections(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
+    """Report sections that are headed nearly like generated ones, or hold nothing of theirs."""
+    found: Counter[str] = Counter()
+    for number, level, title, how in _headings(lines):
+        exact = _BY_NAME.get(title.casefold())
+        name = exact or (likeliest(title, _SECTIONS) if len(title) <= _LONGEST else None)
+        if name is None:
+            if title.casefold() == _NOTES:
+                return
+            continue
+        below = _below(lines, number)
+        holds = _holds_its_own(name, below)
+        if exact and level == _LEVEL and not how:
+            found[name] += 1
+            yield from _of_section(name, below, number, found[name], holds=holds)
+        elif holds:
+            yield f"{shown(title)} is no section of its own{how}: write `## {name}`", number
+
+
+_LONGEST = 40
+_NOTES = "author notes"
+
+
+def _headings(lines: Sequence[_Line]) -> Iterator[tuple[int, int, str, str]]:
+    """Return number, level and text of whatever is, or looks like, a heading; and why not."""
+    for number, line in enumerate(lines):
+        if line.fence or not line.text.strip():
+            continue
+        level, title = heading_of(line.text)
+        if level:
+            yield number, level, title, "" if level == _LEVEL else f" at level {level}"
+        elif number + 1 < len(lines) and _UNDERLINE.match(lines[number + 1].text):
+            yield number, _LEVEL, line.text.strip(), " with an underline"
+        elif len(line.text) <= _LONGEST and (strong := _STRONG.match(line.text)):
+            yield number, 0, strong[2].strip(), " as strong text"
+        elif line.text.lstrip().startswith("#"):
+            yield number, 0, line.text.strip("# \t"), " without a blank after its marks"
+
+
+def _below(lines: Sequence[_Line], heading: int) -> list[_Line]:
+    """Return the lines below a heading, up to the next one."""
+    below: list[_Line] = []
+    for line in lines[heading + 1 :]:
+        if not line.fence and heading_of(line.text)[0]:
+            break
+        below.append(line)
+    return below
+
+
+def _holds_its_own(name: str, below: Sequence[_Line]) -> bool:
+    if name not in _LABELLED_SECTIONS:
+        return any(line.is_mark for line in below)
+    known = _IDENTITY_LABELS if name == IDENTITY_HEADING else _CONTRACT_LABELS
+    labels = (_LABEL.match(line.text) for line in below if not line.fence)
+    return any(label is not None and likeliest(label[1], known) for label in labels)
+
+
+def _of_section(
+    name: str, below: Sequence[_Line], number: int, count: int, *, holds: bool
+) -> Iterator[tuple[str, int]]:
+    if count > 1:
+        yield f"a second section {name!r} is prose: a document is of one tool", number
+    elif not holds:
+        wanted = {
+            IDENTITY_HEADING: "no line such as `- Tool id: NAME`",
+            CONTRACT_HEADING: "no line such as `Tool name: NAME`",
+        }.get(name, "no JSON in a code fence")
+        yield f"the section {name!r} has {wanted}, so it is prose", number
+    elif name == IDENTITY_HEADING:
+        yield from _labels(below, number + 1)
+
+
+def _labels(below: Sequence[_Line], first: int) -> Iterator[tuple[str, int]]:
+    for number, line in enumerate(below, start=first):
+        label = _LABEL.match(line.text)
+        if label is None:
+            continue
+        value = line.text[label.end() :].strip()
+        if label[1] not in _IDENTITY_LABELS:
+            advice = suggestion(label[1], _IDENTITY_LABELS)
+            yield f"the label {shown(label[1])} is unknown and is ignored{advice}", number
+        elif not value:
+            yield f"{shown(label[1])} has no value", number
+        elif label[1] == _IDENTITY_LABELS[-1] and value.lower() not in _KINDS:
+            advice = suggestion(value, _SOURCE_KINDS) or f"; write {', '.join(_SOURCE_KINDS)}"
+            yield f"the source kind {shown(value)} is unknown{advice}", number
+
+
+_SOURCE_KINDS = tuple(kind.value for kind in SourceKind)
+_KINDS = frozenset(map(str.lower, _SOURCE_KINDS))

@@ -1,0 +1,177 @@
+"""What is reported of documents that can be read, but that their authors hardly meant so."""
+
+from __future__ import annotations
+
+import pytest
+from bounded import output_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.catalog.model import SourceDocument
+from mcpg.documents.namespaces import DATATYPES, XSD, is_date, is_of_datatype
+from mcpg.documents.reader import parse_document
+
+
+def told(text: str) -> list[tuple[int, str]]:
+    """Return line and message of whatever is told of a document with *text*."""
+    _, found = parse_document(SourceDocument("a.md", text), is_checked=True)
+    return [(int((one.place or ":0").rpartition(":")[2]), one.message) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("sumary: x", "did you mean 'summary'?"),
+        ("Title: x", "did you mean 'title'?"),
+        ("graph-related: x", "did you mean 'graph_related'?"),
+        ("next_steps: [x]", "did you mean 'graph_next_steps'?"),
+        ("prefixes: {a: b}", "did you mean 'rdf_prefixes'?"),
+        ("title:", "`title` has no value"),
+        ("title: [x]", "`title` is not a text"),
+        ("date_modified: 2026-13-01", "no date: '2026-13-01'"),
+        ("date_modified: 20260101", "no date: '20260101'"),
+        ("input_schema: object", "`input_schema` is not a mapping"),
+        ("tool: [a, b]", "`tool` names no tool"),
+        ("tool:", "`tool` has no value"),
+        ("tool: true", "`tool` names no tool"),
+        ("aliases: pay back, refund", "write a list, [pay back, refund]"),
+        ("graph_related: one; two", "write a list, [one, two]"),
+        ("graph_related: [{target: a, wieght: 1}]", "did you mean 'weight'?"),
+        ("graph_related: [{target: a, note: 1}]", "'note' of graph_related[0] is unknown"),
+        ("examples: [{input: a, ouput: b}]", "did you mean 'output'?"),
+        ("mcpg: {aliasses: [a]}", "did you mean 'aliases'?"),
+        ('rdf_types: ["schma:Thing"]', "did you mean 'schema'?"),
+        ("rdf_types: [Thing]", "write an IRI, or a name such as schema:Thing"),
+        ("rdf_properties: {level: 1}", "'level' has no prefix"),
+        ('rdf_properties: {"schema:x": {id: "x:y"}}', "the prefix 'x' of 'x:y' is unknown"),
+        ('rdf_properties: {"schema:x": {value: 1.5, datatype: xsd:int}}', "'1.5' is no xsd:int"),
+        ('rdf_properties: {"schema:x": {value: 1, datatype: xsd:integr}}', "mean 'integer'?"),
+        ('rdf_properties: {"schema:x": {value: a, lang: d e}}', "'d e' is no language tag"),
+        ('rdf_properties: {"schema:x": {vlaue: a}}', "did you mean 'value'?"),
+        ('about: [{label: a, sameAs: "https://a.example/x y"}]', "is no IRI: it has a blank"),
+        ('about: ["https://a.example/<x>"]', "is no IRI: it has '<'"),
+        ("about: [{label: a, sameAs: elsewhere}]", "'elsewhere' has no prefix"),
+        ('rdf_prefixes: {ex: "https://a b/"}', "is no IRI: it has a blank"),
+        ("graph_edges: [{subject: a, predicate: nextStpe, object: b}]", "mean 'nextStep'?"),
+        ('graph_edges: [{subject: a, predicate: "e:x", object: b}]', "the prefix 'e' of 'e:x'"),
+        ('graph_edges: [{subject: "e:x", predicate: about, object: b}]', "the prefix 'e'"),
+        ("graph_edges: [{subject: a, predicate: about, object: b, reson: c}]", "mean 'reason'?"),
+        ("entry_type: tech_artcle", "did you mean 'tech_article'?"),
+        ("source_kind: remote", "write Local, HttpMcp"),
+    ],
+)
+def test_front_matter_that_is_hardly_meant_is_told_with_its_line(line: str, says: str) -> None:
+    """The line is that of the value; one that is of no use is told to be ignored as well."""
+    (first, *more) = told(f"---\nname: a\n# comment\n{line}\n---\nText.\n")
+    assert {first[0], *(number for number, _ in more)} == {4}
+    assert says in first[1]
+    assert all(message.endswith("ignored") for _, message in more)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "line", "says"),
+    [
+        ("### Tool Identity\n- Tool id: a", 4, "at level 3: write `## Tool Identity`"),
+        ("x\n\nTool Identity\n---\n- Tool id: a", 6, "with an underline"),
+        ("**Tool identity:**\n\nTool id: a", 4, "as strong text"),
+        ("##Tool Identity\n- Tool id: a", 4, "without a blank after its marks"),
+        ("## Tool Idenity\n- Tool id: a", 4, "write `## Tool Identity`"),
+        ("# Execution Contract\nDescription: a", 4, "write `## Execution Contract`"),
+        ("### Input Schema\n```json\n{}\n```", 4, "write `## Input Schema`"),
+        ("## Tool Identity\nTool id a", 4, "no line such as `- Tool id: NAME`"),
+        ("## Tool Identity\n- Tool idd: a\n- Source id: b", 5, "did you mean 'Tool id'?"),
+        ("## Tool Identity\n- Tool id: a\n- Source kind: Lokal", 6, "did you mean 'Local'?"),
+        ("## Tool Identity\n- Tool id: a\n## X\n## Tool Identity\n- Tool id: b", 7, "of one tool"),
+        ('## Input Schema\n{"type": "object"}', 4, "no JSON in a code fence"),
+        ("## Input Schema\n```json\n{}\n{\n```", 7, "the schema in this section"),
+        ("a\n```\nb", 5, "this code fence is not closed"),
+        ("a\n\n<!-- b", 6, "this comment is not closed"),
+        ('```json\n{"type": "object",\n "properties": {,}}\n```', 6, "JSON Schema in this fence"),
+    ],
+)
+def test_markdown_that_is_hardly_meant_is_told_with_its_line(
+    markdown: str, line: int, says: str
+) -> None:
+    """Headings that only look like those of a section, fences and comments without an end."""
+    found = told(f"---\nname: a\n---\n{markdown}\n")
+    assert [number for number, _ in found] == [line]
+    assert says in found[0][1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntool: false\n---\n### Tool Identity\n- Tool id: a\n",
+        "---\nname: a\nnotes: x\nlevels: 3\nteam: y\nversion: 1.10\n---\nText.\n",
+        "---\nname: a\n---\nTool identity is a topic.\n\n### Input schema\n\nWords.\n",
+        "---\nname: a\n---\n```md\n### Tool Identity\n- Tool id: a\n```\n`<!--` is code.\n",
+        "---\nname: a\nabout: ['mailto:a@b.example', 'urn:x:y', 'A: b']\n---\n<!-- a\n-->\n",
+        "---\nname: a\ngraph_groups: ['domain:x', 'team:y']\n---\n~~~json\n{\n~~~\n",
+    ],
+)
+def test_what_may_be_meant_is_not_told(text: str) -> None:
+    """Keys of the author's own, prose about sections, groups with colons, code that shows marks."""
+    assert told(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "fits"),
+    [
+        ("12", "integer", True),
+        ("+1", "integer", True),
+        ("1.0", "integer", False),
+        ("-1", "nonNegativeInteger", False),
+        ("128", "byte", False),
+        ("-128", "byte", True),
+        ("9" * 5000, "integer", True),
+        ("9" * 5000, "long", False),
+        ("1e3", "decimal", False),
+        ("1e3", "double", True),
+        ("INF", "float", True),
+        ("True", "boolean", False),
+        ("1", "boolean", True),
+        ("2024-02-29", "date", True),
+        ("2023-02-29", "date", False),
+        ("2024-02-29Z", "date", True),
+        ("12024-02-29", "date", True),
+        ("2024-01-01T25:00:00", "dateTime", False),
+        ("2024-01-01T23:59:59.5+01:00", "dateTime", True),
+        ("P1DT2H", "duration", True),
+        ("P", "duration", False),
+        ("a b", "anyURI", False),
+        ("whatever", "string", True),
+        ("whatever", "unheardOf", True),
+    ],
+)
+def test_literals_fit_their_datatype_or_not(text: str, name: str, fits: bool) -> None:
+    """The lexical forms of XML Schema."""
+    assert is_of_datatype(text, f"{XSD}{name}") is fits
+
+
+@given(st.text(max_size=40), st.sampled_from([*DATATYPES, "other"]))
+def test_any_text_is_judged(text: str, name: str) -> None:
+    """Whatever an author writes, there is an answer; what is a date is one for both."""
+    assert is_of_datatype(text, f"{XSD}{name}") in {True, False}
+    assert is_date(text.strip()) == is_of_datatype(text, f"{XSD}date")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'---\\nname: a\\n---\\n' + '# x\\n' * 60_000",
+        "'---\\nname: a\\n---\\n' + '** ' * 80_000",
+        "'---\\nname: a\\n---\\n' + '```\\n' * 60_001",
+        "'---\\nname: a\\n---\\n' + '<!-- ' * 50_000",
+        "'---\\nname: a\\nkeywords: \\'' + 'a, ' * 50_000 + '\\'\\n---\\nx'",
+        "'---\\nname: a\\nabout: [' + 'x:y, ' * 20_000 + ']\\n---\\nx'",
+    ],
+    ids=["headings", "strong", "fences", "comments", "commas", "names"],
+)
+def test_checks_take_time_in_proportion_to_the_text(text: str) -> None:
+    """A document of 250 kB is checked in one pass."""
+    program = (
+        "from mcpg.catalog.model import SourceDocument\n"
+        "from mcpg.documents.reader import parse_document\n"
+        f"print(parse_document(SourceDocument('a.md', {text}), is_checked=True)[0].tool.name)\n"
+    )
+    assert output_of(program) == "a\n"
