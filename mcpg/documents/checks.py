@@ -190,8 +190,8 @@ def _fault_of_kind(key: str, value: JsonValue) -> str:
         # Of the `mcpg` key the reader says so itself.
         is_right = isinstance(value, dict) or key == EXTRAS_KEY
         return "" if is_right else "is not a mapping and is ignored"
-    is_text = key not in _SCALAR_KEYS or (read_texts(value) and not isinstance(value, list))
-    return "" if is_text else "is not a text and is ignored"
+    is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return "" if is_scalar or key not in _SCALAR_KEYS else "is not a text and is ignored"
 
 
 def _dates(front: JsonObject) -> Found:
