@@ -11,6 +11,7 @@ from mcpg.bundle.codec import (
     content_hash,
     decode_bundle,
     encode_bundle,
+    mistakes_in,
 )
 from mcpg.bundle.diff import BundleDiff, FieldChange, ToolChange, diff_bundles, unified_text
 from mcpg.bundle.folder import (
@@ -43,6 +44,7 @@ __all__ = [
     "diff_bundles",
     "encode_bundle",
     "generated_documents",
+    "mistakes_in",
     "plan_folder",
     "read_bundle",
     "unified_text",

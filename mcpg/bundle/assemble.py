@@ -233,7 +233,6 @@ def assemble(
     texts: bool = True,
     ahead: Sequence[Kind[Any]] = (),
     hosted: bool = False,
-    checks_bundled: bool = False,
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
@@ -251,7 +250,6 @@ def assemble(
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
         ahead: What the caller will ask the memo for of each document, by its content.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
-        checks_bundled: Whether what authors can hardly have meant is reported of bundles as well.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
@@ -263,7 +261,6 @@ def assemble(
         [document for bundle in bundles for document in bundle.documents],
         source_id,
         memo,
-        checks_bundled=checks_bundled,
     )
     gathered = _gathered(batch, read, found, reserved, hosted=hosted)
     tools, sorted_ = gathered.tools, gathered.sorted

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -23,7 +24,7 @@ from mcpg.documents.model import (
     normal_path,
     path_key,
 )
-from mcpg.documents.reader import parse_document
+from mcpg.documents.reader import check_document, parse_document
 from mcpg.documents.rewritten import authored_text
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
@@ -542,10 +543,11 @@ def read_documents(
     bundled: Collection[SourceDocument],
     source_id: str | None,
     memo: Memo,
-    *,
-    checks_bundled: bool = False,
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
     """Parse documents.
+
+    What authors can hardly have meant is reported of documents of their own; of those of a bundle
+    its build has reported it, see `mistakes_in`.
 
     A document that cannot be read is reported, and the others go on; one that stands twice with
     the same path and content counts once.
@@ -555,8 +557,6 @@ def read_documents(
         bundled: Documents of bundles.
         source_id: The server of documents that name none.
         memo: What is known of documents that were read before.
-        checks_bundled: Whether what authors can hardly have meant is reported of *bundled* as
-            well, of which the build of their bundle has reported it.
     """
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
@@ -564,15 +564,11 @@ def read_documents(
     distinct = [
         (_authored(source), source in of_bundles) for source in _each_once([*sources, *bundled])
     ]
-    given = (
-        _given(source, source_id, checks_bundled or not is_bundled)
-        for source, is_bundled in distinct
-    )
+    given = (_given(source, source_id, not is_bundled) for source, is_bundled in distinct)
     memo.ahead([_PARSED], given)
     for source, is_bundled in distinct:
-        is_checked = checks_bundled or not is_bundled
         try:
-            document, found = _parsed(source, source_id, memo, is_checked=is_checked)
+            document, found = _parsed(source, source_id, memo, is_checked=not is_bundled)
         except DocumentError as fault:
             advice = f"; {fault.remedy}" if fault.remedy else ""
             message = f"the document is left out: {fault.message}{advice}"
@@ -583,6 +579,16 @@ def read_documents(
             read.append(ReadDocument(source, document, is_bundled))
             diagnostics += found
     return read, diagnostics
+
+
+def mistakes_in(bundle: Bundle) -> Iterator[Diagnostic]:
+    """Report what the authors of the documents of *bundle* can hardly have meant.
+
+    Documents that cannot be read are passed over.
+    """
+    for source in bundle.documents:
+        with suppress(DocumentError):
+            yield from check_document(_authored(source))
 
 
 def _authored(source: SourceDocument) -> SourceDocument:

@@ -362,6 +362,16 @@ def parse_document(
     return document, (*found, *faults)
 
 
+def check_document(source: SourceDocument) -> list[Diagnostic]:
+    """Report what can be read in a document, but is hardly what its author meant.
+
+    Raises:
+        DocumentError: See `parse_document`.
+    """
+    place = source.place or source.path
+    return list(_checked(_cut(source, place), place))
+
+
 def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
     yield from check_front_matter(text.front, text.lines)
     if not text.tag_facts.generated or NOTES_HEADING in text.markdown:

@@ -215,12 +215,16 @@ def validate(
     Shapes for tools, documents and edges are built in. What authors can hardly have meant, such as
     misspelt keys, is reported as well. Exits 1 when a shape is violated.
     """
-    from mcpg.sources.model import read_text  # noqa: PLC0415 - help needs none of it
+    from mcpg.bundle import decode_bundle, mistakes_in  # noqa: PLC0415 - help needs none of it
+    from mcpg.sources.model import read_text  # noqa: PLC0415 - as above
 
     texts = {name: read_text(Path(name), name) for name in shapes or []}
     batch = open_sources(settings_of(bundle=bundle), output)
     found, assembly = _validated(batch, texts, timeout, output)
-    diagnostics = (*assembly.diagnostics, *found.diagnostics)
+    mistakes = (
+        one for raw in batch.bundles for one in mistakes_in(decode_bundle(raw.text, raw.place))
+    )
+    diagnostics = (*assembly.diagnostics, *mistakes, *found.diagnostics)
     data: dict[str, Any] = validation_json(found, diagnostics)
     if form == "json":
         output.json(data)
@@ -242,7 +246,7 @@ def _validated(
     from mcpg.graph.validation import validate_documents  # noqa: PLC0415
 
     with output.progress("validating"):
-        assembly = assemble(batch, checks_bundled=True)
+        assembly = assemble(batch)
         found = validate_documents(
             (*assembly.documents, *assembly.pages),
             originals=_originals(batch, assembly),
