@@ -47,6 +47,7 @@ DEFAULT_MARGIN = 0.1
 """The least fall of a score that is reported where it crosses no threshold."""
 
 _DEPTH = 10
+_MANY = 200
 _EXPLAINED = 50
 _EXPLAINED_DEPTH = 20
 _REASONS = 4
@@ -284,6 +285,9 @@ class ImpactStudy:
         if self._is_same:
             return Impact(*counts)
         asked = (*judged, *chosen)
+        if len(asked) >= _MANY:
+            self._before.warm_up()
+            self._after.warm_up()
         found = []
         for number, one in enumerate(asked):
             tell(number, len(asked))
