@@ -233,6 +233,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/graph-search.md",
     "docs/how-to/graph.md",
     "docs/how-to/invoke.md",
+    "docs/how-to/large-catalogues.md",
     "docs/how-to/learn.md",
     "docs/how-to/models.md",
     "docs/how-to/openapi.md",
