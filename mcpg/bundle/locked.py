@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mcpg.bundle.assemble import Assembly
@@ -38,6 +38,19 @@ def statements_of(assembly: Assembly) -> tuple[Statement, ...]:
             known = assembly.definitions.get(_key(tool)) or (tool,)
             found += [Statement(replace(one, hints=Hints()), has_hints=False) for one in known]
     return tuple(found)
+
+
+def stated_in(
+    batch: SourceBatch, assemble: Callable[[SourceBatch], Assembly]
+) -> tuple[tuple[Statement, ...], tuple[ReadDocument, ...]]:
+    """Return what *batch* states of each tool, and the documents among it.
+
+    Where it has none, nothing is assembled.
+    """
+    if batch.documents or batch.bundles:
+        assembly = assemble(batch)
+        return statements_of(assembly), assembly.read
+    return tuple(map(stated_by_source, batch.tools)), ()
 
 
 def assembly_changes(lock: Lock, assembly: Assembly) -> tuple[LockChange, ...]:

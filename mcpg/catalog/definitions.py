@@ -42,8 +42,17 @@ class Part(StrEnum):
     @property
     def member(self) -> str:
         """Its name in JSON, such as `inputSchema`."""
-        first, *others = self.value.split()
-        return first + "".join(map(str.capitalize, others))
+        return _MEMBERS[self]
+
+
+_MEMBERS = {
+    Part.TITLE: "title",
+    Part.DESCRIPTION: "description",
+    Part.INPUT_SCHEMA: "inputSchema",
+    Part.OUTPUT_SCHEMA: "outputSchema",
+    Part.ANNOTATIONS: "annotations",
+    Part.HINTS: "hints",
+}
 
 
 @value
@@ -66,6 +75,7 @@ _PROSE = frozenset(("title", "description", "$comment"))
 _SETS = frozenset(("required", "enum", "type"))
 _FLAT = (Part.ANNOTATIONS, Part.HINTS)
 _EXACT = 2**53
+_NO_HINTS = Hints()
 _DETAILS = 4
 _BEFORE, _SHOWN, _NAME = 20, 80, 60
 
@@ -148,6 +158,8 @@ def normal_parts(tool: Tool) -> dict[Part, JsonValue]:
 
 def stated_hints(hints: Hints) -> JsonObject:
     """Return those of *hints* that say something, as a JSON object."""
+    if hints == _NO_HINTS:
+        return {}
     return {name: one for name, one in to_json(hints).items() if one not in (None, [])}
 
 

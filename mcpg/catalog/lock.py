@@ -48,6 +48,7 @@ _SCHEMA = re.compile(r"mcpg/lock-file/([0-9]+)")
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
 _RESTORE = "restore the file from version control, or remove it and run `mcpg lock` to review anew"
 _SHOWN = 80
+_NO_HINTS = Hints()
 # A part of an entry of the list in the object.
 _DEEPEST = MAX_DEPTH - 3
 
@@ -139,7 +140,10 @@ class LockChange:
 
 def stated_by_source(tool: Tool) -> Statement:
     """Return what the source of *tool* states: also the hints that are text, being unreviewed."""
-    return Statement(replace(tool, hints=Hints.merge(tool.hints, claims_of(tool))), has_hints=True)
+    claims = claims_of(tool)
+    if claims != _NO_HINTS:
+        tool = replace(tool, hints=Hints.merge(tool.hints, claims))
+    return Statement(tool, has_hints=True)
 
 
 def lock_changes(lock: Lock, stated: Iterable[Statement]) -> tuple[LockChange, ...]:

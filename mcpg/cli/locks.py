@@ -113,8 +113,10 @@ class Guard:
         assemble: Callable[[SourceBatch], Assembly],
     ) -> tuple[SourceBatch, Assembly]:
         """Return *batch* and its *assembly*, without what is not approved if that is left out."""
+        if self.reaction == REFUSE:
+            return batch, assembly
         changes = [one for one in self._changes(assembly) if one.kind is not Kind.MISSING]
-        if self.reaction == REFUSE or not changes:
+        if not changes:
             return batch, assembly
         self.changes = tuple(changes)
         batch = quarantined(batch, assembly.read, changes, hides=self.hides)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpg.cli.checks import Check, Status, tried
@@ -112,11 +113,11 @@ def _parts_of(change: LockChange) -> str:
 def _lock_changes(lock: Lock, batches: Sequence[SourceBatch]) -> Sequence[LockChange]:
     """Return the tools that differ from *lock*; what sources that failed have is not known."""
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.bundle.locked import statements_of  # noqa: PLC0415 - as above
+    from mcpg.bundle.locked import stated_in  # noqa: PLC0415 - as above
     from mcpg.catalog.lock import Kind, lock_changes  # noqa: PLC0415 - as above
     from mcpg.sources.model import SourceBatch  # noqa: PLC0415 - as above
 
-    stated = statements_of(assemble(SourceBatch.join(batches), texts=False))
+    stated, _ = stated_in(SourceBatch.join(batches), partial(assemble, texts=False))
     responding = {one.tool.source_id for one in stated}
     return [
         one

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpg.cli import build, options
-from mcpg.cli.build import Intake, LastBuild, Memory
+from mcpg.cli import options
+from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import settings_of
@@ -24,7 +24,8 @@ from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.bundle import Assembly
-    from mcpg.catalog.lock import Lock, LockChange
+    from mcpg.catalog.lock import Lock, LockChange, Statement
+    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
@@ -96,17 +97,17 @@ def lock(
     _check_options(wanted)
     settings = settings_of()
     path = target or lock_path(settings)
-    _present(path)  # a lock that cannot be used is reported before servers are queried
+    # A lock that cannot be used is reported before servers are queried.
+    present = _present(path)
     intake = Intake(sources, settings, source_id=source_id, header=header, seconds=server_timeout)
-    excluded = [path, settings.target()]
-    last = LastBuild(tuple, allows_missing=True)
-    assembly = build.assembled(intake, output, Memory(None), last, excluded)
+    stated = _stated(intake, [path, settings.target()], output)
     if check:
-        return _compared(path, assembly, wanted, output)
+        return _compared(path, present, stated, wanted, output)
     from mcpg.files import locked_folder  # noqa: PLC0415 - as above
 
     with locked_folder(Path(path).absolute().parent):
-        return _compared(path, assembly, wanted, output)
+        # Another process may have approved something meanwhile.
+        return _compared(path, _present(path), stated, wanted, output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,47 @@ def _check_options(wanted: _Wanted) -> None:
     if wanted.approve and wanted.approve_all:
         message = "all tools are approved already"
         raise UsageError(message, place="--approve", remedy="leave out --approve or --approve-all")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What the sources state.
+
+    Attributes:
+        statements: What they state of each tool.
+        diagnostics: What was noticed.
+        is_whole: Whether every source could be read.
+    """
+
+    statements: Sequence[Statement]
+    diagnostics: Sequence[Diagnostic]
+    is_whole: bool
+
+
+def _stated(intake: Intake, excluded: Sequence[str], output: Output) -> _Stated:
+    """Read the sources of *intake*, showing progress; problems are reported."""
+    from mcpg.bundle import assemble  # noqa: PLC0415 - as above
+    from mcpg.bundle.locked import stated_in  # noqa: PLC0415
+    from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415
+    from mcpg.sources import SourceBatch, is_failure  # noqa: PLC0415
+
+    found: list[Diagnostic] = []
+
+    def assembled(batch: SourceBatch) -> Assembly:
+        assembly = assemble(batch, source_id=intake.source_id, texts=False)
+        found.extend(assembly.diagnostics)
+        return assembly
+
+    intake.tell(output)
+    with output.counting("reading sources") as tell:
+        batch = with_graphs_read(intake.read(tell, excluded))
+    with output.progress("comparing definitions"):
+        statements, _ = stated_in(batch, assembled)
+    noticed = tuple(dict.fromkeys((*batch.diagnostics, *found)))
+    output.diagnostics(noticed)
+    if not statements:
+        output.note("no tool was found in the sources")
+    return _Stated(statements, noticed, not any(map(is_failure, noticed)))
 
 
 def _present(path: str) -> Lock | None:
@@ -170,16 +212,15 @@ class _Outcome:
         return [one for one in self.changes if one not in self.approved]
 
 
-def _compared(path: str, assembly: Assembly, wanted: _Wanted, output: Output) -> int:
+def _compared(
+    path: str, present: Lock | None, stated: _Stated, wanted: _Wanted, output: Output
+) -> int:
     """Compare the tools with the lock, and write what is approved."""
-    from mcpg.bundle.locked import assembly_changes  # noqa: PLC0415 - as above
-    from mcpg.catalog.lock import Lock, approve, lock_text  # noqa: PLC0415
+    from mcpg.catalog.lock import Lock, approve, lock_changes, lock_text  # noqa: PLC0415
     from mcpg.files import atomic_write  # noqa: PLC0415
-    from mcpg.sources import is_failure  # noqa: PLC0415
 
-    present = _present(path)
-    is_whole = not any(map(is_failure, assembly.diagnostics))
-    changes: Sequence[LockChange] = assembly_changes(present or Lock(), assembly)
+    is_whole = stated.is_whole
+    changes: Sequence[LockChange] = lock_changes(present or Lock(), stated.statements)
     is_first = present is None and not wanted.check
     if (is_first or wanted.approve_all) and not is_whole:
         message = "a source failed, so that not all of its tools are known: nothing was written"
@@ -193,7 +234,7 @@ def _compared(path: str, assembly: Assembly, wanted: _Wanted, output: Output) ->
     if written:
         atomic_write(path, lock_text(made).encode())
     outcome = _Outcome(path, made, () if is_first else changes, approved, written, is_whole)
-    _report(outcome, assembly, wanted, output)
+    _report(outcome, stated, wanted, output)
     return ExitCode.DONE if is_whole and not outcome.left else ExitCode.FINDINGS
 
 
@@ -256,7 +297,7 @@ def _show(changes: Iterable[LockChange], output: Output) -> None:
     output.raw_error("".join(shown_changes(changes, output, sys.stderr)))
 
 
-def _report(outcome: _Outcome, assembly: Assembly, wanted: _Wanted, output: Output) -> None:
+def _report(outcome: _Outcome, stated: _Stated, wanted: _Wanted, output: Output) -> None:
     from mcpg.cli.locks import change_json, shown_changes  # noqa: PLC0415 - as above
 
     records = [change_json(one) | {"approved": one in outcome.approved} for one in outcome.changes]
@@ -269,7 +310,7 @@ def _report(outcome: _Outcome, assembly: Assembly, wanted: _Wanted, output: Outp
                 "written": outcome.written,
                 "complete": outcome.is_whole,
                 "changes": records,
-                "diagnostics": diagnostics_json(assembly.diagnostics),
+                "diagnostics": diagnostics_json(stated.diagnostics),
             }
         )
     elif wanted.form == "text":

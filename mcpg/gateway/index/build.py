@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import Assembly, assemble
-from mcpg.bundle.codec import ReadDocument, decode_bundle
+from mcpg.bundle.codec import decode_bundle
 from mcpg.bundle.definitions import definitions_in, definitions_of
-from mcpg.bundle.locked import quarantined, statements_of
+from mcpg.bundle.locked import quarantined, stated_in
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.definitions import Key
-from mcpg.catalog.lock import lock_changes, stated_by_source
+from mcpg.catalog.lock import lock_changes
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
@@ -326,12 +326,7 @@ def _held(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> tuple[SourceBatch, 
     """Return *batch* as far as it is approved, and what became of the rest."""
     if plan.lock is None:
         return batch, NO_REVIEW
-    read: tuple[ReadDocument, ...] = ()
-    if batch.documents or batch.bundles:
-        assembly = _assembled_without_texts(batch, plan, memo)
-        stated, read = statements_of(assembly), assembly.read
-    else:
-        stated = tuple(map(stated_by_source, batch.tools))
+    stated, read = stated_in(batch, lambda some: _assembled_without_texts(some, plan, memo))
     changes = lock_changes(plan.lock.lock, stated)
     if not changes:
         return batch, NO_REVIEW
