@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from mcpg.documents.model import ToolDocument
+from mcpg.graph.iris import broader_group, group_label
 from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, Node, network_of
 from mcpg.graph.triples import triples_of
 from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
@@ -115,22 +117,96 @@ def _server(node: Node) -> str:
     return unquote(node.source)
 
 
-def map_data(network: Network) -> dict[str, Any]:
-    """Return *network* as the scripts read it: servers, nodes and edges.
+SERVER = "server"
+"""What tools stand together by, unless it is `GROUP`."""
 
-    Nodes name their server, and edges their ends, by number.
+MANY = 100
+"""From so many tools on, groups may make clusters."""
+
+SMALLEST = 3
+"""How many tools a cluster has on average, or a group at least, to be one."""
+
+_REST = "other tools"
+_MARK_OF_CATEGORIES = "category:"
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Tools that stand together on the map, in one colour and under one name.
+
+    Attributes:
+        kind: What they share: `SERVER` or `GROUP`.
+        sizes: The name of each cluster and how many tools it has, the largest first; tools of
+            no group come last.
+        of: The number of the cluster of each tool, by the number of its node.
     """
+
+    kind: str
+    sizes: tuple[tuple[str, int], ...]
+    of: Mapping[int, int]
+
+
+def clusters_of(network: Network) -> Clusters:
+    """Return the clusters of the tools of *network*.
+
+    A server is one, unless there is a single server for many tools, or one for nearly each. Then
+    the groups that most tools share are.
+    """
+    tools = [place for place, node in enumerate(network.nodes) if node.kind == TOOL]
     servers = _servers(network)
-    places = {name: place for place, (name, _) in enumerate(servers)}
+    is_telling = 1 < len(servers) <= len(tools) / SMALLEST
+    grouped = {} if is_telling or len(tools) < MANY else _groups_of(network, len(tools))
+    if 2 * len(grouped) < len(tools) or not grouped:
+        places = {name: place for place, (name, _) in enumerate(servers)}
+        by_server = {place: places[_server(network.nodes[place])] for place in tools}
+        return Clusters(SERVER, tuple(servers), by_server)
+    counts = Counter(grouped.values())
+    kept = (name for name in counts if counts[name] >= SMALLEST)
+    names = sorted(kept, key=lambda name: (-counts[name], name))
+    places = {name: place for place, name in enumerate(names)}
+    sizes = [(group_label(name), counts[name]) for name in names]
+    rest = len(tools) - sum(size for _, size in sizes)
+    sizes += [(_REST, rest)] if rest else []
+    of = {place: places.get(grouped.get(place, ""), len(names)) for place in tools}
+    return Clusters(GROUP, tuple(sizes), of)
+
+
+def _groups_of(network: Network, tools: int) -> dict[int, str]:
+    """Return the group that each tool stands in: a category, or the one with most tools.
+
+    Groups of few tools, of most tools, and of the tools of one source are passed over.
+    """
+    kinds = {place: network.nodes[place].kind for place in range(len(network.nodes))}
+    own = [
+        (edge.source, network.nodes[edge.target].label)
+        for edge in network.edges
+        if edge.name == "groups" and kinds[edge.source] == TOOL
+    ]
+    counts = Counter(name for _, name in own)
+    found: dict[int, tuple[bool, int, str]] = {}
+    for place, name in own:
+        if SMALLEST <= counts[name] <= tools / SMALLEST and broader_group(name) is None:
+            rank = (name.startswith(_MARK_OF_CATEGORIES), counts[name], name)
+            found[place] = max(found.get(place, rank), rank)
+    return {place: name for place, (_, _, name) in found.items()}
+
+
+def map_data(network: Network) -> dict[str, Any]:
+    """Return *network* as the scripts read it: clusters, nodes and edges.
+
+    Nodes name their cluster, and edges their ends, by number.
+    """
+    clusters = clusters_of(network)
     nodes = [
         {
             "kind": node.kind,
             "label": node.label,
             "title": cut(node.title, _TEXT),
             "text": cut(node.description, _TEXT),
-            "server": places[_server(node)] if node.kind == TOOL else None,
+            "cluster": clusters.of.get(place),
+            "server": _server(node) if node.kind == TOOL else None,
         }
-        for node in network.nodes
+        for place, node in enumerate(network.nodes)
     ]
     edges = [
         {
@@ -142,8 +218,8 @@ def map_data(network: Network) -> dict[str, Any]:
         }
         for edge in network.edges
     ]
-    named = [{"name": name, "tools": tools} for name, tools in servers]
-    return {"servers": named, "nodes": nodes, "edges": edges}
+    named = [{"name": name, "tools": tools} for name, tools in clusters.sizes]
+    return {"kind": clusters.kind, "clusters": named, "nodes": nodes, "edges": edges}
 
 
 def _name(edge: Edge) -> str:
@@ -151,7 +227,7 @@ def _name(edge: Edge) -> str:
 
 
 def map_markup(network: Network) -> Markup:
-    """Return the frame that the scripts fill: search, map, servers, and what is selected."""
+    """Return the frame that the scripts fill: search, map, clusters, and what is selected."""
     if not network.nodes:
         return element("p", "There are no tools to draw.")
     kinds = Counter(node.kind for node in network.nodes)
@@ -173,7 +249,7 @@ def map_markup(network: Network) -> Markup:
         ),
         element(
             "section",
-            element("h3", "Servers", id="map-servers-title"),
+            element("h3", f"{clusters_of(network).kind.title()}s", id="map-servers-title"),
             element("div", id="map-servers"),
             _key(network, kinds),
             class_="servers",

@@ -2,7 +2,7 @@
 // between them. `mapLayout` places the nodes, `mapLabels` chooses labels, `mapServers` has the colours
 // and the legend, `mapSearch` finds; D3 moves and zooms.
 const toolMap = (() => {
-  const { servers, nodes, edges } = reportData;
+  const { clusters: servers, kind: shared, nodes, edges } = reportData;
   const byId = (id) => document.getElementById(id);
   const canvas = byId("graph-canvas");
   const details = byId("graph-details");
@@ -29,7 +29,7 @@ const toolMap = (() => {
   const otherEnd = (edge, number) => (edge.from === number ? edge.to : edge.from);
   const links = nodes.map((_, number) => beside[number].filter((edge) => edge.kind !== "member").length);
   const hasGroups = () => Boolean(groups?.checked);
-  const isOff = ({ server }) => server !== null && legend.isOff(server);
+  const isOff = ({ cluster }) => cluster !== null && legend.isOff(cluster);
   const isWanted = (number) => (hasGroups() || !isGroup(number)) && !isOff(nodes[number]);
   // Groups come last, so that they never take the place of a tool.
   const isGroup = (number) => nodes[number].kind === "group";
@@ -185,7 +185,7 @@ const toolMap = (() => {
   function drawGrounds() {
     const members = new Map();
     for (const { number, x, y } of drawn) {
-      const { server } = nodes[number];
+      const { cluster: server } = nodes[number];
       if (server === null || servers.length < 2) continue;
       if (!members.has(server)) members.set(server, []);
       members.get(server).push([x, y]);
@@ -198,17 +198,17 @@ const toolMap = (() => {
       .attr("d", ([, points]) => `M${mapLayout.hull(points).join("L") || points[0]}Z`);
   }
 
-  const classOf = (node) => `spot ${node.kind} ${node.kind === "tool" ? mapServers.colorOf(node.server) : ""}`;
+  const classOf = (node) => `spot ${node.kind} ${node.kind === "tool" ? mapServers.colorOf(node.cluster) : ""}`;
 
-  function pathOf({ kind, server }) {
-    if (kind === "tool") return mapServers.shapeOf(server);
+  function pathOf({ kind, cluster }) {
+    if (kind === "tool") return mapServers.shapeOf(cluster);
     return kind === "page" ? mapServers.SQUARE : mapServers.CIRCLE;
   }
 
   function nameOf(number) {
     const node = nodes[number];
     const parts = [node.label, KINDS[node.kind]];
-    if (node.kind === "tool") parts[1] += ` of ${servers[node.server].name}`;
+    if (node.kind === "tool") parts[1] += ` of ${node.server}`;
     return [...parts, counted(links[number], "edge")].join(", ");
   }
 
@@ -288,7 +288,7 @@ const toolMap = (() => {
     if (servers.length < 2 || now.k > fitted * 2.6) return [];
     const parts = new Map();
     for (const { number, x, y, r } of drawn) {
-      const { server } = nodes[number];
+      const { cluster: server } = nodes[number];
       if (server === null) continue;
       if (!parts.has(server)) parts.set(server, { server, n: 0, x: 0, y: 0, top: Infinity, bottom: -Infinity });
       const part = parts.get(server);
@@ -413,7 +413,7 @@ const toolMap = (() => {
       return;
     }
     if (isOff(nodes[number])) {
-      legend.switchOn(nodes[number].server);
+      legend.switchOn(nodes[number].cluster);
       redraw();
     }
     const isHidden = isGroup(number) && !hasGroups();
@@ -496,7 +496,7 @@ const toolMap = (() => {
     const name = make("h3", "", "");
     name.append(make("bdi", "", node.label));
     const parts = [make("p", "kicker", KINDS[node.kind]), name];
-    const server = node.server === null ? "" : servers[node.server].name;
+    const server = node.server ?? "";
     const told = [node.title === node.label ? "" : node.title, server].filter(Boolean);
     if (told.length) parts.push(make("p", "dim", told.join(" · ")));
     if (node.text) {
@@ -564,7 +564,7 @@ const toolMap = (() => {
       told.push(`A map of more than ${most} nodes would be slow: these are the most connected. Find reaches all.`);
     }
     const off = legend.offCount();
-    if (off) told.push(`${counted(off, "server")} switched off.`);
+    if (off) told.push(`${counted(off, shared)} switched off.`);
     return told;
   }
 

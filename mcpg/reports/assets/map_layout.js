@@ -1,5 +1,5 @@
 // Where the nodes of the map stand. Tools that edges join closely make a community, the communities of
-// a server are packed into a disc, and the discs of the servers into the map (Wang et al. 2006,
+// a server, or a group, are packed into a disc, and the discs of the servers into the map (Wang et al. 2006,
 // "Visualization of large hierarchical data by circle packing"); forces then order the tools within.
 const mapLayout = (() => {
   const SPACE = 32;
@@ -20,9 +20,9 @@ const mapLayout = (() => {
     const near = (number) =>
       beside[number]
         .map((edge) => (edge.from === number ? edge.to : edge.from))
-        .filter((other) => label.has(other) && nodes[other].server === nodes[number].server);
+        .filter((other) => label.has(other) && nodes[other].cluster === nodes[number].cluster);
     const joined = spots
-      .filter(({ number }) => nodes[number].server !== null)
+      .filter(({ number }) => nodes[number].cluster !== null)
       .map(({ number }) => ({ number, others: near(number) }));
     for (let round = 0, changed = true; changed && round < ROUNDS; round += 1) {
       changed = false;
@@ -60,8 +60,8 @@ const mapLayout = (() => {
   /** Give each spot a first place, and the middle of its community as its home. */
   function seed(spots, nodes, beside) {
     const label = communities(spots, nodes, beside);
-    const tools = spots.filter(({ number }) => nodes[number].server !== null);
-    const servers = grouped(tools, ({ number }) => nodes[number].server).map((members) => {
+    const tools = spots.filter(({ number }) => nodes[number].cluster !== null);
+    const servers = grouped(tools, ({ number }) => nodes[number].cluster).map((members) => {
       const parts = grouped(members, ({ number }) => label.get(number)).map((list) => ({
         list,
         r: SPACE * (0.56 * Math.sqrt(list.length) + 0.14),

@@ -1,6 +1,6 @@
 // The search box of the map: nodes that have every word in their name or description, by mouse or keys.
 const mapSearch = (search, found, order, visit) => {
-  const { servers, nodes } = reportData;
+  const { nodes } = reportData;
   const SHOWN = 10;
 
   /** The nodes that have every word, those with the words in their names first. */
@@ -24,7 +24,7 @@ const mapSearch = (search, found, order, visit) => {
     const item = make("li", "");
     const button = make("button", "");
     button.type = "button";
-    button.append(make("bdi", "term", label), make("span", "dim", server === null ? kind : servers[server].name));
+    button.append(make("bdi", "term", label), make("span", "dim", server ?? kind));
     button.addEventListener("click", () => take(number));
     item.append(button);
     return item;

@@ -1,7 +1,7 @@
-// The servers of the map: a colour for each and, where colours run out, another shape. The legend
-// switches them off and on. What is beyond the marks, the smallest servers, are the others.
+// The servers of the map, or groups where these tell more: a colour for each and, where colours run out,
+// another shape. The legend switches them off and on. What is beyond the marks, the smallest, are the others.
 const mapServers = (() => {
-  const { servers } = reportData;
+  const { clusters: servers, kind } = reportData;
   const COLORS = 7;
   const SHAPES = [
     "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
@@ -19,7 +19,7 @@ const mapServers = (() => {
     const named = servers.slice(0, NAMED);
     const others = servers.slice(NAMED);
     if (!others.length) return named;
-    const name = `others: ${others.length.toLocaleString("en")} servers`;
+    const name = `others: ${others.length.toLocaleString("en")} ${kind}s`;
     return [...named, { name, tools: others.reduce((sum, one) => sum + one.tools, 0) }];
   }
 
