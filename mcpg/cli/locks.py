@@ -29,7 +29,7 @@ REACTIONS = (REFUSE, WARN, HIDE)
 """What becomes of a build whose tools differ from the lock."""
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-_NAMED = 3
+_NAMED, _SHOWN = 3, 20
 
 
 def lock_path(settings: Settings) -> str:
@@ -150,7 +150,11 @@ class Guard:
         )
         self.changes = found if self.reaction == REFUSE else _sorted((*self.changes, *found))
         if not output.quiet:
-            output.raw_error("".join(shown_changes(self.changes, output, sys.stderr)))
+            shown = shown_changes(self.changes[:_SHOWN], output, sys.stderr)
+            output.raw_error("".join(shown))
+            if len(self.changes) > _SHOWN:
+                more = counted(len(self.changes) - _SHOWN, "more change")
+                output.note(f"... and {more}; `mcpg lock` shows all")
         if not found:
             return False
         names = [one.name for one in found[:_NAMED]]

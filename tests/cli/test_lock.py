@@ -248,6 +248,15 @@ def test_a_locked_build_refuses_what_is_not_approved(
     assert "mcpg lock --approve" in done.err
 
 
+def test_a_refusal_shows_a_few_of_many_changes(approved: Shop, run: Callable[..., Run]) -> None:
+    """Whoever has another lock than the tools is not flooded; `mcpg lock` shows everything."""
+    approved.now(*({**WIRE, "name": f"wire_{number}"} for number in range(30)))
+    done = run("bundle", "--locked")
+    assert (done.code, done.err.count("\n+++ ")) == (1, 20)
+    assert "... and 12 more changes; `mcpg lock` shows all" in done.err
+    assert run("lock").out.count("\n+++ ") == 32
+
+
 def test_an_unchanged_manifest_is_compared_with_a_changed_lock(
     folder: Path, run: Callable[..., Run]
 ) -> None:

@@ -163,6 +163,9 @@ async def test_a_lock_and_a_graph_together(shop: Shop) -> None:
     async with shop.held(graph=str(graph)) as gateway:
         assert (await gateway.describe("refund_order")).description == "Refund an order"
         assert codes(gateway) == [Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED]
+    async with shop.held("hide", graph=str(graph)) as gateway:
+        assert ids_of(await gateway.list_tools()) == ["track_parcel"]
+        assert codes(gateway) == [Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED]
 
 
 async def test_files_are_held_to_the_lock_as_well(tmp_path: Path) -> None:

@@ -311,7 +311,7 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
     if isinstance(plan.graph, GeneratedGraph):
         built = _generated(batch, plan, memo)
     else:
-        built = _by_documents(plan.graph, batch, plan, memo)
+        built = _by_documents(plan.graph, batch, plan, memo, held.hidden)
     catalog, review = built.catalog, held.followed_by(built.review)
     return replace(
         built,
@@ -364,16 +364,24 @@ def _built(
 
 
 def _by_documents(
-    graph: FileGraph | CustomGraph, batch: SourceBatch, plan: Plan, memo: KeptMemo
+    graph: FileGraph | CustomGraph,
+    batch: SourceBatch,
+    plan: Plan,
+    memo: KeptMemo,
+    hidden: Collection[Key],
 ) -> BuiltIndex:
-    """Build of the documents of *graph*, or without where they are not usable."""
+    """Build of the documents of *graph*, or without where they are not usable.
+
+    Documents of tools that are *hidden* already are not reported.
+    """
     try:
         if isinstance(graph, CustomGraph):
-            return _mapped(graph, batch, plan, memo, NO_REVIEW)
+            return _mapped(graph, batch, plan, memo, NO_REVIEW, hidden)
         reviewed = _reviewed(graph, plan, memo)
         found = review_of(reviewed, batch.tools, OnChange(graph.on_change), graph.path)
         plan = replace(plan, earlier=(*plan.earlier, *reviewed.tools))
-        return _mapped(graph, _without_hidden(batch, found), plan, memo, found)
+        hidden = {*hidden, *found.hidden}
+        return _mapped(graph, _without_hidden(batch, found), plan, memo, found, hidden)
     except UnusableGraphError as fault:
         found = NO_REVIEW
         if isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE:
@@ -418,13 +426,14 @@ def _mapped(
     plan: Plan,
     memo: KeptMemo,
     found: Review,
+    hidden: Collection[Key],
 ) -> BuiltIndex:
     catalog = _catalog(batch, plan, memo)
     engine = matching_engine(graph, catalog, plan)
     if engine is not None:
         noticed = (*catalog.diagnostics, *engine.diagnostics, *found.diagnostics)
         return BuiltIndex(engine, lambda: engine.catalog, noticed, review=found)
-    assembly, mapped = map_documents(graph, catalog, batch, plan, memo, found.hidden)
+    assembly, mapped = map_documents(graph, catalog, batch, plan, memo, hidden)
     noticed = (*catalog.diagnostics, *mapped, *found.diagnostics)
     return replace(_built(assembly, plan, memo, noticed), review=found)
 
