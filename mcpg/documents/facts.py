@@ -27,7 +27,7 @@ LABEL_KEYS = ("label", "name", "value", "target", "object", "id")
 
 _ID_KEYS = ("targetId", "target_id", "objectId", "object_id")
 TARGET_KEYS = (
-    *("target", "object", "id", *_ID_KEYS, "value", "sameAs", "same_as", "name", "label"),
+    *(*_ID_KEYS, "target", "object", "id", "value", "sameAs", "same_as", "name", "label"),
 )
 """The members of an item that can say which thing is meant, in order."""
 
