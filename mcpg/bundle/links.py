@@ -193,6 +193,7 @@ LINK_MARKS = ("](", "[[", "]:")
 
 _PAGE = (".md", ".markdown", ".mdx")
 _TEXT = (".txt", ".text")
+_QUALIFIED = re.compile(r"[\w.-]+::[\w.-]+")
 
 
 @dataclass(slots=True)
@@ -232,14 +233,8 @@ def stated_edges(
     names.update(_file_name(path) for path in others)
     named: set[str] | None = None
     for item in (*by_tool.values(), *pages):
-        document = item.document
-        for statement in facts_of(document.further).statements if document.further else ():
-            subject: str | None = document.uri
-            if not means_itself(statement.subject):
-                subject = targets.resolve(statement.subject, document.path)
-            # Of a page the statement itself stands in the graph.
-            if subject is not None and targets.by_uri[subject]:
-                _take_statement(statement, subject, document, targets, stated)
+        for end in _take_statements(item.document, targets, stated):
+            stated.diagnostics.append(_unknown(end, item, suggest))
         for reference in _take_references(item, targets, names, stated):
             if reference.is_wiki and named is None:
                 named = set(_things((*by_tool.values(), *pages)))
@@ -276,6 +271,25 @@ def _plain_name(predicate: str) -> str:
     return (name.group() if name else "").replace("_", "").replace("-", "").casefold()
 
 
+def _take_statements(document: ToolDocument, targets: Targets, stated: Stated) -> Iterator[str]:
+    """Put the edges that *document* writes out into *stated*; return ends that lead nowhere.
+
+    An end that is a path or `source::name` leads to a document, and any other may be a thing.
+    """
+    for statement in facts_of(document.further).statements if document.further else ():
+        subject: str | None = document.uri
+        if not means_itself(statement.subject):
+            subject = targets.resolve(statement.subject, document.path)
+        # Of a page the statement itself stands in the graph.
+        if subject is not None and targets.by_uri[subject]:
+            _take_statement(statement, subject, document, targets, stated)
+        for end in (statement.subject, statement.object):
+            is_path = end.partition("#")[0].casefold().endswith(_PAGE) and "://" not in end
+            is_name = is_path or _QUALIFIED.fullmatch(end)
+            if is_name and targets.resolve(end, document.path) is None:
+                yield end
+
+
 def _take_statement(
     statement: Statement, subject: str, document: ToolDocument, targets: Targets, stated: Stated
 ) -> None:
@@ -308,6 +322,12 @@ def _take_references(
             stated.links[document.uri].append(link)
         elif _is_broken(reference, meant, document, names):
             yield reference
+
+
+def _unknown(end: str, item: ReadDocument, suggest: Suggest) -> Diagnostic:
+    name = end[:_LONGEST_SHOWN]
+    message = f"unknown document {name!r} in a statement; use a tool id, URI or path{suggest(name)}"
+    return warning(Code.RELATION_UNRESOLVED, message, item.place_of(end))
 
 
 def _broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagnostic:

@@ -187,7 +187,7 @@ def _schema(text: str) -> JsonObject | None:
     return found if is_object or isinstance(found.get("properties"), dict) else None
 
 
-_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
+_SUFFIXES = (".md", ".markdown", ".mdx", ".txt", ".text")
 _IDS = (0, 1)
 _PATHS = 2
 

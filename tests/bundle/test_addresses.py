@@ -335,6 +335,28 @@ def test_targets_that_nobody_bears_stay_as_they_are() -> None:
     assert text == next(one.content for one in found.texts if one.path == "a.md")
 
 
+def test_ends_of_statements_that_nobody_bears_are_reported() -> None:
+    """A path or a qualified name that leads nowhere is; the label or the IRI of a thing is not."""
+    ends = (
+        "./bee_keper.md#top",
+        "hive::queen",
+        "Honey",
+        "https://x.org/hive.md",
+        "C::",
+        "bee_keeper",
+    )
+    stated = "".join(f"  - {{predicate: mentions, object: {json.dumps(one)}}}\n" for one in ends)
+    found = assembled(
+        {
+            "a.md": f"graph_groups: []\ngraph_edges:\n{stated}~\nText.",
+            "bee_keeper.md": "graph_groups: []\n~\nText.",
+        }
+    )
+    noticed = [one for one in found.diagnostics if one.code == Code.RELATION_UNRESOLVED]
+    assert [one.place for one in noticed] == ["a.md:5", "a.md:6"]
+    assert noticed[0].message.endswith("; did you mean 'bee_keeper'?")
+
+
 def test_two_documents_with_one_address_stay_apart() -> None:
     """The second gets an address of its own, and both are found."""
     same = "canonical_url: https://x.org/same/\n"
