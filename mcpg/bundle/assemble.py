@@ -223,7 +223,7 @@ class Assembly:
         return f"<Assembly: {found[0]}, {found[1]}>"
 
 
-def assemble(
+def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     batch: SourceBatch,
     *,
     source_id: str | None = None,
@@ -233,6 +233,7 @@ def assemble(
     texts: bool = True,
     ahead: Sequence[Kind[Any]] = (),
     hosted: bool = False,
+    infers: bool = True,
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
@@ -250,6 +251,9 @@ def assemble(
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
         ahead: What the caller will ask the memo for of each document, by its content.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
+        infers: Whether relations that nobody states are inferred, which takes longer than much of
+            the rest; without, tools of manifests have none, those of hints files excepted, which
+            the catalogue has.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
@@ -272,7 +276,8 @@ def assemble(
     )
     _look_ahead(catalog, placed, memo, [DRAFTED, *ahead] if texts else ahead)
     others = [item.path for item in batch.passed_over]
-    context = replace(_context(catalog, placed, memo, others, texts=texts), observed=observed)
+    context = _context(catalog, placed, memo, others, texts=texts, infers=infers)
+    context = replace(context, observed=observed)
     finished = _finished(catalog, placed, context)
     stale = still_stale(bundles, batch.documents, tools, source_id)
     inferred = context.inferred
@@ -446,7 +451,13 @@ def bundle_of(assembly: Assembly) -> Bundle:
 
 
 def _context(
-    catalog: Catalog, placed: Placed, memo: Memo, others: Sequence[str], *, texts: bool
+    catalog: Catalog,
+    placed: Placed,
+    memo: Memo,
+    others: Sequence[str],
+    *,
+    texts: bool,
+    infers: bool,
 ) -> BundleContext:
     read, targets = placed.by_tool, placed.places.kept
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
@@ -456,7 +467,7 @@ def _context(
         addresses=placed.places.addresses,
         targets=targets,
         authored=authored_edges(catalog),
-        inferred=None if complete else infer(catalog, memo),
+        inferred=None if complete or not infers else infer(catalog, memo),
         stated=stated_edges(read, placed.pages, targets, others, placed.places.suggest),
         memo=memo,
         texts=texts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from mcpg.bundle import Assembly
@@ -12,6 +13,7 @@ from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.index import Index
 from mcpg.lint.model import Finding, Other, Spot
+from mcpg.relations.model import Relations
 from mcpg.text import split_words
 from mcpg.text.words import stem, stop_words_of
 from mcpg.values import counted
@@ -20,6 +22,7 @@ _USUAL = 0.25
 """From this share on, what a rule looks for is usual in a source, and reported once for it."""
 
 _FEWEST_USUAL = 4
+_MOST_TEXTS = 1 << 16
 _HINT_FIELDS = ("aliases", "keywords", "categories", "tags", "data_sources")
 _NAMED = 3
 
@@ -82,7 +85,7 @@ class Linted:
     def name_stems(self) -> Mapping[str, frozenset[str]]:
         """The stems of the name, the title and the source of each tool, by its id."""
         return {
-            tool.id: stems(f"{tool.name} {tool.display_name} {tool.source_id}")
+            tool.id: stems(tool.name) | stems(tool.display_name) | stems(tool.source_id)
             for tool in self.tools
         }
 
@@ -103,9 +106,14 @@ class Linted:
     @cached_property
     def engine(self) -> Engine:
         """An engine over the catalogue."""
-        engine = Engine(Index(compile_assembly(self.assembly)))
-        engine.warm_up()
-        return engine
+        # What fills arguments of which tool ranks none.
+        unfilled = replace(self.assembly, provisions=[()] * len(self.assembly.documents))
+        return Engine(Index(compile_assembly(unfilled)))
+
+    @cached_property
+    def relations(self) -> Relations:
+        """The relations that documents state, and those that were inferred."""
+        return self.assembly.relations
 
 
 def as_written(wanted: Iterable[str], *texts: str) -> tuple[str, ...]:
@@ -114,15 +122,17 @@ def as_written(wanted: Iterable[str], *texts: str) -> tuple[str, ...]:
     return tuple(written.get(one, one) for one in wanted)
 
 
+@lru_cache(maxsize=_MOST_TEXTS)
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words of *text* that are no stop words of English."""
     return frozenset(content_words(text))
 
 
-def content_words(text: str) -> list[str]:
+@lru_cache(maxsize=_MOST_TEXTS)
+def content_words(text: str) -> tuple[str, ...]:
     """Return the stems of the words of *text* that are no stop words, in their order."""
     stops = stop_words_of("english")
-    return [stem(word) for word in split_words(text) if word not in stops]
+    return tuple([stem(word) for word in split_words(text) if word not in stops])
 
 
 def spot_of(tool: Tool, *member: str | int, start: int = 0, size: int = 0, text: str = "") -> Spot:

@@ -78,7 +78,7 @@ class _Likeness:
     def texts(self) -> dict[str, frozenset[str]]:
         """The stems of name and description of each tool, by its id."""
         return {
-            tool.id: stems(f"{tool.name} {tool.display_name} {tool.description}")
+            tool.id: stems(tool.name) | stems(tool.display_name) | stems(tool.description)
             for tool in self.catalogue.tools
         }
 

@@ -28,7 +28,6 @@ def check(catalogue: Linted) -> Iterator[Finding]:
         if one.code in _DEAD:
             yield _dead(one)
     yield from _circles(catalogue)
-    yield from _orphans(catalogue)
 
 
 def is_told(diagnostic: Diagnostic) -> bool:
@@ -51,12 +50,15 @@ def _dead(one: Diagnostic) -> Finding:
 
 def _authored(catalogue: Linted) -> dict[str, list[str]]:
     """Return the next steps that authors state, by the tool that they follow."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for tool in catalogue.tools:
-        for edge in catalogue.assembly.relations.of(tool.id).next_steps:
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for one in catalogue.assembly.catalog.assertions:
+        if one.kind == "nextStep":
+            found[one.source].setdefault(one.target)
+    for document in catalogue.assembly.documents:
+        for edge in catalogue.relations.of(document.tool.id).next_steps if document.links else ():
             if edge.origin == EdgeOrigin.AUTHORED:
-                found[tool.id].append(edge.target)
-    return found
+                found[document.tool.id].setdefault(edge.target)
+    return {tool_id: [*targets] for tool_id, targets in found.items()}
 
 
 def _circles(catalogue: Linted) -> Iterator[Finding]:
@@ -94,9 +96,9 @@ def _circle(catalogue: Linted, circle: list[str]) -> Finding:
     return replace(found, spot=Spot(places[0], text=first.id)) if places else found
 
 
-def _orphans(catalogue: Linted) -> Iterator[Finding]:
+def orphans(catalogue: Linted) -> Iterator[Finding]:
     """Report tools that nothing is related to, where nearly all others are."""
-    relations = catalogue.assembly.relations
+    relations = catalogue.relations
     joined: set[str] = set()
     for tool in catalogue.tools:
         edges = (*relations.of(tool.id).related, *relations.of(tool.id).next_steps)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -38,6 +38,9 @@ _RULES: Mapping[str, list[re.Pattern[str]]] = {
     code: [_compiled(one, _DATA["parts"]) for one in patterns]
     for code, patterns in _DATA["patterns"].items()
 }
+_SUSPECTS = frozenset(_DATA["suspects"]["words"].split())
+_SIGNS: Sequence[str] = _DATA["suspects"]["signs"]
+_MARKS: Sequence[str] = _DATA["secrets"]["marks"]
 _SECRETS = _compiled("|".join(_DATA["secrets"]["patterns"]), {}, 0)
 _PLACEHOLDER = _compiled(_DATA["secrets"]["placeholder"], {})
 _WHAT = {
@@ -55,30 +58,37 @@ _REMEDY = {
 _FEWEST_SIGNS = 8
 _QUOTES = "\"'`“”‘’«»"  # noqa: RUF001
 _QUOTED_CODES = ("X101", "X102", "X103")
-# Words of which every attack has one: most texts have none, and are done with.
-_SUSPECT = re.compile(
-    r"ignor|disregard|forget|overrid|bypass|<|\[|system|admin|you\s+are\s+now|now\s+on|your\b|"
-    r"no\s+matter|regardless|even\s+if|although|instead\s+of|rather\s+than|tell|inform|notif|alert|"
-    r"warn|let|mention|reveal|disclose|report|talk|hide|conceal|keep|without|so\s+that|ensure|"
-    r"make\s+sure|\.\w|id_|/etc|keys?\b|cookies|variables|credentials|keychain|history|prompt|"
-    r"messages|context|conversation|script:|data:|https?:",
-    re.IGNORECASE,
-)
+_WORD = re.compile(r"[a-z]{3,}")
+
+
+def _may_attack(text: str) -> bool:
+    """Return whether *text* has a sign or word that every attack has one of; most have none."""
+    lower = text.lower()
+    if any(sign in lower for sign in _SIGNS):
+        return True
+    return " " in text.strip() and not _SUSPECTS.isdisjoint(_WORD.findall(lower))
 
 
 def check(catalogue: Linted) -> Iterator[Finding]:
     """Yield texts of tools that attack whoever reads them."""
+    clean: set[str] = set()  # schemas repeat their texts
     for tool in catalogue.tools:
         for text in texts_of(tool):
-            if not text.is_key and len(text.text) >= _FEWEST_SIGNS:
-                yield from _attacks(tool, text)
+            if text.is_key or len(text.text) < _FEWEST_SIGNS or text.text in clean:
+                continue
+            found = [*_attacks(tool, text)]
+            if not found:
+                clean.add(text.text)
+            yield from found
 
 
 def _attacks(tool: Tool, text: Text) -> Iterator[Finding]:
-    secret = next((one for one in _SECRETS.finditer(text.text) if is_secret(one[0])), None)
-    if secret is not None:
-        yield _finding("X105", tool, text, secret)
-    if " " not in text.text or _SUSPECT.search(text.text) is None:
+    if any(mark in text.text for mark in _MARKS):
+        secrets = (one for one in _SECRETS.finditer(text.text) if is_secret(one[0]))
+        secret = next(secrets, None)
+        if secret is not None:
+            yield _finding("X105", tool, text, secret)
+    if not _may_attack(text.text):
         return
     for code, patterns in _RULES.items():
         found = next(filter(None, (_first(one, code, text.text) for one in patterns)), None)

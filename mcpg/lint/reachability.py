@@ -79,9 +79,11 @@ def _asked(catalogue: Linted) -> Iterator[tuple[Tool, str, tuple[str | int, ...]
 
 def _words(catalogue: Linted, tool: Tool) -> frozenset[str]:
     hints = tool.hints
-    stated = " ".join((*hints.aliases, *hints.keywords, *hints.categories, *hints.tags))
+    stated = (*hints.aliases, *hints.keywords, *hints.categories, *hints.tags)
+    parameters = catalogue.parameters[tool.id]
+    texts = (*stated, *(text for one in parameters for text in (one.path, one.description)))
     own = catalogue.described[tool.id] | catalogue.name_stems[tool.id]
-    return own | stems(f"{stated} {_parameters(catalogue, tool)}")
+    return own.union(*map(stems, texts))
 
 
 def _parameters(catalogue: Linted, tool: Tool) -> str:

@@ -39,7 +39,8 @@ _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[Linted], Iterator[Finding
     "hidden text": (("H",), hidden.check),
     "poisoning": (("X",), poisoning.check),
     "categories and tags": (("T", "K"), labels.check),
-    "relations": (("L",), links.check),
+    "relations": (("L101", "L102", "L104"), links.check),
+    "orphans": (("L103",), links.orphans),
     "confusion": (("C",), confusable.check),
 }
 
