@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
     queries = [one for one in impact["queries"] if not one["isFormer"]]
     former = [one for one in impact["queries"] if one["isFormer"] and _has(one, _LOSSES)]
     of_kind = _by_change(data["tools"])
-    lost = partial(_lost, added={one["toolId"] for one in of_kind["added"]})
+    lost = partial(_lost, changes={one["toolId"]: one["change"] for one in data["tools"]})
     blocks: list[Block | None] = [
         Facts(tuple(_facts(data))),
         view.section("Gates", [one for one in data["gates"] if not one["passed"]], _gate),
@@ -242,26 +242,23 @@ def _tools(names: Sequence[str]) -> Inline:
     return listed([*map(Code, names[:_WORDS]), *rest])
 
 
-def _lost(query: Json, added: Collection[str]) -> Inline:
+def _lost(query: Json, changes: Mapping[str, str]) -> Inline:
+    """Return which tool lost *query* to which other; *changes* are those of the tools, by id."""
     lost, won = query["lost"], query["won"]
-    if lost is None:
-        return _asked(query)
-    lost_first = "lostFirst" in query["effects"]
-    what = "is no longer first" if lost_first else "is no longer among the first five"
-    moved = (": ", Code(lost["toolId"]), f" {what} (now {_rank(lost['rankAfter'])})")
+    what = (
+        "no longer first" if "lostFirst" in query["effects"] else "no longer among the first five"
+    )
+    now = f"{what} (now {_rank(lost['rankAfter'])})"
+    is_gone = changes.get(lost["toolId"]) == "removed"
+    moved = (": ", Code(lost["toolId"]), f" is {'removed' if is_gone else now}")
     if won is None:
         return (_asked(query), *moved, "; nothing is found")
-    was = " (new)" if won["toolId"] in added else f" (was {_rank(won['rankBefore'])})"
-    place = " is first" if won["rankAfter"] == 1 else f" is number {_rank(won['rankAfter'])}"
-    return (
-        _asked(query),
-        *moved,
-        "; ",
-        Styled(Code(won["toolId"]), "bold"),
-        place,
-        was,
-        *_reasons(lost, won),
-    )
+    is_new = changes.get(won["toolId"]) == "added"
+    was = "new" if is_new else f"was {_rank(won['rankBefore'])}"
+    place = "first" if won["rankAfter"] == 1 else f"number {_rank(won['rankAfter'])}"
+    winner = Styled(Code(won["toolId"]), "bold")
+    reasons = () if is_gone else _reasons(lost, won)
+    return (_asked(query), *moved, "; ", winner, f" is {place} ({was})", *reasons)
 
 
 def _reasons(lost: Json, won: Json) -> Iterator[Inline]:

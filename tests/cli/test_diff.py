@@ -64,6 +64,13 @@ def test_a_stolen_query_is_named(run: Callable[..., Run]) -> None:
     assert "invoice_search is first" in told
 
 
+def test_the_query_of_a_removed_tool_is_named(run: Callable[..., Run], folder: Path) -> None:
+    """A judged query whose tool is gone is lost, and the reason is that the tool was removed."""
+    (folder / "gone.yaml").write_text("pay an invoice back: invoice_refund\n", "utf-8")
+    told = run("diff", "tools", "later", "--queries", "gone.yaml", "--include-disabled").out
+    assert "invoice_refund is removed; " in told
+
+
 def test_gates_are_exit_codes(run: Callable[..., Run]) -> None:
     """More findings than are accepted exit with 1, and the gate is named."""
     found = run(
@@ -78,8 +85,8 @@ def test_gates_are_exit_codes(run: Callable[..., Run]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("diff", "nowhere", "later"), "nowhere"),
-        (("diff", "tools", "nowhere"), "nowhere"),
+        (("diff", "nowhere", "later"), "BEFORE: there is no bundle, folder or manifest"),
+        (("diff", "tools", "nowhere"), "AFTER: there is no bundle, folder or manifest"),
         (("diff", "tools", "later", "--fail-on", "brake"), "no kind of finding is called 'brake'"),
         (("diff", "tools", "later", "--queries", "none.yaml"), "names no tool that either"),
         (("diff", "tools", "later", "--queries", "nowhere.yaml"), "nowhere.yaml"),

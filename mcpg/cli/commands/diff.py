@@ -18,7 +18,7 @@ from mcpg.cli.revision import at_revision
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text
 from mcpg.cli.watch import relative_path
-from mcpg.errors import UsageError
+from mcpg.errors import NotFoundError, UsageError
 from mcpg.evaluation.change_report import (
     GATES,
     ChangeReport,
@@ -146,7 +146,10 @@ def diff(
     settings = settings_of(strategy=strategy, fusion=fusion, embed_with=embed_with, lexicon=lexicon)
     old, new = _named(before, after, base, settings)
     with at_revision(new, base) if base else nullcontext(old) as place:
-        engines = [_opened(path, settings, output) for path in (place, new)]
+        engines = [
+            _opened(path, name, settings, output)
+            for path, name in ((place, "BEFORE"), (new, "AFTER"))
+        ]
         chosen = strategy_of(settings)
         study = ImpactStudy(
             *engines,
@@ -205,15 +208,18 @@ def _named(
     return before, new
 
 
-def _opened(path: str, settings: Settings, output: Output) -> Engine:
-    """Load one of the two catalogues.
+def _opened(path: str, name: str, settings: Settings, output: Output) -> Engine:
+    """Load the catalogue at *path*, that of the argument *name*.
 
     Raises:
-        McpgError: There is none at *path*, or it cannot be used.
+        McpgError: There is none, or it cannot be used.
     """
     flags = {**settings.flags, "bundle": [path]}
     named = Settings(settings.folder, settings.environment, flags)
-    return open_engine(named, output, is_cached=False)
+    try:
+        return open_engine(named, output, is_cached=False)
+    except NotFoundError as fault:
+        raise NotFoundError(fault.message, place=name, remedy=fault.remedy) from fault
 
 
 def _write(data: dict[str, Any], form: str, output: Output, *, is_whole: bool) -> None:
