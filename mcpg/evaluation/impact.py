@@ -47,7 +47,8 @@ DEFAULT_MARGIN = 0.1
 """The least fall of a score that is reported where it crosses no threshold."""
 
 _DEPTH = 10
-_MANY = 200
+# From so many queries and tools on, reading ahead takes less time than it saves.
+_MANY, _LARGE = 200, 5_000
 _EXPLAINED = 50
 _EXPLAINED_DEPTH = 20
 _REASONS = 4
@@ -285,7 +286,7 @@ class ImpactStudy:
         if self._is_same:
             return Impact(*counts)
         asked = (*judged, *chosen)
-        if len(asked) >= _MANY:
+        if len(asked) >= _MANY and len(self._now) >= _LARGE:
             self._before.warm_up()
             self._after.warm_up()
         found = []
