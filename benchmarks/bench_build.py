@@ -1,6 +1,7 @@
 """Making a bundle with its index, and what the peers take for theirs.
 
     python benchmarks/bench_build.py [--size 10000] [--runs 1] [--manifest-only]
+    python benchmarks/bench_build.py --size 500 --instructions
 
 The catalogue is made. `mcpg bundle` runs as a whole process on a manifest and on a folder of the
 documents that `mcpg generate` writes from it: from scratch, again when nothing has changed, and
@@ -11,7 +12,9 @@ is part of it.
 
 Columns: s is the median of the runs; x mcpg is the ratio to `mcpg bundle` of the manifest from
 scratch in the same run; MB (of 2**20 bytes) is the most memory that `mcpg bundle` had resident, on
-POSIX systems. `--manifest-only` leaves out the documents and the peers.
+POSIX systems. `--manifest-only` leaves out the documents and the peers. --instructions counts, in
+place of all these, the millions of instructions of `mcpg bundle` of the manifest in one process, by
+cachegrind of valgrind, which takes some fifty times as long: two sizes tell how they grow.
 """
 
 from __future__ import annotations
@@ -72,6 +75,16 @@ class Bench:
             name = f"{kind}, {state}"
             self.note(name, timed(lambda name=name: self.make(name, make)))
 
+    def counted(self) -> list[str]:
+        """Return rows of the instructions of a bundle from scratch and with one change."""
+        make = ("bundle", str(self.manifest), "-o", str(self.root / "graph.mdld"), "--quiet")
+        command = [*program(), *make, "--jobs", "1"]
+        scratch = measuring.instructions(command)
+        self.change_manifest()
+        changed = measuring.instructions(command)
+        rows = {SCRATCH: scratch, "manifest, one changed": changed}
+        return [row(name, count / 1e6, count / scratch) for name, count in rows.items()]
+
     def make(self, name: str, command: Sequence[str]) -> None:
         """Run *command*, and keep the most memory that it had, where the system counts it."""
         if hasattr(os, "wait4"):
@@ -111,10 +124,15 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--manifest-only", action="store_true")
+    parser.add_argument("--instructions", action="store_true")
     arguments = parser.parse_args()
     names = [engine.name for engine in peers.present(NAMES)]
     with measuring.workshop(None) as root:
         bench = Bench(catalogues.made(arguments.size), root)
+        if arguments.instructions:
+            rows = bench.counted()
+            print(row(f"{arguments.size} tools", "M instr.", "x mcpg"), *rows, sep="\n")
+            return
         if not arguments.manifest_only:
             bench.generate()
         for _ in range(arguments.runs):

@@ -1,6 +1,7 @@
 """A warm search: one query in a process that has everything loaded.
 
     python benchmarks/bench_warm.py [FOLDER] [--sizes 20000] [--large] [--queries 200] [--words N]
+    python benchmarks/bench_warm.py [FOLDER] --instructions --queries 40
 
 Catalogues are the judged set bfcl where FOLDER (or MCPG_EVAL) has it, else 1,900 made tools, and
 made ones of the given sizes; --large adds 100,000 tools. All engines answer the same queries with
@@ -9,6 +10,8 @@ them to queries of N words.
 
 Columns: p50 and p95 of the milliseconds that a query takes; cpu is the median of the processor's
 milliseconds, which other work on the machine disturbs less; x mcpg is cpu divided by mcpg's.
+--instructions counts, in place of all these, the millions of instructions of mcpg per query, by
+cachegrind of valgrind, for queries that the engine meets for the first time and for the same again.
 `--keep DIR` keeps catalogues and indexes there for the next benchmark.
 """
 
@@ -16,8 +19,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
+import sys
 import time
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +63,25 @@ def measure(catalogue: Catalogue, engines: Sequence[Any], count: int, root: Path
         yield row(f"{catalogue.name:<6} {len(catalogue.tools):>7}  {name}", *cells)
 
 
+def counted(catalogue: Catalogue, count: int, root: Path) -> str:
+    """Return the row of the instructions that a query of one catalogue takes."""
+    folder = measuring.indexed(catalogue, ["mcpg"], root)
+    code = "; ".join(
+        (
+            "import json, sys",
+            f"sys.path.insert(0, {str(measuring.HERE)!r})",
+            "import peers",
+            "search = peers.ENGINES['mcpg'].open(sys.argv[1])",
+            "[search(query, 5) for query in json.loads(sys.argv[2]) * int(sys.argv[3])]",
+        )
+    )
+    queries = json.dumps(catalogue.queries[:count])
+    command = [sys.executable, "-c", code, str(folder), queries]
+    sums = [measuring.instructions([*command, str(rounds)]) for rounds in range(3)]
+    first, again = ((more - less) / 1e6 / count for less, more in pairwise(sums))
+    return row(f"{catalogue.name:<6} {len(catalogue.tools):>7}", first, again)
+
+
 def clocks(action: Callable[[], object]) -> tuple[float, float]:
     """Return the milliseconds that pass while *action* runs, and those of the processor."""
     cpu, wall = time.process_time(), time.perf_counter()
@@ -79,17 +104,24 @@ def main() -> None:
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--words", type=int)
+    parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--keep", type=Path)
     arguments = parser.parse_args()
     engines = peers.present(NAMES)
     judged = list(catalogues.chosen(arguments.folder, "bfcl", []))
     sizes = [*([] if judged else [1_900]), *arguments.sizes]
     sizes += [100_000] if arguments.large else []
-    print(row("catalogue tools  engine", "p50 ms", "p95 ms", "cpu ms", "x mcpg"))
+    if arguments.instructions:
+        print(row("catalogue tools", "M first", "M again"))
+    else:
+        print(row("catalogue tools  engine", "p50 ms", "p95 ms", "cpu ms", "x mcpg"))
     with measuring.workshop(arguments.keep) as root:
         for catalogue in (*judged, *map(catalogues.made, sizes)):
             if arguments.words:
                 catalogue.queries = list(rejoined(catalogue.queries, arguments.words))
+            if arguments.instructions:
+                print(counted(catalogue, arguments.queries, root), flush=True)
+                continue
             for line in measure(catalogue, engines, arguments.queries, root):
                 print(line, flush=True)
 
