@@ -177,7 +177,7 @@ class Assembly:
         documents: The document of every tool, sorted by path, links resolved to URIs.
         texts: Their final texts and those of the pages, sorted by path; none where not asked for.
         catalog: The tools.
-        targets: What their links can reach.
+        by_uri: Tool ids by the canonical URI of their document, "" for that of a page.
         diagnostics: Those of the sources up to here.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
         pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
@@ -198,7 +198,7 @@ class Assembly:
     documents: tuple[ToolDocument, ...]
     texts: Sequence[SourceDocument]
     catalog: Catalog
-    targets: Targets = field(compare=False)
+    by_uri: Mapping[str, str] = field(compare=False)
     diagnostics: tuple[Diagnostic, ...]
     ranking: JsonValue = None
     pages: tuple[ToolDocument, ...] = ()
@@ -216,7 +216,7 @@ class Assembly:
     def relations(self) -> Relations:
         """The graph, by tool id, made anew each time from what the documents state."""
         named = ((document.tool.id, document) for document in self.documents)
-        return Relations({name: relations_of(one, name, self.targets) for name, one in named})
+        return Relations({name: relations_of(one, name, self.by_uri) for name, one in named})
 
     def __repr__(self) -> str:
         found = counted(len(self.documents), "tool"), counted(len(self.pages), "page")
@@ -285,7 +285,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         documents=tuple(finished.documents),
         texts=finished.texts,
         catalog=catalog,
-        targets=context.targets,
+        by_uri=context.targets.by_uri,
         diagnostics=(
             *(*batch.diagnostics, *gathered.diagnostics, *catalog.diagnostics),
             *(*placed.diagnostics, *finished.diagnostics, *context.stated.diagnostics),

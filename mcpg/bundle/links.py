@@ -141,12 +141,15 @@ def with_asserted(
     return replace(document, links=tuple(links)) if set(links) != set(document.links) else document
 
 
-def relations_of(document: ToolDocument, tool_id: str, targets: Targets) -> ToolRelations:
-    """Return the relations that *document* states, its links resolved, as those of its tool."""
+def relations_of(document: ToolDocument, tool_id: str, by_uri: Mapping[str, str]) -> ToolRelations:
+    """Return the relations that *document* states, its links resolved, as those of its tool.
+
+    *by_uri* has the ids of tools by the URIs of their documents, "" for pages.
+    """
     edges = [
         _edge(link, tool_id, target)
         for link in document.links
-        if (target := targets.by_uri.get(link.target, "")) not in {"", tool_id}
+        if (target := by_uri.get(link.target, "")) not in {"", tool_id}
     ]
     related = tuple(edge for edge in edges if edge.kind is EdgeKind.RELATED)
     next_steps = tuple(edge for edge in edges if edge.kind is EdgeKind.NEXT_STEP)

@@ -77,9 +77,9 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
     domains = [vocabulary.words[term] for term in chosen[:_DOMAINS_PER_TOOL]]
     source = _slug(tool.source_id)
     categories = dict.fromkeys(_slug(category) for category in tool.hints.categories)
-    return (  # the tools of a group share its text
-        *(intern(f"domain:{domain}") for domain in domains),
-        *(intern(f"source-domain:{source}:{domain}") for domain in domains if source),
+    return (
+        *(intern(f"domain:{domain}") for domain in domains),  # which many tools share
+        *(f"source-domain:{source}:{domain}" for domain in domains if source),
         *(f"category:{category}" for category in categories if category),
     )
 
