@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,7 +99,4 @@ def likeliest(word: str, known: Iterable[str]) -> str | None:
 
 def joined_name(name: str) -> str:
     """Return *name* in lower case, without what parts its words."""
-    return _PARTS.sub("", name.casefold())
-
-
-_PARTS = re.compile(r"[\s_-]+")
+    return "".join(name.casefold().replace("_", " ").replace("-", " ").split())
