@@ -7,7 +7,8 @@ own lines are kept beside it, which are what this package reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.addresses import Addresses, relates, states_targets
@@ -16,9 +17,9 @@ from mcpg.bundle.texts import held_texts
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.page import is_code_page
 from mcpg.documents import dotnet
-from mcpg.documents.apart import Named, distinct_ids, named_nodes, with_ids
+from mcpg.documents.apart import distinct_ids, named_nodes, with_ids
 from mcpg.documents.front_matter import EXTRAS_KEY, FrontMatter, split_front_matter
-from mcpg.documents.model import LineNumbers, ToolDocument
+from mcpg.documents.model import BASE_URI, LineNumbers, ToolDocument
 from mcpg.documents.portable import names_rdf, portable_values
 from mcpg.documents.reader import URI_KEYS
 from mcpg.documents.rewritten import has_bare_mark, is_hidden, rewritten_text
@@ -27,6 +28,9 @@ from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
+
+# Groups that are made of what tools have in common, each an address of its own.
+_GENERATED = ("domain:", "source-domain:", "category:")
 
 
 def portable_texts(
@@ -73,19 +77,17 @@ class _Portable:
     """
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
-        self._addresses = Addresses(documents)
-        named = [one for document in documents for one in _named(document)]
-        own = {one.name for one in named if not one.is_target}
-        fixed = {one.name for one in named if one.name not in own}
-        fixed.update(document.uri for document in documents if own)
-        self._ids = distinct_ids(
-            [(one.name, one.is_concept) for one in named if one.name in own], fixed
-        )
+        self._documents = documents
+        self._ids = _distinct_ids(documents)
+
+    @cached_property
+    def _addresses(self) -> Addresses:
+        return Addresses(self._documents)
 
     def made_of(self, text: SourceDocument, document: ToolDocument) -> SourceDocument:
         """Return *text*, which says *document*, as every reader takes it."""
         uri = text.canonical_uri
-        has_uri = uri is None or dotnet.is_uri(uri)
+        has_uri = uri is None or uri.startswith(BASE_URI) or dotnet.is_uri(uri)
         if has_uri and (is_code_page(text) or not self._may_change(text.content, document)):
             return text
         content = text.content.replace("\r\n", "\n").replace("\r", "\n")
@@ -108,16 +110,28 @@ class _Portable:
     def _may_change(self, content: str, document: ToolDocument) -> bool:
         if states_targets(content, document) or names_rdf(document.further):
             return True
-        return bool(self._ids) and any(one.name in self._ids for one in _named(document))
+        if not self._ids:
+            return False
+        stated = (one.name for one in named_nodes(document.further))
+        targets = (link.target for link in document.links)
+        return any(name in self._ids for name in (*document.groups, *stated, *targets))
 
 
-def _named(document: ToolDocument) -> Iterator[Named]:
-    """Return the nodes that *document* names; a target that is no document stays as it is."""
-    yield from (Named(group, (), is_concept=True, is_target=False) for group in document.groups)
-    links = (link.target for link in document.links)
-    yield from (Named(target, (), is_concept=False, is_target=True) for target in links)
-    if document.further:
-        yield from named_nodes(document.further)
+def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
+    """Return identifiers for groups, things and topics; a target that nobody bears has none."""
+    groups = {group for document in documents for group in document.groups}
+    stated = [
+        one for document in documents if document.further for one in named_nodes(document.further)
+    ]
+    names = {(group, True) for group in groups}
+    names.update((one.name, one.is_concept) for one in stated if not one.is_target)
+    own = {name for name, _ in names}
+    if all(name.startswith(_GENERATED) and name == name.casefold() for name in own):
+        return {}
+    targets = {link.target for document in documents for link in document.links}
+    targets.update(one.name for one in stated if one.is_target)
+    uris = {document.uri for document in documents}
+    return distinct_ids(names, uris | (targets - own))
 
 
 def _with_uri(values: JsonObject, uri: str) -> JsonObject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpg.bundle import assemble, bundle_of, decode_bundle, encode_bundle
-from mcpg.catalog.model import SourceDocument
+from mcpg.bundle.definitions import carried_definitions
+from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents import dotnet
 from mcpg.documents.apart import named_nodes, shared_nodes
 from mcpg.documents.front_matter import member, split_front_matter
@@ -206,3 +208,25 @@ def test_front_matter_that_is_too_long_stays_out() -> None:
     assembly = assembled(text, text_of({}))
     assert [one.path for one in bundle_of(assembly).documents] == ["b.md"]
     assert [one.code for one in assembly.diagnostics] == [Code.DOCUMENT_INVALID]
+
+
+def depth_of(value: object) -> int:
+    """Return how deeply lists and mappings nest."""
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if held is None else 1 + max(map(depth_of, held), default=0)
+
+
+@pytest.mark.parametrize("levels", [20, 55, 70])
+def test_a_bundle_nests_no_deeper_than_others_read(levels: int) -> None:
+    """A definition beside a document is carried, however deep, in 64 levels of JSON at most."""
+    schema: JsonObject = {"type": "object"}
+    for _ in range(levels):
+        schema = {"properties": schema}
+    tool = Tool(id="", source_id="s", name="deep", input_schema=schema)
+    text = "---\nname: deep\nsource: s\n---\n# Deep\n\nProse.\n"
+    documents = (SourceDocument("deep.md", text),)
+    bundle = bundle_of(assemble(SourceBatch(tools=(tool,), documents=documents)))
+    data = encode_bundle(bundle)
+    assert depth_of(json.loads(data)) <= 64
+    (carried,) = carried_definitions(decode_bundle(data, "graph.json"))["s", "deep"]
+    assert carried.input_schema == schema

@@ -111,3 +111,18 @@ def test_a_bundle_of_ours_is_read_whole(run: Callable[..., Run], folder: Path) -
     assert {severity for _, severity in rules(done)} <= {"info"}
     assert done.code == 0
     assert run("list", "-b", "graph.mdld.json").code == 0
+
+
+def test_files_of_a_folder_that_are_no_documents_here(
+    run: Callable[..., Run], folder: Path
+) -> None:
+    """In .NET each file that decodes as text is a document, such as YAML below a line."""
+    (folder / "docs/deep").mkdir(parents=True)
+    (folder / "docs/a.md").write_text("# A\n", encoding="utf-8")
+    (folder / "docs/deep/b.yaml").write_text("---\ndepots: [north]\n", encoding="utf-8")
+    (folder / "docs/c.csv").write_text("a,b\n", encoding="utf-8")
+    (folder / "docs/d.txt").write_bytes(b"---\ntitle: Gr\xf6\xdfe\n")
+    done = run("validate", "docs", "--reader", "dotnet")
+    assert done.code == 1
+    (line, _) = done.out.splitlines()
+    assert line.startswith("docs/deep/b.yaml:1: error[refused]: the whole bundle is refused")

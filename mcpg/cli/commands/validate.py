@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -14,12 +16,14 @@ from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import open_sources, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import one_line
+from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.errors import Severity
 from mcpg.reports.blocks import Code, Column, Table
 from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
     from mcpg.bundle.dotnet_reader import ReaderFinding
+    from mcpg.catalog.model import SourceDocument
     from mcpg.sources import SourceBatch
 
 EXAMPLES = """\
@@ -96,8 +100,28 @@ def _found(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]
         for one in decode_bundle(raw.text, raw.place).documents
     ]
     documents += batch.documents
+    documents += _further_texts(file, {one.place for one in documents})
     named = named_findings(file) if batch.bundles else ()
     return len(documents), [*named, *reader_findings(documents, targets)]
+
+
+def _further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
+    """Return files of *folder* that are no documents here, but begin as one with front matter.
+
+    The .NET library reads every file that decodes as text.
+    """
+    from mcpg.catalog.model import SourceDocument  # noqa: PLC0415 - help needs none of it
+
+    for path in sorted(Path(folder).rglob("*")) if Path(folder).is_dir() else ():
+        if str(path) in read or not path.is_file():
+            continue
+        with path.open("rb") as file:
+            data = file.read(len(_FENCE))
+            data += file.read(MAX_FRONT_MATTER) if data == _FENCE else b""
+        with suppress(UnicodeDecodeError):
+            if data.startswith(_FENCE):
+                name = path.relative_to(folder).as_posix()
+                yield SourceDocument(name, data.decode(), place=str(path))
 
 
 def _json(file: str, reader: str, documents: int, found: Sequence[ReaderFinding]) -> dict[str, Any]:
@@ -130,6 +154,7 @@ def _listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
     return Listing(findings, members, "place", Table("Findings", columns, rows, has_heads=True))
 
 
+_FENCE = b"---"
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
