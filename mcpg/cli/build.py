@@ -190,7 +190,7 @@ def counts(assembly: Assembly) -> dict[str, int]:
     return {
         "tools": len(assembly.catalog.tools),
         "documents": len(assembly.texts),
-        "edges": sum(len(document.links) for document in assembly.documents),
+        "edges": sum(len(document.links) for document in (*assembly.documents, *assembly.pages)),
     }
 
 

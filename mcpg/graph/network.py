@@ -269,9 +269,9 @@ class Statistics:
         sources: How many sources they come from.
         groups: How many groups they are in.
         things: How many topics and things documents name.
-        pages: How many documents are of no tool; their edges are not counted.
-        kinds: The edges of each kind, related first.
-        dangling: How many edges reach neither a tool nor a page of the graph.
+        pages: How many documents are of no tool.
+        kinds: The edges of each kind from tools and pages, related first.
+        dangling: How many of them reach neither a tool nor a page of the graph.
         incoming: How many edges reach a tool.
         outgoing: How many edges leave a tool.
         degree: Both together.
@@ -312,11 +312,12 @@ def statistics_of(
     by_uri = {documents[tool].uri: number for number, tool in enumerate(ids)}
     known = {page.uri for page in pages} | by_uri.keys()
     edges = [
-        (number, by_uri.get(link.target, -1), link)
+        (number, by_uri.get(link.target, -1))
         for number, tool in enumerate(ids)
         for link in documents[tool].links
     ]
-    joined = [(source, target) for source, target, _ in edges if target >= 0 and source != target]
+    links = [link for one in (*documents.values(), *pages) for link in one.links]
+    joined = [(source, target) for source, target in edges if target >= 0 and source != target]
     outgoing = [0] * len(ids)
     incoming = outgoing.copy()
     for source, target in joined:
@@ -331,8 +332,8 @@ def statistics_of(
         groups=len(groups),
         things=len(set(_things((*documents.values(), *pages)))),
         pages=len(pages),
-        kinds=tuple(_kinds([link for _, _, link in edges])),
-        dangling=sum(link.target not in known for _, _, link in edges),
+        kinds=tuple(_kinds(links)),
+        dangling=sum(link.target not in known for link in links),
         incoming=spread_of(incoming),
         outgoing=spread_of(outgoing),
         degree=spread_of(degree),

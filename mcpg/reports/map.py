@@ -90,16 +90,16 @@ def _head(network: Network, documents: Sequence[ToolDocument]) -> Markup:
 
 
 def _lead(documents: Sequence[ToolDocument]) -> str:
-    """Return what the number of edges counts, where a reader of `graph stats` might doubt it."""
+    """Return what the number of edges counts, where it is more than the lines between tools."""
     ends = {document.uri for document in documents}
     links = [(one, link) for one in documents for link in one.links]
     from_pages = sum(one.is_page for one, _ in links)
     loops = sum(link.target == one.uri for one, link in links)
     outward = sum(link.target not in ends for _, link in links)
     notes = [
-        (from_pages, "from a page, which `mcpg graph stats` leaves out"),
+        (from_pages, "from a page"),
         (outward, "to a document that is not here"),
-        (loops, "from a tool to itself, which is not drawn"),
+        (loops, "from a document to itself, which is not drawn"),
     ]
     told = "; ".join(f"{counted(number, 'edge')} {what}" for number, what in notes if number)
     lead = "Tools, and the related tools and next steps that edges lead to."

@@ -207,6 +207,20 @@ def test_pages_are_described_counted_and_validated(run: Callable[..., Run], plac
     assert "4 tools, 2 pages, " in checked.out
 
 
+def test_edges_are_counted_alike_everywhere(run: Callable[..., Run], place: str) -> None:
+    """Builds, statistics, exports and the map count the edges of tools and pages."""
+    counts = run("graph", "stats", "-b", place, "--format", "json").json
+    count = sum(one["count"] for one in counts["edges"])
+    built = run("bundle", place, "-o", "again.mdld")
+    exported = run("graph", "export", "-b", place, "-o", "map.html")
+    page = run("graph", "export", "-b", place, "--format", "html").out
+    turtle = run("graph", "export", "-b", place).out
+    assert f" {count} edges, " in built.err
+    assert f" {count} edges, " in exported.err
+    assert f"<dt>Edges</dt><dd>{count}</dd>" in page
+    assert turtle.count("rdf:predicate kb:") == count
+
+
 def test_hints_leave_the_pages_as_they_are(place: str) -> None:
     """An engine with further hints to one tool has the same pages."""
     engine = mcpg.load(place)

@@ -87,7 +87,7 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     ),
     "what is only pointed at is not described": (
         Reason("-", "<(d:id/.*|lark:.*|https://larkspur.example/printers/.*)>", NAMED),
-        Reason("-", "<d:tools/queue_drain/>", "<(rdf:type|schema:name)>"),
+        Reason("-", "<d:tools/(queue_drain|rollout_start)/>", "<(rdf:type|schema:name)>"),
     ),
     "of an address and a label, or a sameAs, the target is the first by the order of the keys": (
         Reason("-", "<d:tools/label_print/>", "<kb:relatedTo>"),
