@@ -279,9 +279,9 @@ class _Names:
             message = f"the prefix {shown(prefix)} of {shown(name)} is unknown{advice}{declare}"
             return Code.PREFIX_UNKNOWN, message
         if needs_prefix:
-            message = f"{shown(name)} has no prefix: write an IRI, or a name such as schema:{{}}"
-            local = re.sub(r"\W+", "", name) or "name"
-            return Code.PREFIX_UNKNOWN, message.format(local[:_SHOWN])
+            local = re.sub(r"\W+", "", name)[:_SHOWN] or "name"
+            advice = f"write an IRI, or a name such as schema:{local}"
+            return Code.PREFIX_UNKNOWN, f"{shown(name)} has no prefix: {advice}"
         return None
 
     def is_absolute(self, name: str) -> bool:

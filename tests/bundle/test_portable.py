@@ -180,6 +180,7 @@ ODD = {
         {"rdf_prefixes": {"倉庫": "urn:x:", "склад": "склад"}, "rdf_types": ["倉庫:a"]}
     ),
     "marks": text_of({"rdf_types": ['http://ex.test/a "b" c', "a b:c", "<urn:x>"]}),
+    "braces in a name": text_of({"rdf_types": ["{", "{1}", "a{b"]}),
     "much": text_of(
         {"rdf_prefixes": {f"p{one}": f"urn:{one}:" for one in range(9_000)}, "rdf_types": ["no:x"]}
     ),
