@@ -153,6 +153,8 @@ def _stuffed(catalogue: Linted) -> Iterator[Finding]:
         word, count = Counter(words).most_common(1)[0] if words else ("", 0)
         if count >= _REPEATED and count > _REPEATED_SHARE * len(words):
             how = f"repeats {word!r} {counted(count, 'time')} in {len(words)} words"
+        elif len(words) >= _MANY_WORDS and len(set(words)) < _DISTINCT_SHARE * len(words):
+            how = f"has {counted(len(set(words)), 'word')} over and over"
         elif _is_list(tool.description):
             how = "is a list of words"
         else:
@@ -171,7 +173,7 @@ def _is_list(text: str) -> bool:
     """Return whether a part of *text* is words side by side, as no sentence of English is."""
     for part in _CLAUSE_END.split(text):
         words = split_words(part)
-        if len(words) >= _LIST_WORDS and part.isascii():
+        if len(part.split()) >= _LIST_WORDS and part.isascii():
             stops = sum(word in stop_words_of("english") for word in words)
             commas = part.count(",")
             if stops <= _LIST_STOPS * len(words) and len(set(words)) > len(words) / 2:
@@ -183,6 +185,8 @@ def _is_list(text: str) -> bool:
 
 _CLAUSE_END = re.compile(r"[.!?:;()*\n]|\s[-—]\s")
 _LIST_WORDS = 12
+_MANY_WORDS = 20
+_DISTINCT_SHARE = 0.15
 _LIST_STOPS = 0.05
 _ENUMERATION = re.compile(
     r"\b(?:such as|including|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]",

@@ -23,7 +23,7 @@ _FEWEST_WORDS = 3
 _PER_REPORT = 50
 _MOST_WORDS = 6
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
-_SLACK = 0.02
+_SLACK = 0.1
 """Scores that differ by less are level: which tool goes first is by chance."""
 
 

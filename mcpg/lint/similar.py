@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import log
 
-_MOST_SHARING = 400
+_MOST_SHARING = 100
 
 
 class WordWeights:
