@@ -80,6 +80,10 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     "links in prose are relations": (
         Reason("+", "<d:guides/(link-yard|wiki-yard|deep/er/link-well)/>", "<kb:relatedTo>"),
     ),
+    "a target with a sameAs is that address": (
+        Reason("-", "<d:tools/label_print/>", EDGES, "<d:id/customs-form>"),
+        Reason("+", "<d:tools/label_print/>", EDGES, "<https://larkspur.example/forms/customs>"),
+    ),
     "targets by path, title, name or id are resolved": (
         Reason("-", predicate=EDGES, object="<(d:id/.*|depot::stock_peek|file:.*)>"),
         Reason("-", predicate=EDGES, object="<d:tools/parcel_trace/>"),
@@ -88,10 +92,6 @@ REASONS: dict[str, tuple[Reason, ...]] = {
     "what is only pointed at is not described": (
         Reason("-", "<(d:id/.*|lark:.*|https://larkspur.example/printers/.*)>", NAMED),
         Reason("-", "<d:tools/(queue_drain|rollout_start)/>", "<(rdf:type|schema:name)>"),
-    ),
-    "of an address and a label, or a sameAs, the target is the first by the order of the keys": (
-        Reason("-", "<d:tools/label_print/>", "<kb:relatedTo>"),
-        Reason("+", "<d:tools/label_print/>", "<kb:relatedTo>"),
     ),
     "a document with a doubled key or a forced type is left out, with a diagnostic": (
         Reason("-", subject="<d:(runbooks/twice-told|pages/plain-values)/>"),
