@@ -144,7 +144,9 @@ def _written(document: ToolDocument, context: BundleContext) -> str:
 def _completed(tool: Tool, said: ToolDocument, context: BundleContext) -> ToolDocument:
     if not said.states_relations:
         made = document_for(tool, _inferred(tool, context), context.addresses)
-        return replace(_joined(said, made), body=said.body, further=said.further)
+        return replace(
+            _joined(said, made), body=said.body, further=said.further, written=said.written
+        )
     path, uri = context.addresses[tool.id]
     asserted = {kind: context.authored[tool.id, kind].values() for kind in EdgeKind}
     return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, context.addresses)

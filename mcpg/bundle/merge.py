@@ -19,6 +19,7 @@ from mcpg.bundle.definitions import is_generated
 from mcpg.bundle.links import LINK_MARKS, Suggest, joined_links, meanings, resolve_links
 from mcpg.catalog.catalog import assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.documents.authored import lines_of, written_lines
 from mcpg.documents.facts import TARGET_KEYS, text_of
 from mcpg.documents.front_matter import one_line, split_front_matter
 from mcpg.documents.markdown import Reference, Targets, read_markdown, retarget
@@ -389,12 +390,16 @@ def _merged_document(
         diagnostics += found
     if pages:
         parts = (document, *pages)
+        further = _merged(document.further, [page.further for page in pages])
+        has_lines = any(part.written for part in parts)
+        texts = [lines_of(part.further, part.written) for part in parts] if has_lines else []
         document = replace(
             document,
             groups=tuple(dict.fromkeys(group for part in parts for group in part.groups)),
             links=joined_links(document.links, (link for page in pages for link in page.links)),
             body="\n\n".join(part.body for part in parts if part.body),
-            further=_merged(document.further, [page.further for page in pages]),
+            further=further,
+            written=written_lines(further, texts) if texts else "",
         )
     return replace(document, path=path, uri=uri), diagnostics
 
@@ -454,7 +459,11 @@ def _moved(item: ReadDocument, path: str, places: Places) -> tuple[ToolDocument,
         replace(link, target=move.target([link.target]) or link.target) for link in document.links
     )
     body, further = move.prose(document.body), move.statements(document.further)
-    return replace(document, links=links, body=body, further=further), diagnostics
+    written = document.written
+    if written and further is not document.further:
+        written = written_lines(further, [written])
+    moved = replace(document, links=links, body=body, further=further, written=written)
+    return moved, diagnostics
 
 
 @dataclass(frozen=True, slots=True)

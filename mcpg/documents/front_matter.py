@@ -40,6 +40,7 @@ class FrontMatter:
         line: Number of the document's line on which *markdown* begins, counted from 1.
         text: The YAML between the fences; "" without one.
         text_line: Number of the document's line on which *text* begins.
+        is_plain: Whether it has no lines but those that this package writes.
     """
 
     values: JsonObject
@@ -47,6 +48,7 @@ class FrontMatter:
     line: int
     text: str = ""
     text_line: int = 2
+    is_plain: bool = False
 
 
 def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) -> FrontMatter:
@@ -79,7 +81,7 @@ def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) 
     line = content.count("\n", 0, closing.end()) + 1
     plain = _read_plain(text)
     values = plain if plain is not None else _read_yaml(text, place, first)
-    return FrontMatter(values, content[closing.end() :], line, text, first)
+    return FrontMatter(values, content[closing.end() :], line, text, first, plain is not None)
 
 
 def front_matter_text(content: str) -> str | None:

@@ -69,6 +69,8 @@ class ToolDocument:
         further: Front-matter keys that say nothing of the tool itself, as their author wrote them;
             `mcpg.documents.facts` reads what they state. Shared, not copied: read-only.
         is_page: Whether the document is of no tool.
+        written: The YAML of *further* as its author wrote it, with the comments of all front
+            matter; "" where it says nothing beyond *further*. See `mcpg.documents.authored`.
     """
 
     tool: Tool
@@ -80,6 +82,7 @@ class ToolDocument:
     states_relations: bool = True
     further: JsonObject = member(default_factory=dict)
     is_page: bool = False
+    written: str = ""
 
 
 BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
@@ -382,7 +385,7 @@ _ENUMS: dict[str, type[Enum]] = {
     "origin": EdgeOrigin,
     "coverage": Coverage,
 }
-_SAID_IF_TRUE = {"further", "is_page"}
+_SAID_IF_TRUE = {"further", "is_page", "written"}
 _LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
 _MEMBERS = {
     kind: compared_members(kind)
@@ -408,6 +411,7 @@ def encode_content(document: ToolDocument) -> bytes:
         True,
         document.further,
         document.is_page,
+        document.written,
     )
     return encode_record(alone)
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
+from mcpg.documents.authored import written_lines
 from mcpg.documents.checks import check_front_matter
 from mcpg.documents.facts import TARGET_KEYS, read_facts, text_of, with_extras
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
@@ -300,6 +301,7 @@ class _Text:
         markdown: The text after the front matter.
         first_line: Number of the document's line on which that begins.
         is_prose: Whether all of it is prose.
+        written: The YAML of the front matter, "" where this package may have written it.
     """
 
     front: JsonObject
@@ -311,6 +313,7 @@ class _Text:
     markdown: str
     first_line: int
     is_prose: bool
+    written: str
 
 
 def parse_document(
@@ -349,6 +352,7 @@ def parse_document(
     tool, faults = _with_extras(tool, extras, text)
     found += faults
     groups, faults = read_groups(text.front, text.lines)
+    further = _further(text, found)
     document = ToolDocument(
         tool=tool,
         path=source.path,
@@ -357,7 +361,8 @@ def parse_document(
         links=_links(text, extras, found),
         body=_body(text, tool),
         states_relations=states_relations(text.front),
-        further=_further(text, found),
+        further=further,
+        written=written_lines(further, [text.written]) if text.written else "",
     )
     return document, (*found, *faults)
 
@@ -450,6 +455,7 @@ def _cut(source: SourceDocument, place: str) -> _Text:
         matter.markdown,
         matter.line,
         is_prose,
+        "" if matter.is_plain else matter.text,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcpg.build_cache import Kind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.documents.authored import lines_of
 from mcpg.documents.facts import extras_for
 from mcpg.documents.front_matter import (
     EXTRAS_KEY,
@@ -223,8 +224,8 @@ def _head_lines(tool: Tool, cut: int | None) -> Iterator[str]:
 def _tail_lines(document: ToolDocument) -> Iterator[str]:
     if document.uri != tool_uri(document.tool.source_id, document.tool.name):
         yield f"canonical_url: {quoted(document.uri)}"
-    for key, value in document.further.items():
-        yield from member(key, value)
+    if document.further or document.written:
+        yield from lines_of(document.further, document.written).removesuffix("\n").split("\n")
 
 
 def _graph_lines(document: ToolDocument) -> Iterator[str]:

@@ -180,9 +180,16 @@ class NodeReader:
         """Find out which statements about the node its front matter makes, beside the rest."""
         further = self._json(v.MCPG_FRONT_MATTER)
         if further:
-            bare = ToolDocument(Tool("", "", self.node), "", self._uri(""), further=further)
+            bare = ToolDocument(
+                Tool("", "", self.node),
+                "",
+                self._uri(""),
+                further=further,
+                written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
+            )
             stated = stated_by([bare]).of[node_iri(bare.uri)]
-            self._stated = {key: None for key in stated if key[0] != v.MCPG_FRONT_MATTER}
+            own = (v.MCPG_FRONT_MATTER, v.MCPG_FRONT_MATTER_TEXT)
+            self._stated = {key: None for key in stated if key[0] not in own}
 
     def _uri(self, standard: str) -> str:
         own = "" if self.node.startswith(ANONYMOUS) else document_uri(self.node)
@@ -198,6 +205,7 @@ class NodeReader:
             body=self._text(v.SCHEMA_ARTICLE_BODY) or "",
             states_relations=self._flag(v.MCPG_STATES_RELATIONS) is not False,
             further=self._json(v.MCPG_FRONT_MATTER) or {},
+            written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
         )
 
     def _source(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.authored import lines_of
 from mcpg.documents.facts import datatype_of, lexical_form
 from mcpg.documents.front_matter import EXTRAS_KEY, member
 from mcpg.documents.model import ToolDocument
@@ -262,5 +263,7 @@ def _page_text(page: ToolDocument) -> str:
     if evidence:
         values[EXTRAS_KEY] = {RELATIONS_KEY: evidence}
     front = {key: value for key, value in values.items() if value not in ([], "", None)}
-    lines = (line for key, value in (front | page.further).items() for line in member(key, value))
+    kept = lines_of(page.further, page.written).removesuffix("\n")
+    own = (line for key, value in front.items() for line in member(key, value))
+    lines = (*own, *([kept] if kept else ()))
     return "\n".join(("---", *lines, "---", "", page.body, ""))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample, walk_parameters
 from mcpg.code.page import ENTRY_TYPE as CODE_ENTRY_TYPE
+from mcpg.documents.authored import values_as_written
 from mcpg.documents.facts import Entity, Facts, Property, facts_of, means_itself
 from mcpg.documents.markdown import read_markdown, targets_of, with_pages
 from mcpg.documents.model import Link, ToolDocument
@@ -113,7 +114,7 @@ class Stated:
 def stated_by(documents: Sequence[ToolDocument]) -> Stated:
     """Gather what the front matter of *documents* states."""
     stated = Stated()
-    stating = [document for document in documents if document.further]
+    stating = [document for document in documents if document.further or document.written]
     if not stating:
         return stated
     nodes = _Nodes(documents)
@@ -155,11 +156,14 @@ class _Nodes:
 
 def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
     node = node_iri(document.uri)
-    facts = facts_of(document.further)
+    facts = facts_of(values_as_written(document.further, document.written))
     prefixes = {**v.PREFIXES, **dict(facts.prefixes)}
     own = stated.of[node]
     own.update(dict.fromkeys(_document_facts(facts, prefixes)))
-    own[v.MCPG_FRONT_MATTER, json_value(document.further)] = None
+    if document.further:
+        own[v.MCPG_FRONT_MATTER, json_value(document.further)] = None
+    if document.written:
+        own[v.MCPG_FRONT_MATTER_TEXT, plain(document.written)] = None
     for predicate, entities in (
         (v.SCHEMA_ABOUT, facts.about),
         (v.SCHEMA_MENTIONS, facts.mentions),

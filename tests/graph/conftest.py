@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from builders import make_tool
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
+from mcpg.documents.authored import lines_of
 from mcpg.documents.model import Link, ToolDocument, tool_uri
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject
 
 
 @pytest.fixture
@@ -48,6 +54,22 @@ def rich() -> ToolDocument:
         latency_tier=Tier.HIGH,
         enabled_by_default=False,
     )
+    further: JsonObject = {
+        "about": ["Logistics", {"label": "Parcels", "sameAs": "https://parcel.example/"}],
+        "author": "The shipping team",
+        "date_published": "2025-01-31",
+        "date_modified": "last week",
+        "entry_type": "tech_article",
+        "entity_hints": [{"label": "DHL", "type": "schema:Organization"}],
+        "graph_edges": [{"subject": "document", "predicate": "about", "object": "Tracking"}],
+        "rdf_prefixes": {"shop": "https://shop.example/vocab#"},
+        "rdf_properties": {
+            "shop:floor": [2.5, {"value": "Erdgeschoß", "lang": "de-AT"}],
+            "schema:alternativeHeadline": "Another name",
+            "schema:description": {"value": "Sagt, wo es ist.", "lang": "de"},
+        },
+        "unknown": [None, {"deep": [1.0, None]}],
+    }
     return ToolDocument(
         tool=tool,
         path="tools/commerce/shipment_track.md",
@@ -68,22 +90,8 @@ def rich() -> ToolDocument:
         ),
         body="## Notes\n\n- by hand",
         states_relations=True,
-        further={
-            "about": ["Logistics", {"label": "Parcels", "sameAs": "https://parcel.example/"}],
-            "author": "The shipping team",
-            "date_published": "2025-01-31",
-            "date_modified": "last week",
-            "entry_type": "tech_article",
-            "entity_hints": [{"label": "DHL", "type": "schema:Organization"}],
-            "graph_edges": [{"subject": "document", "predicate": "about", "object": "Tracking"}],
-            "rdf_prefixes": {"shop": "https://shop.example/vocab#"},
-            "rdf_properties": {
-                "shop:floor": [2.5, {"value": "Erdgeschoß", "lang": "de-AT"}],
-                "schema:alternativeHeadline": "Another name",
-                "schema:description": {"value": "Sagt, wo es ist.", "lang": "de"},
-            },
-            "unknown": [None, {"deep": [1.0, None]}],
-        },
+        further=further,
+        written=f"# By hand\n{lines_of(further, '')}",
     )
 
 

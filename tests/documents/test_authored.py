@@ -1,0 +1,139 @@
+"""Lines that authors wrote in front matter stay when the rest of it is rewritten."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.bundle import assemble
+from mcpg.catalog.model import HintRule, Hints, SourceDocument
+from mcpg.documents.authored import values_as_written, written_lines
+from mcpg.documents.model import decode_record, encode_record
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
+from mcpg.graph.exports import json_ld, nquads, turtle
+from mcpg.graph.reading import read_graph
+from mcpg.graph.terms import XSD_DECIMAL, Literal
+from mcpg.graph.triples import triples_of
+from mcpg.sources import SourceBatch
+from mcpg.text.safeyaml import load_yaml
+
+PAGE = """---
+# Owned by the shipping team
+title: Parcels  # as customers say
+source: shop
+keywords: # of the phone desk
+  - parcel # not packet
+about: [Law, "Parcels"]   # both
+# since the last audit
+
+version: 1.10
+limits: {low: 1.0e3, high: 2.50, none: ~}
+motto: |
+  one # no comment
+  two
+rdf_prefixes: {ex: "https://shop.example/vocab/"}
+rdf_properties:
+  ex:price: 1.10
+  ex:name: [{value: drei, lang: de}, 3, true] # of three kinds
+# that is all
+---
+
+# Parcels
+
+Words.
+"""
+COMMENTS = [
+    *("# Owned by the shipping team", "# as customers say", "# of the phone desk"),
+    *("# not packet", "# both", "# since the last audit", "# of three kinds", "# that is all"),
+]
+LINES = [
+    'about: [Law, "Parcels"]   # both\n',
+    "version: 1.10\n",
+    "limits: {low: 1.0e3, high: 2.50, none: ~}\n",
+    "motto: |\n  one # no comment\n  two\n",
+    "  ex:price: 1.10\n",
+]
+
+
+def rewritten(text: str) -> str:
+    """Return the text of the one tool that a document *text* describes, hints added to it."""
+    source = SourceDocument("parcels.md", text)
+    rules = (HintRule("parcels", Hints(aliases=("where is it",))),)
+    (document,) = assemble(SourceBatch(documents=(source,), rules=rules)).texts
+    assert "alias:where is it" in document.content
+    return document.content
+
+
+def test_a_rewritten_document_keeps_comments_and_scalars() -> None:
+    """Comments of keys that are written anew stay as well, and nothing changes a second time."""
+    text = rewritten(PAGE)
+    assert [comment for comment in COMMENTS if text.count(comment) != 1] == []
+    assert [line for line in LINES if line not in text] == []
+    document, found = parse_document(SourceDocument("parcels.md", text))
+    assert found == ()
+    assert write_document(document) == text
+
+
+def test_a_document_about_a_tool_keeps_them_too() -> None:
+    """The lines of several documents stand one after the other; lists that are joined are anew."""
+    pages = (
+        SourceDocument("parcels.md", PAGE),
+        SourceDocument("a.md", "---\ntool: parcels # its page\nlevel: 2.0 # new\n---\nMore."),
+        SourceDocument("b.md", "---\ntool: parcels\nabout: [Tax] # later\n---\nMore."),
+    )
+    (text,) = (one.content for one in assemble(SourceBatch(documents=pages)).texts)
+    wanted = [*COMMENTS, "# its page", "level: 2.0 # new", "# later", "version: 1.10\n"]
+    assert [line for line in wanted if line not in text] == []
+    assert load_yaml(text.split("---\n")[1], "")["about"] == ["Law", "Parcels", "Tax"]  # type: ignore[call-overload, index]
+
+
+WRITERS = {"a.ttl": turtle, "a.nq": nquads, "a.jsonld": json_ld}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("text", [PAGE, PAGE.replace("source: shop", "tool: false")])
+def test_they_survive_a_graph(name: str, text: str) -> None:
+    """Document, graph, document: with comments, and `1.10` is a value of the graph."""
+    source = SourceDocument("parcels.md", text)
+    assembly = assemble(SourceBatch(documents=(source,)))
+    (document,) = (*assembly.documents, *assembly.pages)
+    triples = list(triples_of([document]))
+    found = read_graph("".join(WRITERS[name](triples)), name)
+
+    assert list(triples_of(found.documents)) == triples
+    assert [(one.further, one.written, one.body) for one in found.documents] == [
+        (document.further, document.written, document.body)
+    ]
+    assert found.diagnostics == ()
+    assert {one[2] for one in triples if one[1].endswith("price")} == {Literal("1.10", XSD_DECIMAL)}
+    assert decode_record(encode_record(document))[0] == document
+
+
+comments = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=9)
+scalars = st.sampled_from(["1.10", "x", "'a # b'", "[a, {b: 1.0}]", "|\n  t # u", "true", "~"])
+keys = st.sampled_from(["level", "about", "note", "title", "keywords", "summary"])
+
+
+@given(st.dictionaries(keys, st.tuples(comments, scalars), min_size=1), st.data())
+def test_no_comment_is_lost_whatever_is_kept(
+    members: dict[str, tuple[str, str]], data: st.DataObject
+) -> None:
+    """Some keys go, and their comments stay; the others say what they said."""
+    text = "".join(
+        f"#above {comment}\n{key}: {value}" + ("\n" if "\n" in value else f" #{comment}\n")
+        for key, (comment, value) in members.items()
+    )
+    values = load_yaml(text, "")
+    assert isinstance(values, dict)
+    kept = data.draw(st.sets(st.sampled_from(list(values))))
+    left = {key: value for key, value in values.items() if key in kept}
+    found = written_lines(left, [text])
+
+    for comment, value in members.values():
+        assert f"#above {comment}\n" in found
+        assert f"#{comment}\n" in found or "\n" in value
+    assert (load_yaml(found, "") or {}) == left
+    assert written_lines(left, [found]) == found
+    assert values_as_written(left, found) == left
