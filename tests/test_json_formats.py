@@ -148,6 +148,8 @@ FAULTS = {
     "tools": [
         {"name": "find_orders", "description": "Find orders of a customer by date."},
         {"name": "search_orders", "description": "Search orders of a customer by date and shop."},
+        {"name": "list_stock", "description": "List what every warehouse has in stock."},
+        {"name": "stock_list", "description": "List what every warehouse has in stock."},
         {"name": "order_pay", "description": "Pay an\x1b[2J order of a customer."},
     ],
 }
