@@ -17,6 +17,7 @@ from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.model import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.words import normalized
+from mcpg.text.written_numbers import read_float, write_json
 from mcpg.values import compared_members, member, value
 
 TYPE_CHECKING = False
@@ -422,8 +423,7 @@ def encode_record(document: ToolDocument, text: str | None = None) -> bytes:
     Where the tool was read from is left out: it is no part of the tool.
     """
     members = _plain(document) | ({} if text is None else {"text": text})
-    line = json.dumps(members, ensure_ascii=False, separators=(",", ":"))
-    return line.encode("utf-8", "surrogatepass")
+    return write_json(members).encode("utf-8", "surrogatepass")
 
 
 def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
@@ -432,7 +432,7 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
     Raises:
         ValueError, TypeError, KeyError, AttributeError: It is nothing of the kind.
     """
-    members = json.loads(data.decode("utf-8", "surrogatepass"))
+    members = json.loads(data.decode("utf-8", "surrogatepass"), parse_float=read_float)
     text = members.pop("text", None)
     tool = members.pop("tool")
     hints = _made(Hints, tool.pop("hints", {}))

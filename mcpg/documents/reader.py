@@ -43,6 +43,7 @@ from mcpg.documents.page_checks import check_page
 from mcpg.documents.rewritten import authored_text
 from mcpg.errors import Code, Diagnostic, DocumentError, warning
 from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.text.written_numbers import without_spelling
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -493,8 +494,9 @@ def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
         found.append(warning(Code.DOCUMENT_INVALID, "the key `mcpg` is not a mapping", place))
         return {}
     if _is_outdated(extras.get("description"), text.front.get("description")):
-        return {key: value for key, value in extras.items() if key != "description"}
-    return extras
+        extras = {key: value for key, value in extras.items() if key != "description"}
+    plain: JsonObject = without_spelling(extras)
+    return plain
 
 
 def _with_extras(tool: Tool, extras: JsonObject, text: _Text) -> tuple[Tool, list[Diagnostic]]:
@@ -651,7 +653,9 @@ def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> 
 
 
 def _member(front: JsonObject, *keys: str) -> JsonObject | None:
-    return next((value for key in keys if isinstance(value := front.get(key), dict)), None)
+    """Return the first mapping under *keys*; what a tool states is values, however written."""
+    stated = next((value for key in keys if isinstance(value := front.get(key), dict)), None)
+    return None if stated is None else without_spelling(stated)
 
 
 def _stem(path: str) -> str:

@@ -32,6 +32,7 @@ from mcpg.graph.terms import Literal, Triple
 from mcpg.graph.triples import FLAGS, PREDICATES, TEXTS, TIERS, stated_by
 from mcpg.json_types import JsonObject
 from mcpg.relations.model import Coverage, EdgeOrigin, FieldMapping
+from mcpg.text.written_numbers import read_float
 
 if TYPE_CHECKING:
     Choice = TypeVar("Choice", bound=StrEnum)
@@ -316,7 +317,7 @@ class NodeReader:
     def _json(self, predicate: str) -> JsonObject | None:
         stated = self._text(predicate)
         try:
-            value = None if stated is None else json.loads(stated)
+            value = None if stated is None else json.loads(stated, parse_float=read_float)
         except (ValueError, RecursionError):
             value = stated
         if value is not None and not isinstance(value, dict):

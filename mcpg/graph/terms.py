@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mcpg.documents import namespaces
 from mcpg.json_types import JsonObject
+from mcpg.text.written_numbers import write_json
 
 PREFIXES = namespaces.PREFIXES
 """The prefix of each namespace, as in every export and every query."""
@@ -147,8 +148,7 @@ def plain(text: str) -> Literal:
 
 def json_value(value: JsonObject) -> Literal:
     """Return a JSON object as an rdf:JSON value, its members in the order in which they stand."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return Literal(_UNPAIRED.sub("\ufffd", text), RDF_JSON)
+    return Literal(_UNPAIRED.sub("\ufffd", write_json(value)), RDF_JSON)
 
 
 CONTEXT_IRI = "urn:mcpg:context"

@@ -11,10 +11,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.errors import InputError
 from mcpg.library_errors import yaml_reason
+from mcpg.text.written_numbers import read_float
 
 if TYPE_CHECKING:
     from yaml import Event, NodeEvent
@@ -149,25 +150,6 @@ class _Builder:
             self.lines[tuple(frame.step for frame in self.frames)] = self.first_line + line
 
 
-class WrittenNumber(float):
-    """A number that is written otherwise than Python writes it, such as `1.10`.
-
-    As text it is what was written; as JSON it is the number.
-    """
-
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        """Read *text*."""
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-    def __repr__(self) -> str:
-        """Return what was written."""
-        return self.text
-
-
 def plain_value(text: str) -> JsonValue:
     """Read an unquoted YAML scalar: a JSON number, `true`, `false`, `null` or else text."""
     if text in _WORDS:
@@ -178,8 +160,7 @@ def plain_value(text: str) -> JsonValue:
     is_whole = number.group(1) is None and number.group(2) is None
     if is_whole:
         return int(text)
-    value = float(text)
-    return value if repr(value) == text else WrittenNumber(text)
+    return read_float(text)
 
 
 def _read(text: str, builder: _Builder) -> JsonValue:

@@ -1,0 +1,72 @@
+"""Numbers as their author wrote them, such as `1.10`, in JSON and as values."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonValue
+
+
+class WrittenNumber(float):
+    """A number that is written otherwise than Python writes it, such as `1.10`.
+
+    It equals the number, but as text it is what was written.
+    """
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Read *text*, which is a number in JSON's notation."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def __repr__(self) -> str:
+        """Return what was written."""
+        return self.text
+
+
+def read_float(text: str) -> float:
+    """Read a number with a fraction or exponent; one that Python writes otherwise stays as written.
+
+    `json.loads` takes it as `parse_float`.
+    """
+    value = float(text)
+    return value if repr(value) == text else WrittenNumber(text)
+
+
+def write_json(value: JsonValue) -> str:
+    """Write *value* in one line of JSON without blanks, its numbers as they were written."""
+    if _has_spelling(value):
+        return _written(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def without_spelling(value: Any) -> Any:
+    """Return the JSON value *value* with plain numbers instead of written ones."""
+    if isinstance(value, WrittenNumber):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: without_spelling(item) for key, item in value.items()}
+    return list(map(without_spelling, value)) if isinstance(value, list) else value
+
+
+def _has_spelling(value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return any(map(_has_spelling, value.values()))
+    return any(map(_has_spelling, value)) if kind is list else kind is WrittenNumber
+
+
+def _written(value: JsonValue) -> str:
+    # The package `json` writes each number its own way.
+    if isinstance(value, WrittenNumber):
+        return value.text
+    if isinstance(value, dict):
+        members = (f"{json.dumps(k, ensure_ascii=False)}:{_written(v)}" for k, v in value.items())
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    return json.dumps(value, ensure_ascii=False)
