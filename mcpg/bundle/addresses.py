@@ -144,17 +144,20 @@ class _Addressing:
         statement = _statement(item)
         if statement is None or not isinstance(item, dict):
             return item
-        ends: list[tuple[str, str, Sequence[str]]] = [("subject", statement.subject, _SUBJECT_KEYS)]
-        if meaning_of(statement.predicate) != MEMBER:
-            ends.append(("object", statement.object, _OBJECT_KEYS))
+        is_member = meaning_of(statement.predicate) == MEMBER
+        target = statement.object if is_member else self._meant(statement.object)
+        parts: list[tuple[str, str, str, Sequence[str]]] = [
+            ("subject", statement.subject, self._meant(statement.subject), _SUBJECT_KEYS),
+            ("predicate", statement.predicate, statement.predicate, ("predicate",)),
+            ("object", statement.object, target, _OBJECT_KEYS),
+        ]
         edge = dict(item)
-        for end, name, keys in ends:
+        for part, name, meant, keys in parts:
             read = _end(item, keys)
-            uri = self._document.uri if means_itself(name) else self._uri(name)
-            is_read = read == uri or (means_itself(name) and read.casefold() in _ITSELF)
-            if uri is not None and not is_read:
+            is_itself = means_itself(name) and read.casefold() in _ITSELF
+            if read != (meant or name) and not is_itself:
                 edge = {key: value for key, value in edge.items() if key not in keys}
-                edge[end] = uri
+                edge[part] = meant or name
         return edge
 
     def _of_prose(self, values: JsonObject) -> Iterator[JsonValue]:
@@ -188,7 +191,7 @@ def _statement(item: JsonValue) -> Statement | None:
 
 
 def _end(item: JsonObject, keys: Sequence[str]) -> str:
-    """Return the text of an end of a statement as the .NET library reads it: no mapping."""
+    """Return the text of a part of a statement as the .NET library reads it: no mapping."""
     held = next((item[key] for key in keys if item.get(key)), "")
     return held.strip() if isinstance(held, str) else ""
 

@@ -22,7 +22,7 @@ from mcpg.documents.front_matter import EXTRAS_KEY, FrontMatter, split_front_mat
 from mcpg.documents.model import BASE_URI, LineNumbers, ToolDocument
 from mcpg.documents.portable import names_rdf, portable_values
 from mcpg.documents.reader import URI_KEYS
-from mcpg.documents.rewritten import has_bare_mark, is_hidden, rewritten_text
+from mcpg.documents.rewritten import is_disputed, is_hidden, rewritten_text
 from mcpg.errors import Code, Diagnostic, DocumentError, warning
 from mcpg.values import replace
 
@@ -144,4 +144,4 @@ def _with_uri(values: JsonObject, uri: str) -> JsonObject:
 
 def _is_misread(content: str, front: FrontMatter) -> bool:
     """Return whether other readers refuse, or miss, front matter of which nothing changes."""
-    return has_bare_mark(front.text) or (relates(front.values) and is_hidden(content))
+    return is_disputed(front.text) or (relates(front.values) and is_hidden(content))

@@ -26,7 +26,12 @@ _ITEMS = _GROUPS | {
     *("graph_next_steps", "graphnextsteps"),
 }
 _EDGES = frozenset({"graph_edges", "graphedges"})
-_ENDS = frozenset({"subject", "object", "target"})
+_ENDS = frozenset(
+    {
+        *("subject", "subjectid", "subject_id", "object", "objectid", "object_id"),
+        *("target", "targetid", "target_id"),
+    }
+)
 # Other readers take each item here for a label, even an IRI.
 _TOPICS = frozenset({"about", "author"})
 _CONCEPTS = _GROUPS | {"about"}
@@ -69,9 +74,7 @@ def named_nodes(values: JsonObject) -> Iterator[Named]:
             else:
                 names = [_name(item)]
             is_concept = kind in _CONCEPTS
-            # A statement without a subject is none here.
-            is_statement = isinstance(item, dict) and "subject" in item
-            is_target = kind in _TARGETS and (kind not in _EDGES or is_statement)
+            is_target = kind in _TARGETS
             for name in names:
                 if name and not means_itself(name):
                     yield Named(name, path, is_concept, is_target)

@@ -240,7 +240,7 @@ class _Front:
             return name
         if not dotnet.resolves(own + local, {}):
             return None
-        self._write(path, own + local, f"{prefix!r} stands for something else there")
+        self._write(path, own + local, f"the prefix {prefix!r} means something else in .NET")
         return own + local
 
     def _leave_out(self, path: Path, why: str) -> None:

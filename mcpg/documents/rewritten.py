@@ -90,9 +90,9 @@ def rewritten_text(content: str, values: JsonObject) -> str:
     values = _without_record(values)
     edits = _edits(front, values)
     made = _applied(text, front, edits) if edits else ""
-    if not made or _values(made) != values:
+    if not made or not _is_sound(made, values):
         made = _applied(text, front, [_whole(front, values)])
-        if _values(made) != values:
+        if not _is_sound(made, values):
             message = f"the front matter would be longer than {MAX_REWRITTEN} characters"
             raise DocumentError(message, remedy="shorten it")
     return content[: content.startswith(_BOM)] + made
@@ -141,12 +141,13 @@ def _checksum(front: Sequence[str], record: int) -> str:
     return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
-def _values(text: str) -> JsonObject | None:
-    """Return the values of a rewritten text without its record; `None` if it cannot be read."""
+def _is_sound(text: str, values: JsonObject) -> bool:
+    """Return whether a rewritten text has *values* beside its record, for every parser."""
     try:
-        return _without_record(split_front_matter(text, "", MAX_REWRITTEN).values)
+        front = split_front_matter(text, "", MAX_REWRITTEN)
     except DocumentError:
-        return None
+        return False
+    return _without_record(front.values) == values and not is_disputed(front.text)
 
 
 def _without_record(values: JsonObject) -> JsonObject:
@@ -176,12 +177,13 @@ def _is_cut(front: FrontMatter) -> bool:
     return any(line.strip() == _FENCE for line in front.text.split("\n"))
 
 
-def has_bare_mark(text: str) -> bool:
-    """Return whether YAML has a question mark in brackets that is not quoted.
+def is_disputed(text: str) -> bool:
+    """Return whether parsers differ on YAML that can be read.
 
-    The parser that PyYAML has in Python refuses it there, the one in C does not.
+    That is for a tab outside of quotes, or a question mark in brackets: the parser that PyYAML has
+    in Python refuses them there, the one in C does not.
     """
-    if not _may_be_bare(text):
+    if not _may_be_disputed(text):
         return False
     import yaml  # noqa: PLC0415 - few texts are rewritten
 
@@ -193,8 +195,8 @@ def has_bare_mark(text: str) -> bool:
     return False
 
 
-def _may_be_bare(text: str) -> bool:
-    return "?" in text and _IN_BRACKETS.search(_QUOTED.sub("", text)) is not None
+def _may_be_disputed(text: str) -> bool:
+    return "\t" in text or ("?" in text and _IN_BRACKETS.search(_QUOTED.sub("", text)) is not None)
 
 
 def _applied(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
@@ -259,19 +261,20 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
     """Return what changes the front matter in place; nothing where only new text will do."""
     extras = front.values.get(EXTRAS_KEY)
     is_recorded = isinstance(extras, dict) and AUTHORED_KEY in extras
-    if _is_cut(front) or is_recorded or values.get(EXTRAS_KEY) != extras:
+    is_same = (extras, EXTRAS_KEY in front.values) == (values.get(EXTRAS_KEY), EXTRAS_KEY in values)
+    if _is_cut(front) or is_recorded or not is_same:
         return []
     root = _composed(front.text) if front.values else None
     members = _block_members(root) if root else {}
     if members.keys() != front.values.keys():
         return []
-    is_bare = has_bare_mark(front.text)
+    disputed = is_disputed(front.text)
     edits = [
         edit
         for key, (name, node) in members.items()
         for edit in (
             [_written(name, node, values[key], front.text)]
-            if is_bare and _may_be_bare(front.text[name.end_mark.index : node.end_mark.index])
+            if disputed and _may_be_disputed(front.text[name.end_mark.index : node.end_mark.index])
             else _changes(name, node, front.values[key], values[key], front.text)
         )
     ]

@@ -284,6 +284,8 @@ def _is_hints_name(lower: str) -> bool:
 
 
 def _is_document(text: str) -> bool:
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _FRONT_MATTER.match(text) or _FRONT_KEY.match(text):
         return True
     # Within a fence a document is only shown.
@@ -299,7 +301,8 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
     """
     if not name.casefold().endswith(_MARKDOWN):
         return None
-    lines = text.removeprefix("\ufeff").split("\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     keys = _keys_below(lines[first + 1 : first + _MOST_FRONT_LINES])
     if _ODD_FENCE.match(lines[first]) and keys:

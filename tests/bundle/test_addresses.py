@@ -303,6 +303,23 @@ def test_generated_documents_stay_to_the_byte() -> None:
     assert bundled(again) == tuple(found.texts)
 
 
+def test_parts_of_statements_that_are_mappings_are_texts() -> None:
+    """The library takes a mapping for the name of a type, so that no bundle has one there."""
+    parts = "{subject: {id: a}, predicate: {id: nextStep}, object: {label: b}}"
+    thing = "{subjectId: '', predicate: {label: mentions}, objectId: {label: Honey}}"
+    found = assembled(
+        {"a.md": f"graph_edges: [{parts}, {thing}]\n~\nText.", "b.md": "name: b\n~\nText."}
+    )
+    assert short(edges_of_dotnet(found)) == {("a", "next", "b")}
+    texts = {"subject", "predicate", "object", "objectId"}
+    content = next(one.content for one in bundled(found) if one.path == "a.md")
+    edges = split_front_matter(content, "").values["graph_edges"]
+    held = [value for edge in edges for key, value in edge.items() if key in texts]
+    assert "Honey" in held
+    assert all(isinstance(one, str) for one in held)
+    assert_reads_back(found)
+
+
 HOSTILE = (
     "x" * 10_000,
     "../../../../outside.md",

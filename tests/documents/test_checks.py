@@ -34,6 +34,7 @@ def told(text: str) -> list[tuple[int, str]]:
         ("tool: [a, b]", "`tool` names no tool"),
         ("tool:", "`tool` has no value"),
         ("tool: true", "`tool` names no tool"),
+        ('rdf_types: ["{0} {}"]', "'{0} {}' has no prefix"),
         ("aliases: pay back, refund", "write a list, [pay back, refund]"),
         ("graph_related: one; two", "write a list, [one, two]"),
         ("graph_related: [{target: a, wieght: 1}]", "did you mean 'weight'?"),

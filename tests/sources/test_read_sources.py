@@ -244,6 +244,20 @@ def test_a_broken_document_or_bundle_in_a_folder_is_reported() -> None:
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_of_documents_in_a_folder(end: str) -> None:
+    """Whatever ends its lines, a document is one, and what looks like one is reported."""
+    Path("docs").mkdir()
+    good, bad = "---\nname: count\n---\n# Count\n", "----\nname: sum\n----\n# Sum\n"
+    for name, text in (("good", good), ("bad", bad)):
+        Path(f"docs/{name}.md").write_bytes(text.replace("\n", end).encode())
+    batch = read_sources(["docs"])
+    assert [one.path for one in batch.documents] == ["good.md"]
+    noticed = [(one.code, one.place) for one in batch.diagnostics]
+    assert noticed == [(Code.DOCUMENT_IGNORED, "docs/bad.md:1")]
+
+
+@pytest.mark.usefixtures("here")
 def test_a_file_is_read_once() -> None:
     """Reached through two arguments, a file counts for the first."""
     _write({"in/a.json": _MANIFEST, "in/find.md": _DOCUMENT})
