@@ -133,6 +133,22 @@ def test_a_name_of_several_tools_is_ambiguous(folder: Path, run: Callable[..., R
     assert "use one of a::refund, b::refund" in done.err
 
 
+def test_a_full_name_approves_no_tool_that_is_called_like_it(
+    folder: Path, run: Callable[..., Run]
+) -> None:
+    """A tool of another source whose own name is `SOURCE::NAME` needs its full name."""
+    (folder / "shop.json").write_text(json.dumps({"tools": [REFUND]}), "utf-8")
+    (folder / "other.json").write_text(
+        json.dumps({"tools": [{**WIRE, "name": "shop::refund"}]}), "utf-8"
+    )
+    assert run("lock", "shop.json", "-q").code == 0
+    text = (folder / "mcpg.lock").read_bytes()
+    done = run("lock", "shop.json", "other.json", "--approve", "shop::refund")
+    assert (done.code, (folder / "mcpg.lock").read_bytes()) == (2, text)
+    assert "no tool called 'shop::refund' differs from the lock" in done.err
+    assert run("lock", "shop.json", "other.json", "--approve", "other::shop::refund").code == 0
+
+
 def test_all_is_approved_with_consent_alone(
     approved: Shop, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -244,7 +244,9 @@ def _approved(changes: Sequence[LockChange], wanted: _Wanted) -> Sequence[LockCh
         return changes
     found: dict[int, LockChange] = {}
     for named in wanted.approve:
-        meant = [one for one in changes if named in (one.name, one.key[1])]
+        # A server could call a tool like the full name of another one's.
+        is_full = "::" in named
+        meant = [one for one in changes if named == (one.name if is_full else one.key[1])]
         if not meant:
             names = [one.name for one in changes]
             raise NotFoundError(
