@@ -55,9 +55,16 @@ def without_spelling(value: Any) -> Any:
 
 def _has_spelling(value: Any) -> bool:
     kind = type(value)
-    if kind is dict:
-        return any(map(_has_spelling, value.values()))
-    return any(map(_has_spelling, value)) if kind is list else kind is WrittenNumber
+    if kind is not dict and kind is not list:
+        return kind is WrittenNumber
+    # Most members are texts, and to call this function for each takes longer than to write it.
+    for member in value.values() if kind is dict else value:
+        inner = type(member)
+        if inner is WrittenNumber:
+            return True
+        if (inner is dict or inner is list) and _has_spelling(member):
+            return True
+    return False
 
 
 def _written(value: JsonValue) -> str:
