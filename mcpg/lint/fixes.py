@@ -1,7 +1,6 @@
 """Safe fixes: edits of files that change no word of what they say.
 
-What nobody sees is removed from any file, for nothing is lost by that; labels that are misspelt are
-corrected only in hints files and documents, which belong to the author. Bundles are never edited:
+What nobody sees is removed from any file, for nothing is lost by that. Bundles are never edited:
 they are built again.
 """
 

@@ -19,9 +19,9 @@ from mcpg.lint.strings import Text, texts_of
 
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0"
-    "\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef]+"
+    "\u00ad\u2065\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f\U000e0100-\U000e01ef]+"
 )
-_SELECTORS = re.compile("[\ufe00-\ufe0f]{3,}")
+_SELECTORS = re.compile("[\ufe00-\ufe0f]{3,}|(?<=[A-Za-z])[\ufe00-\ufe0f]+")
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{3,6}\U000e007f")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _OVERRIDES = "\u202d\u202e"
@@ -30,13 +30,16 @@ _JOINERS = "\u200c\u200d"
 _SPACE = "\u200b"
 _CONTROL = re.compile(
     "\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|.)?|\x9b[0-9;]*[A-Za-z]"
-    "|[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]+",
+    "|[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\x80-\x84\x86-\x9f]+",
     re.DOTALL,
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LIKE_LATIN = {
     "CYRILLIC": frozenset("аеорсухіѕјһԁԛԝАВЕКМНОРСТУХІЅЈԌԜ"),  # noqa: RUF001
     "GREEK": frozenset("οαΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"),  # noqa: RUF001
+    "ARMENIAN": frozenset("օոսհցՕՍԼ"),
+    "CHEROKEE": frozenset("ᎠᎡᎢᎪᎫᎳᎷᎻᏀᏃᏚᏞᏟᏢᏦᏙᏒᏴ"),  # noqa: RUF001
+    "FULLWIDTH": frozenset(map(chr, (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)))),
 }
 _STYLED = re.compile("[\U0001d400-\U0001d7ff]{4,}")
 # Scripts whose words hold joiners, by the first word of the names of their letters.
@@ -121,10 +124,10 @@ def _is_needed(text: str, start: int, end: int) -> bool:
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
     if set(run) <= set(_JOINERS):
         return _is_joint(run, before, after)
-    if run in (_SPACE, "\u2060", "\ufeff"):
-        # What an editor leaves behind at the end of a word hides nothing; within one it does.
-        is_within = before.isalnum() and after.isalnum()
-        return not is_within or _is_of(_UNSPACED, before, after)
+    if run in ("\u00ad", "\ufeff"):  # where a word may be hyphenated; a byte order mark
+        return before.isalpha() and after.isalpha() if run == "\u00ad" else not start
+    if run in (_SPACE, "\u2060"):
+        return _is_of(_UNSPACED, before, after)
     if len(run) == 1 and "\U000e0100" <= run <= "\U000e01ef":
         return _script(before) == "CJK"  # a variant of an ideograph
     if "\u180b" <= run[0] <= "\u180e":
