@@ -183,14 +183,15 @@ def field_values(document: ToolDocument) -> dict[str, FieldValue]:
     for name in _OBJECTS:
         members = sorted(getattr(tool, name).items())
         values[name] = tuple(
-            f"{key}: {json.dumps(one, ensure_ascii=False)}" for key, one in members
+            f"{key}: {json.dumps(one, ensure_ascii=False, sort_keys=True)}" for key, one in members
         )
     for name in Hints.__match_args__:
         hint = getattr(hints, name)
         is_list = isinstance(hint, tuple)
         values[f"hints.{name}"] = tuple(map(field_text, hint)) if is_list else field_text(hint)
     values |= {
-        key: json.dumps(value, ensure_ascii=False) for key, value in document.further.items()
+        key: json.dumps(value, ensure_ascii=False, sort_keys=True)
+        for key, value in document.further.items()
     }
     return values | {"body": document.body}
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import Hints, Tool
+from mcpg.catalog.plain_schema import plain_number, written
 from mcpg.catalog.schema_changes import Verdict, input_changes, output_changes
 from mcpg.values import to_json, value
 
@@ -74,7 +75,6 @@ class PartChange:
 _PROSE = frozenset(("title", "description", "$comment"))
 _SETS = frozenset(("required", "enum", "type"))
 _FLAT = (Part.ANNOTATIONS, Part.HINTS)
-_EXACT = 2**53
 _NO_HINTS = Hints()
 _DETAILS = 4
 _BEFORE, _SHOWN, _NAME = 20, 80, 60
@@ -93,13 +93,13 @@ def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tup
     if any(is_deeper(_parts(tool), MAX_DEPTH) for tool in (before, after)):
         return (PartChange(Part.INPUT_SCHEMA, ("nests too deeply",)),)
     are_same_hints = not hints or before.hints == after.hints
-    if are_same_hints and _written(_parts(before)) == _written(_parts(after)):
+    if are_same_hints and written(_parts(before)) == written(_parts(after)):
         return ()
     old, new = normal_parts(before), normal_parts(after)
     return tuple(
         PartChange(part, _bounded(_differences(part, old[part], new[part])))
         for part in Part
-        if (hints or part is not Part.HINTS) and _written(old[part]) != _written(new[part])
+        if (hints or part is not Part.HINTS) and written(old[part]) != written(new[part])
     )
 
 
@@ -115,7 +115,7 @@ def definition_text(tool: Tool) -> str | None:
     """
     if is_deeper(_parts(tool), MAX_DEPTH):
         return None
-    return _written([one for part, one in normal_parts(tool).items() if part is not Part.HINTS])
+    return written([one for part, one in normal_parts(tool).items() if part is not Part.HINTS])
 
 
 def part_digests(tool: Tool) -> dict[Part, str]:
@@ -125,7 +125,7 @@ def part_digests(tool: Tool) -> dict[Part, str]:
     must not nest deeper than `MAX_DEPTH`.
     """
     return {
-        part: hashlib.sha256(_written(one).encode()).hexdigest()
+        part: hashlib.sha256(written(one).encode()).hexdigest()
         for part, one in normal_parts(tool).items()
     }
 
@@ -150,7 +150,7 @@ def normal_parts(tool: Tool) -> dict[Part, JsonValue]:
         Part.OUTPUT_SCHEMA: _normal(tool.output_schema),
         Part.ANNOTATIONS: _normal(stated),
         Part.HINTS: {
-            name: sorted(one, key=_written) if isinstance(one, list) else one
+            name: sorted(one, key=written) if isinstance(one, list) else one
             for name, one in stated_hints(tool.hints).items()
         },
     }
@@ -169,21 +169,14 @@ def _normal(json_value: JsonValue, key: str = "") -> JsonValue:
         return {name: _normal(one, name) for name, one in json_value.items()}
     if isinstance(json_value, list):
         items = [_normal(one) for one in json_value]
-        return sorted(items, key=_written) if key in _SETS else items
+        return sorted(items, key=written) if key in _SETS else items
     if isinstance(json_value, str):
         return _one_line(json_value) if key in _PROSE else json_value
-    if isinstance(json_value, float) and json_value.is_integer() and abs(json_value) < _EXACT:
-        return int(json_value)
-    return json_value
+    return plain_number(json_value) if isinstance(json_value, float) else json_value
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _written(json_value: JsonValue) -> str:
-    # Python takes 1 and true for equal.
-    return json.dumps(json_value, sort_keys=True)
 
 
 def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[str]:
@@ -220,7 +213,7 @@ def _members(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) ->
             yield f"{shown} added"
         elif name not in after:
             yield f"{shown} removed"
-        elif _written(before[name]) != _written(after[name]):
+        elif written(before[name]) != written(after[name]):
             yield f"{shown} {_short(before[name])} is now {_short(after[name])}"
 
 

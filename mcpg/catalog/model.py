@@ -549,8 +549,11 @@ def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
     """Follow a local reference such as `#/$defs/address`; `None` when it leads to no schema."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
+    first, *steps = unquote(reference[1:]).split("/")
+    if first:  # the name of an anchor
+        return None
     here: JsonValue = root
-    for step in unquote(reference[1:]).split("/")[1:]:
+    for step in steps:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(here, dict):
             here = here.get(name)

@@ -12,11 +12,27 @@ compared one by one; a change of keywords whose interplay is not followed is rep
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Flag, StrEnum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard, overload
 
-from mcpg.catalog.model import resolve
+from mcpg.catalog.plain_schema import (
+    MOST_BRANCHES,
+    NOTHING,
+    TYPES,
+    UNIONS,
+    SchemaReader,
+    are_disjoint,
+    bare_types,
+    properties_of,
+    texts_of,
+    type_of,
+    types_of,
+    values_of,
+    with_plain_numbers,
+    written,
+)
 from mcpg.text.word_diff import diff_text
 from mcpg.values import value
 
@@ -70,32 +86,35 @@ MOST_CHANGES = 100
 
 _MOST_COMPARED = 5_000
 _DEEPEST = 60
-_MOST_BRANCHES = 24
-_MOST_HOPS, _MOST_UNIONS = 16, 3
 _SHOWN, _NAMED = 120, 8
-_TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
-_LEAST = {
-    **dict.fromkeys(("minimum", "exclusiveMinimum"), "number"),
-    **dict.fromkeys(("minLength",), "string"),
-    **dict.fromkeys(("minItems",), "array"),
-    **dict.fromkeys(("minProperties",), "object"),
+_COUNTS = {
+    "minLength": "string",
+    "maxLength": "string",
+    "minItems": "array",
+    "maxItems": "array",
+    "minProperties": "object",
+    "maxProperties": "object",
 }
-_MOST = {name.replace("min", "max").replace("Min", "Max"): of for name, of in _LEAST.items()}
-_COUNTS = ("minLength", "minItems", "minProperties")
+_BOUNDS = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 # To add one refuses values, to remove one accepts more; both at once is not followed.
 _ASSERTIONS = (
     *("pattern", "multipleOf", "not", "propertyNames", "contains"),
     *("dependentRequired", "dependentSchemas", "dependencies"),
 )
+# What a change of these means depends on others, or on who reads them.
 _INVOLVED = (
-    *("format", "if", "then", "else", "patternProperties", "$dynamicRef"),
-    *("unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains"),
+    *("format", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
+    *("unevaluatedItems", "minContains", "maxContains", "contentEncoding", "contentMediaType"),
+    *("contentSchema", "readOnly", "writeOnly", "allOf", "$ref", "$dynamicRef"),
 )
-_UNIONS = ("anyOf", "oneOf")
-_TEXTS = ("title", "description", "$comment", "examples", "default", "$defs", "definitions")
-_JOINED = ("properties", "required")
-_NOTHING: JsonObject = {"not": {}}
-_ANYTHING: JsonObject = {}
+_COMPARED = frozenset(
+    (
+        *("type", "nullable", "enum", "const", "properties", "required", "additionalProperties"),
+        *("items", "prefixItems", "additionalItems", "uniqueItems", *UNIONS),
+        *("title", "description", "default", "definitions", "id", "$comment"),
+        *(*_COUNTS, *_BOUNDS.keys(), *_BOUNDS.values(), *_ASSERTIONS, *_INVOLVED),
+    )
+)
 
 
 def input_changes(before: JsonObject, after: JsonObject) -> tuple[SchemaChange, ...]:
@@ -114,8 +133,11 @@ def output_changes(before: JsonObject | None, after: JsonObject | None) -> tuple
 
 
 def _changes(before: JsonObject, after: JsonObject, *, is_read: bool) -> tuple[SchemaChange, ...]:
-    if _written(before) == _written(after):
+    if written(before) == written(after):
         return ()
+    before, after = (
+        {key: with_plain_numbers(one) for key, one in root.items()} for root in (before, after)
+    )
     breaking = _Effect.WIDER if is_read else _Effect.NARROWER
     found = [
         SchemaChange(path, _verdict(effect, breaking), what, values)
@@ -132,116 +154,12 @@ def _verdict(effect: _Effect, breaking: _Effect) -> Verdict:
     return Verdict.UNDECIDED if _Effect.UNKNOWN in effect else Verdict.COMPATIBLE
 
 
-class _Reader:
-    """Reads the schemas below one root: references followed, conjunctions joined."""
-
-    def __init__(self, root: JsonObject) -> None:
-        self._root = root
-        # By identity, which is theirs for as long as the schema itself is kept.
-        self._read: dict[int, tuple[JsonValue, JsonObject]] = {}
-        self._branches: dict[int, tuple[JsonObject, list[JsonObject]]] = {}
-
-    def plain(self, schema: JsonValue) -> JsonObject:
-        """Return *schema* with what it refers to and the parts of `allOf` joined into one object.
-
-        Of parts that say different things under one key, what remains stays in `allOf`.
-        """
-        if isinstance(schema, bool):
-            return _ANYTHING if schema else _NOTHING
-        if not isinstance(schema, dict):
-            return _ANYTHING
-        known = self._read.get(id(schema))
-        if known is None:
-            known = self._read[id(schema)] = schema, self._joined(schema)
-        return known[1]
-
-    def _joined(self, schema: JsonObject, hops: int = 0) -> JsonObject:
-        joined = {key: one for key, one in schema.items() if key not in ("$ref", "allOf")}
-        stated = schema.get("allOf")
-        parts = list(stated) if isinstance(stated, list) else []
-        if "$ref" in schema:
-            parts.append(resolve(schema["$ref"], self._root) or {"$ref": schema["$ref"]})
-        rest: list[JsonValue] = []
-        for part in parts:
-            own: JsonObject = part if isinstance(part, dict) else {}
-            if hops < _MOST_HOPS and part != {"$ref": schema.get("$ref")}:
-                own = self._joined(own, hops + 1)
-            if _is_joinable(joined, own):
-                joined = _join(joined, own)
-            else:
-                rest.append(own)
-        return joined | ({"allOf": rest} if rest else {})
-
-    def branches(self, schema: JsonObject) -> list[JsonObject]:
-        """Return the plain schemas of which a value has to match one.
-
-        What stands beside a union holds for each of its branches; several types, or values, are
-        branches as well.
-        """
-        known = self._branches.get(id(schema))
-        if known is None:
-            known = self._branches[id(schema)] = schema, self._unfolded(schema)
-        return known[1]
-
-    def _unfolded(self, schema: JsonObject, hops: int = 0) -> list[JsonObject]:
-        union = next((key for key in _UNIONS if isinstance(schema.get(key), list)), None)
-        if union is None or hops == _MOST_UNIONS:
-            return list(_alternatives(schema))
-        beside = {key: one for key, one in schema.items() if key not in (union, *_TEXTS)}
-        stated = schema[union]
-        branches = [self.plain(one) for one in stated] if isinstance(stated, list) else []
-        joined = (_combined(beside, one) for one in branches[:_MOST_BRANCHES])
-        return [found for one in joined for found in self._unfolded(one, hops + 1)]
-
-
-def _is_joinable(one: JsonObject, other: JsonObject) -> bool:
-    """Return whether no key says different things in both, but for those that can be joined."""
-    return all(
-        key in _JOINED or one[key] == other[key] for key in one.keys() & other.keys() - {*_TEXTS}
-    )
-
-
-def _combined(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Return a schema that asks for what both ask for, in `allOf` where these differ."""
-    if not one:
-        return other
-    return _join(one, other) if _is_joinable(one, other) else {**other, "allOf": [one]}
-
-
-def _join(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Return a schema that asks for what both ask for; what describes is taken from the first."""
-    joined = other | one
-    properties = dict(_members(other))
-    for name, part in _members(one).items():
-        known = properties.get(name, part)
-        properties[name] = part if known == part else {"allOf": [part, known]}
-    if properties:
-        joined["properties"] = properties
-    required = [*_texts(other.get("required")), *_texts(one.get("required"))]
-    if required:
-        joined["required"] = [*dict.fromkeys(required)]
-    return joined
-
-
-def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
-    """Yield *schema* once for each of its values, or else for each of its types."""
-    values = _values(schema)
-    types = schema.get("type")
-    if values is not None and len(values) <= _MOST_BRANCHES:
-        bare = {key: one for key, one in schema.items() if key not in ("enum", "const", "type")}
-        yield from (bare | {"const": one} for one in values)
-    elif isinstance(types, list):
-        yield from (schema | {"type": one} for one in types)
-    else:
-        yield schema
-
-
 class _Comparison:
     """Compares two schemas keyword by keyword, each within its own root."""
 
     def __init__(self, before: JsonObject, after: JsonObject, is_read: bool) -> None:
         self._roots = before, after
-        self._old, self._new = _Reader(before), _Reader(after)
+        self._old, self._new = SchemaReader(before), SchemaReader(after)
         self._is_read = is_read
         self._within: set[tuple[int, int]] = set()
         self._left = _MOST_COMPARED
@@ -266,79 +184,87 @@ class _Comparison:
             return
         self._within.add(pair)
         try:
-            yield from self._texts(old, new, path)
-            if any(key in schema for schema in (old, new) for key in _UNIONS):
+            yield from _annotations(old, new, path)
+            if NOTHING in (old, new):
+                yield from self._nothing(old, new, path)
+            elif any(key in schema for schema in (old, new) for key in UNIONS):
                 yield from self._unions(old, new, path)
             else:
                 yield from self._keywords(old, new, path)
         finally:
             self._within.discard(pair)
 
-    def _effect(self, before: JsonObject, after: JsonObject) -> _Effect:
-        effect = _Effect.NONE
-        for _, one, _, _ in self._schemas(before, after, ""):
-            effect |= one
-        return effect
-
-    def _texts(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        for key in ("title", "description"):
-            before, after = old.get(key, ""), new.get(key, "")
-            if (
-                isinstance(before, str)
-                and isinstance(after, str)
-                and before.split() != after.split()
-            ):
-                yield path, _Effect.NONE, f"has another {key}:", (diff_text(before, after),)
-        if _default(old) != _default(new):
-            values = (f"{_default(new)}, was {_default(old)}",)
-            yield path, _Effect.NONE, "has another default:", values
+    def _nothing(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        """Compare two schemas of which one accepts no value."""
+        if new != NOTHING:
+            yield path, _Effect.WIDER, self._words("is now accepted", "may now be there"), ()
+        elif old != NOTHING:
+            yield path, _Effect.NARROWER, self._words("is no longer accepted", "is never there"), ()
 
     def _unions(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare branches: each of the one schema should be within a branch of the other."""
         before, after = self._old.branches(old), self._new.branches(new)
-        if max(len(before), len(after)) > _MOST_BRANCHES:
-            if _written(old) != _written(new):
+        if max(len(before), len(after)) > MOST_BRANCHES:
+            if written(old) != written(new):
                 yield path, _Effect.UNKNOWN, "has alternatives too many to be compared", ()
             return
-        effects = [[self._effect(one, other) for other in after] for one in before]
-        columns = [list(column) for column in zip(*effects, strict=True)]
+        cells = [[[*self._schemas(one, other, path)] for other in after] for one in before]
+        effects = [[_effect_of(cell) for cell in row] for row in cells]
+        columns = [[row[at] for row in effects] for at in range(len(after))]
         lost, gained = _uncovered(effects, _Effect.NARROWER), _uncovered(columns, _Effect.WIDER)
-        for at in tuple(lost):
-            partner = _partner(before[at], before, after)
-            if partner is not None:
-                yield from self._schemas(before[at], after[partner], path)
-                lost.remove(at)
-                gained = [one for one in gained if one != partner]
-        yield from self._branches(lost, before, effects, _Effect.NARROWER, path)
-        yield from self._branches(gained, after, columns, _Effect.WIDER, path)
+        is_same = len(before) == len(after) and all(
+            _Effect.NONE in line for line in (*effects, *columns)
+        )
+        for at, other in _partners(before, after, effects, lost, gained):
+            yield from cells[at][other]
+            lost = [one for one in lost if one != at]
+            gained = [one for one in gained if one != other]
+        for at, row in enumerate(cells):
+            equal = [cell for cell, effect in zip(row, effects[at], strict=True) if not effect]
+            yield from min(equal, key=len, default=())
+        yield from self._branches(lost, before, after, effects, _Effect.NARROWER, path)
+        yield from self._branches(gained, after, before, columns, _Effect.WIDER, path)
+        are_exclusive = self._old.is_exclusive(old), self._new.is_exclusive(new)
+        if any(are_exclusive) and not (is_same and all(are_exclusive)):
+            yield path, _Effect.UNKNOWN, "has alternatives of which only one may match", ()
 
     def _branches(
         self,
         places: Sequence[int],
         branches: Sequence[JsonObject],
+        others: Sequence[JsonObject],
         effects: Sequence[Sequence[_Effect]],
         fault: _Effect,
         path: str,
     ) -> Iterator[Change]:
-        """Describe the *branches* at *places*, which no branch of the other schema is sure to hold.
+        """Describe the *branches* at *places*, which none of the *others* is sure to hold.
 
         Those that one of them may hold are undecided.
         """
         unsure = [at for at in places if any(fault not in one for one in effects[at])]
-        gone = [at for at in places if at not in unsure]
-        words = self._lost if fault is _Effect.NARROWER else self._gained
-        if gone:
-            yield path, fault, words, _listed([_name(branches[at]) for at in gone])
+        sure = [branches[at] for at in places if at not in unsure]
+        is_loss = fault is _Effect.NARROWER
+        words = self._lost if is_loss else self._gained
+        amount = f"{self._words('accepts', 'has')} {'fewer' if is_loss else 'more'} values of:"
+        whole = [one for one in sure if all(are_disjoint(one, other) for other in others)]
+        part = [one for one in sure if one not in whole]
+        if whole:
+            yield path, fault, words, _listed([*map(_name, whole)])
+        if part:
+            yield path, fault, amount, _listed([*map(_name, part)])
         if unsure:
             named = _listed([_name(branches[at]) for at in unsure])
             yield path, _Effect.UNKNOWN, "may treat differently:", named
 
     def _keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         yield from self._kinds(old, new, path)
-        shared = _types(old) & _types(new)
-        for key, kind in (_LEAST | _MOST).items():
-            if kind in shared or (kind == "number" and "integer" in shared):
+        shared = types_of(old) & types_of(new)
+        for key, kind in _COUNTS.items():
+            if kind in shared:
                 yield from _limit(key, old, new, path)
+        if "integer" in shared:
+            for key in _BOUNDS:
+                yield from _bound(key, old, new, path, is_whole="number" not in shared)
         if "object" in shared:
             yield from self._objects(old, new, path)
         if "array" in shared:
@@ -347,34 +273,36 @@ class _Comparison:
 
     def _kinds(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare the values that are listed, or else the types."""
-        before, after = _values(old), _values(new)
+        before, after = values_of(old), values_of(new)
+        lost: list[JsonValue]
+        gained: list[JsonValue]
         if before is not None and after is not None:
             lost, gained = _without(before, after), _without(after, before)
         elif after is not None:
             words = self._words("accepts nothing but", "is always one of")
             yield path, _Effect.NARROWER, words, _listed([*map(_shown, after)])
-            lost, gained = [], []
+            lost, gained = [], [one for one in after if type_of(one) not in types_of(old)]
         elif before is not None:
             words = self._words("accepts other values than", "may be other than")
             yield path, _Effect.WIDER, words, _listed([*map(_shown, before)])
-            lost, gained = [], []
+            lost, gained = [one for one in before if type_of(one) not in types_of(new)], []
         else:
-            lost, gained = _types_lost(_types(old), _types(new))
+            were, are = types_of(old), types_of(new)
+            lost, gained = [*bare_types(were - are)], [*bare_types(are - were)]
         if lost:
-            yield path, _Effect.NARROWER, self._lost, _listed([*map(_shown, lost)])
+            yield path, _Effect.NARROWER, self._lost, _listed([_shown(one) for one in lost])
         if gained:
-            yield path, _Effect.WIDER, self._gained, _listed([*map(_shown, gained)])
+            yield path, _Effect.WIDER, self._gained, _listed([_shown(one) for one in gained])
 
     def _objects(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        before, after = _members(old), _members(new)
-        were, are = set(_texts(old.get("required"))), set(_texts(new.get("required")))
+        before, after = properties_of(old), properties_of(new)
+        were, are = set(texts_of(old.get("required"))), set(texts_of(new.get("required")))
         for name in dict.fromkeys((*after, *before, *sorted(were | are))):
             inner = f"{path}.{name}" if path else name
             if name in before and name in after:
                 yield from self._schemas(before[name], after[name], inner)
             elif name in after:
-                effect = _Effect.NARROWER if name in are else _Effect.NONE
-                yield inner, effect, "is new and required" if name in are else "is new", ()
+                yield from self._come(old, after[name], inner, is_required=name in are - were)
                 continue
             elif name in before:
                 yield from self._gone(before[name], new, inner)
@@ -385,11 +313,26 @@ class _Comparison:
                 yield inner, _Effect.WIDER, self._words("is now optional", "may be missing"), ()
         yield from self._further(old, new, path)
 
+    def _come(
+        self, old: JsonObject, schema: JsonValue, path: str, *, is_required: bool
+    ) -> Iterator[Change]:
+        """Describe a property that was none of the properties."""
+        further = _further_of(old)
+        effect = _Effect.NARROWER if is_required else _Effect.NONE
+        if self._is_read and further is False:
+            # A reader may refuse what it does not know.
+            effect |= _Effect.UNKNOWN
+        yield path, effect, "is new and required" if is_required else "is new", ()
+        if isinstance(further, dict):
+            yield from self._schemas(further, schema, path)
+
     def _gone(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
         """Describe a property that no longer is one of the properties."""
-        further = new.get("additionalProperties")
+        further = _further_of(new)
         if self._is_read:
             yield path, _Effect.WIDER, "is gone", ()
+        elif further is False and new.get("patternProperties"):
+            yield path, _Effect.UNKNOWN, "is gone: it may no longer be accepted", ()
         elif further is False:
             yield path, _Effect.NARROWER, "is gone, and no longer accepted", ()
         elif isinstance(further, dict):
@@ -413,19 +356,14 @@ class _Comparison:
             yield path, effect, words, ()
 
     def _arrays(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        inner = f"{path}[]"
-        before, after = (one.get("prefixItems", []) for one in (old, new))
-        items = old.get("items", True), new.get("items", True)
-        if any(isinstance(one, list) for one in items):  # tuples of drafts before 2020-12
-            if _written([*items]) and _written(items[0]) != _written(items[1]):
-                yield inner, _Effect.UNKNOWN, "has other items", ()
-        else:
-            yield from self._schemas(items[0], items[1], inner)
-        if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-            for at, (one, other) in enumerate(zip(before, after, strict=True)):
-                yield from self._schemas(one, other, f"{path}[{at}]")
-        elif _written(before) != _written(after):
-            yield inner, _Effect.UNKNOWN, "has other leading items", ()
+        (before, rest), (after, others) = _items(old), _items(new)
+        for at in range(max(len(before), len(after))):
+            one, other = (
+                items[at] if at < len(items) else last
+                for items, last in ((before, rest), (after, others))
+            )
+            yield from self._schemas(one, other, f"{path}[{at}]")
+        yield from self._schemas(rest, others, f"{path}[]")
         if bool(old.get("uniqueItems")) != bool(new.get("uniqueItems")):
             is_stated = bool(new.get("uniqueItems"))
             effect = _Effect.NARROWER if is_stated else _Effect.WIDER
@@ -450,112 +388,190 @@ def _uncovered(effects: Sequence[Sequence[_Effect]], fault: _Effect) -> list[int
     ]
 
 
-def _partner(
-    branch: JsonObject, before: Sequence[JsonObject], after: Sequence[JsonObject]
-) -> int | None:
-    """Return the branch in *after* that *branch* became: the only one of the same types."""
-    if "const" in branch:
-        return None
-    types = _types(branch)
-    alike = [at for at, one in enumerate(after) if _types(one) == types]
-    is_alone = sum(_types(one) == types for one in before) == 1
-    return alike[0] if is_alone and len(alike) == 1 else None
+def _partners(
+    before: Sequence[JsonObject],
+    after: Sequence[JsonObject],
+    effects: Sequence[Sequence[_Effect]],
+    lost: Sequence[int],
+    gained: Sequence[int],
+) -> Iterator[tuple[int, int]]:
+    """Yield the branches that became others: those of one name, of one type, or the last ones.
+
+    A branch that other branches hold as well only has a partner that adds no fault to it.
+    """
+    olds, news = ([*map(_name, side)] for side in (before, after))
+    kinds = [[types_of(one) for one in side] for side in (before, after)]
+    free = {*range(len(after))}
+    for at in range(len(before)):
+        others = [
+            other
+            for other in sorted(free)
+            if "const" not in before[at]
+            and kinds[0][at] == kinds[1][other]
+            and (at in lost or other in gained)
+            and (at in lost or _Effect.NARROWER not in effects[at][other])
+            and (other in gained or _Effect.WIDER not in effects[at][other])
+        ]
+        named = [other for other in others if olds[at] == news[other]]
+        is_alone = kinds[0].count(kinds[0][at]) == kinds[1].count(kinds[0][at]) == 1
+        is_left = len(lost) == len(gained) == 1 and others == [*gained] and at in lost
+        found = named if olds.count(olds[at]) == len(named) == 1 else others
+        if len(found) == 1 and (found is named or is_alone or is_left):
+            free.discard(found[0])
+            yield at, found[0]
+
+
+def _effect_of(changes: Iterable[Change]) -> _Effect:
+    effect = _Effect.NONE
+    for _, one, _, _ in changes:
+        effect |= one
+    return effect
+
+
+def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    """Compare what refuses no value: texts, defaults, and keywords that JSON Schema lacks."""
+    for key in ("title", "description"):
+        before, after = old.get(key, ""), new.get(key, "")
+        if isinstance(before, str) and isinstance(after, str) and before.split() != after.split():
+            yield path, _Effect.NONE, f"has another {key}:", (diff_text(before, after),)
+    for key in ("default", *sorted((old.keys() | new.keys()) - _COMPARED)):
+        if not key.startswith("$") and _differs(key, old, new):
+            yield path, _Effect.NONE, *_said(key, old, new)
 
 
 def _limit(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-    is_least = key in _LEAST
-    none = 0.0 if key in _COUNTS else float("-inf") if is_least else float("inf")
+    is_least = key.startswith("min")
+    none = 0.0 if is_least else math.inf
     before, after = (_number(one.get(key), none) for one in (old, new))
     if before != after:
         effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
-        yield path, effect, f"has another {key}:", _changed(old, new, key)
+        yield path, effect, *_said(key, old, new)
+
+
+def _bound(
+    key: str, old: JsonObject, new: JsonObject, path: str, *, is_whole: bool
+) -> Iterator[Change]:
+    """Compare what the least or greatest number is, by both keywords that state it."""
+    before, after = (_bound_of(key, one, is_whole=is_whole) for one in (old, new))
+    if before == after:
+        return
+    sign = 1 if key == "minimum" else -1
+    stated: list[JsonObject] = [
+        {} if one is None else {key: _bound_text(key, one)} for one in (before, after)
+    ]
+    narrower = before is None or (
+        after is not None and (sign * after[0], after[1]) > (sign * before[0], before[1])
+    )
+    yield path, _Effect.NARROWER if narrower else _Effect.WIDER, *_said(key, *stated)
+
+
+def _bound_of(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float, bool] | None:
+    """Return the bound, and whether it is no value itself; of draft 4, that is a flag."""
+    sign = 1 if key == "minimum" else -1
+    other = schema.get(_BOUNDS[key])
+    stated = [(_number(schema.get(key)), other is True), (_number(other), True)]
+    found = [(sign * one, is_beyond) for one, is_beyond in stated if one is not None]
+    if not found:
+        return None
+    least, is_beyond = max(found)
+    if is_whole and math.isfinite(least):
+        return sign * (math.floor(least) + 1 if is_beyond else math.ceil(least)), False
+    return sign * least, is_beyond
+
+
+def _bound_text(key: str, bound: tuple[float, bool]) -> JsonValue:
+    number, is_beyond = bound
+    if not is_beyond:
+        return number
+    return f"{'above' if key == 'minimum' else 'below'} {number}"
 
 
 def _assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     """Compare keywords by whether they are stated, and otherwise as a whole."""
-    for key in (*_ASSERTIONS, *_INVOLVED, "allOf", "$ref"):
-        if _written(old.get(key)) == _written(new.get(key)):
+    for key in (*_ASSERTIONS, *_INVOLVED):
+        if not _differs(key, old, new):
             continue
-        effect, words = _Effect.UNKNOWN, f"has another {key}:"
+        effect = _Effect.UNKNOWN
         if key in _ASSERTIONS and key not in old:
-            effect, words = _Effect.NARROWER, f"has a new {key}:"
+            effect = _Effect.NARROWER
         elif key in _ASSERTIONS and key not in new:
-            effect, words = _Effect.WIDER, f"no longer has a {key}:"
-        yield path, effect, words, _changed(old, new, key)
+            effect = _Effect.WIDER
+        elif key == "multipleOf":
+            effect = _multiple(old[key], new[key])
+        yield path, effect, *_said(key, old, new)
 
 
-def _changed(old: JsonObject, new: JsonObject, key: str) -> tuple[str, ...]:
-    before, after = old.get(key), new.get(key)
-    if before is None or after is None:
-        return (_shown(before if after is None else after),)
-    return (f"{_shown(after)}, was {_shown(before)}",)
+def _multiple(before: JsonValue, after: JsonValue) -> _Effect:
+    if not (_is_count(before) and _is_count(after)):
+        return _Effect.UNKNOWN
+    return (
+        _Effect.NARROWER
+        if after % before == 0
+        else _Effect.WIDER
+        if before % after == 0
+        else _Effect.NARROWER | _Effect.WIDER
+    )
 
 
-def _types(schema: JsonObject) -> frozenset[str]:
-    """Return the types that a value may have; an integer is a number."""
-    stated = schema.get("type")
-    names = frozenset(_texts(stated if isinstance(stated, list) else [stated])) & _TYPES
-    if stated is None:
-        values = _values(schema)
-        names = _TYPES if values is None else frozenset(map(_type_of, values))
-    if schema.get("nullable") is True:  # of OpenAPI 3.0
-        names |= {"null"}
-    return names | {"integer"} if "number" in names else names
+def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
+    return (key in old) is not (key in new) or written(old.get(key)) != written(new.get(key))
 
 
-def _types_lost(
-    before: frozenset[str], after: frozenset[str]
-) -> tuple[list[JsonValue], list[JsonValue]]:
-    """Return the types that are gone, and those that are new."""
-    lost, gained = sorted(before - after), sorted(after - before)
-    for names in (lost, gained):
-        if {"number", "integer"} <= set(names):
-            names.remove("integer")
-    return [*lost], [*gained]
+def _said(key: str, old: JsonObject, new: JsonObject) -> tuple[str, tuple[str, ...]]:
+    """Return the words on a keyword that differs, and its values."""
+    if key not in old:
+        return f"has a new {key}:", (_shown(new[key]),)
+    if key not in new:
+        return f"no longer has a {key}:", (_shown(old[key]),)
+    return f"has another {key}:", (f"{_shown(new[key])}, was {_shown(old[key])}",)
 
 
-def _type_of(one: JsonValue) -> str:
-    kinds = {bool: "boolean", str: "string", list: "array", dict: "object", int: "integer"}
-    return "null" if one is None else kinds.get(type(one), "number")
+def _further_of(schema: JsonObject) -> JsonValue:
+    """Return the schema of properties that are not listed."""
+    is_stated = "additionalProperties" in schema
+    return schema.get("additionalProperties" if is_stated else "unevaluatedProperties", True)
 
 
-def _values(schema: JsonObject) -> list[JsonValue] | None:
-    """Return the values that *schema* lists, `None` where it lists none."""
-    if "const" in schema:
-        return [schema["const"]]
-    listed = schema.get("enum")
-    return listed if isinstance(listed, list) else None
-
-
-def _members(schema: JsonObject) -> Mapping[str, JsonValue]:
-    stated = schema.get("properties")
-    return stated if isinstance(stated, dict) else {}
+def _items(schema: JsonObject) -> tuple[list[JsonValue], JsonValue]:
+    """Return the schemas of the first items, and that of the others; drafts differ in keywords."""
+    items, leading = schema.get("items", True), schema.get("prefixItems")
+    if isinstance(items, list):
+        return items, schema.get("additionalItems", True)
+    return leading if isinstance(leading, list) else [], items
 
 
 def _without(values: Sequence[JsonValue], others: Sequence[JsonValue]) -> list[JsonValue]:
-    known = set(map(_written, others))
-    return [one for one in values if _written(one) not in known]
+    known = set(map(written, others))
+    return [one for one in values if written(one) not in known]
 
 
-def _texts(stated: JsonValue) -> list[str]:
-    return [one for one in stated if isinstance(one, str)] if isinstance(stated, list) else []
-
-
-def _number(stated: JsonValue, none: float) -> float:
+@overload
+def _number(stated: JsonValue) -> float | None: ...
+@overload
+def _number(stated: JsonValue, none: float) -> float: ...
+def _number(stated: JsonValue, none: float | None = None) -> float | None:
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
     return stated if is_number else none  # type: ignore[return-value]
 
 
 def _name(schema: JsonObject) -> str:
-    """Return what a branch is called in a message: its value, its title or its type."""
+    """Return what a branch is called in a message: its value or title, or else by its properties.
+
+    Those are the properties that have one value, or else those that are required.
+    """
     if "const" in schema:
         return _shown(schema["const"])
     title, kind = schema.get("title"), schema.get("type")
-    return title[:_SHOWN] if isinstance(title, str) and title else _shown(kind or "any value")
-
-
-def _default(schema: JsonObject) -> str:
-    return _shown(schema["default"]) if "default" in schema else "none"
+    if isinstance(title, str) and title:
+        return title[:_SHOWN]
+    fixed = [
+        f"{name} {_shown(one['const'])}"
+        for name, one in properties_of(schema).items()
+        if isinstance(one, dict) and "const" in one
+    ]
+    members = _listed(fixed or texts_of(schema.get("required")))
+    named = _shown(kind or "any value")
+    return f"{named} with {', '.join(members)}"[:_SHOWN] if members else named
 
 
 def _listed(values: Sequence[str]) -> tuple[str, ...]:
@@ -564,10 +580,21 @@ def _listed(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shown(one: JsonValue) -> str:
-    text = one if isinstance(one, str) and one else json.dumps(one, ensure_ascii=False)
+    """Return a value on a few words: a text bare, unless it reads as another value."""
+    is_bare = isinstance(one, str) and (one in TYPES or not _is_json(one))
+    text = str(one) if is_bare else json.dumps(one, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _written(one: JsonValue) -> str:
-    # Python takes 1 and true for equal.
-    return json.dumps(one, sort_keys=True)
+def _is_json(text: str) -> bool:
+    if len(text) > _SHOWN:
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return not text
+    return True
+
+
+def _is_count(one: JsonValue) -> TypeGuard[int]:
+    return isinstance(one, int) and one > 0

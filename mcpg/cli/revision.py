@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
 import tempfile
@@ -13,6 +14,8 @@ from pathlib import Path
 from mcpg.errors import InputError, NotFoundError
 from mcpg.files import MAX_BYTES
 
+# In a hook, git sets these to its own repository, or relative to another folder.
+_OF_ONE_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 _SECONDS = 120
 _TOLD = 300
 
@@ -28,21 +31,23 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
         InputError: What was there is too large, or no plain files.
     """
     place = Path(path).resolve()
-    folder = next(one for one in place.parents if one.is_dir())
+    folder = next(one for one in (place, *place.parents) if one.is_dir())
     name = place.relative_to(folder).as_posix()
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     archive = _git(folder, "archive", "--format=tar", commit.decode().strip(), "--", name)
     if len(archive) > MAX_BYTES:
         raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{revision}:{path}")
     with tempfile.TemporaryDirectory(prefix="mcpg-") as copy:
+        # Sources are called after their folder, so the copy of a folder has its name.
+        root = Path(copy, folder.name) if folder == place else Path(copy)
         try:
             with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-                files.extractall(copy, filter="data")
+                files.extractall(root, filter="data")
         except (tarfile.TarError, OSError) as fault:
             raise InputError(
                 f"cannot be read from git: {fault}", place=f"{revision}:{path}"
             ) from None
-        yield str(Path(copy, name))
+        yield str(root / name)
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
@@ -56,6 +61,7 @@ def _git(folder: Path, *arguments: str) -> bytes:
             ["git", "-C", str(folder), *arguments],  # noqa: S607 - as the user's path has it
             capture_output=True,
             stdin=subprocess.DEVNULL,
+            env={name: one for name, one in os.environ.items() if name not in _OF_ONE_REPOSITORY},
             timeout=_SECONDS,
             check=False,
         )

@@ -115,6 +115,13 @@ def test_schemas_have_verdicts() -> None:
     assert found.output == ()
 
 
+def test_the_order_of_members_is_no_change() -> None:
+    """Objects within `_meta` are equal in whatever order their members are written."""
+    before, after = (make_tool(meta={"x": one}) for one in ({"a": 1, "b": 2}, {"b": 2, "a": 1}))
+    found = compared([before], [after])
+    assert found.is_empty
+
+
 def test_relations_come_and_go() -> None:
     """A relation names the other tool by its id."""
     tools = make_tool("ant", description="Digs."), make_tool("bee", description="Flies.")

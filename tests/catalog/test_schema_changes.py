@@ -108,6 +108,68 @@ def test_the_same_in_other_words_is_no_change() -> None:
     assert input_changes({"type": "object", "properties": {}}, {}) == ()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"enum": [1, 2]}, {"enum": [2.0, 1.0]}),
+        (WHOLE | {"minimum": 1}, WHOLE | {"exclusiveMinimum": 0}),
+        (TEXT | {"nullable": True}, {"anyOf": [TEXT, {"type": "null"}]}),
+        ({"type": "array", "items": [TEXT]}, {"type": "array", "prefixItems": [TEXT]}),
+    ],
+)
+def test_other_spellings_are_no_change(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Spellings of numbers, bounds, null and tuples of different drafts make no difference."""
+    assert input_changes(of(before), of(after)) == output_changes(of(before), of(after)) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdicts"),
+    [
+        (of(NUMBER | {"minimum": 0}), of(NUMBER | {"minimum": 0, "exclusiveMinimum": True}), SHUT),
+        (of({"const": 1}), of({"const": 1, "type": "string"}), SHUT),
+        (of({"type": "array"}), of({"type": "array", "items": False}), SHUT),
+        (of({"anyOf": [{"const": 1, "type": "string"}]}), of({"anyOf": [TEXT]}), OPEN),
+        (
+            {"type": "object", "additionalProperties": TEXT},
+            of(WHOLE, additionalProperties=TEXT),
+            (Verdict.BREAKING, Verdict.BREAKING),
+        ),
+        (
+            of({"$ref": "#n"}, **{"$defs": {"n": NUMBER | {"$anchor": "n"}}}),
+            of({"$ref": "#n"}, **{"$defs": {"n": WHOLE | {"$anchor": "n"}}}),
+            SHUT,
+        ),
+        (
+            of({"oneOf": [TEXT]}),
+            of({"oneOf": [TEXT, {"minLength": 3}]}),
+            (Verdict.UNDECIDED, Verdict.BREAKING),
+        ),
+    ],
+)
+def test_changes_that_no_single_keyword_shows(
+    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Verdict, Verdict]
+) -> None:
+    """Flags of draft 4, anchors, further properties and exclusive branches are followed."""
+    found = worst(input_changes(before, after)), worst(output_changes(before, after))
+    assert found == verdicts
+
+
+def test_texts_of_branches_are_compared() -> None:
+    """A description that changes within a union is a change, for models read it."""
+    before, after = (
+        of({"anyOf": [TEXT | {"description": text}, {"type": "null"}]}) for text in ("a", "b")
+    )
+    assert [str(one) for one in input_changes(before, after)] == [
+        "a has another description: [-a-]{+b+}"
+    ]
+
+
+def test_values_that_differ_by_type_are_told_apart() -> None:
+    """A text that reads as a number is quoted in a message."""
+    found = [str(one) for one in input_changes(of({"enum": ["1"]}), of({"enum": [1]}))]
+    assert found == ['a no longer accepts "1"', "a also accepts 1"]
+
+
 def test_a_change_names_its_place_and_its_values() -> None:
     """A change is described by path, words and values."""
     lines = {"type": "array", "items": of({"enum": ["x", "y"]})}

@@ -174,3 +174,24 @@ def test_revisions_that_are_none_are_named(
     found = run("diff", *arguments)
     assert (found.code, found.out) == (2, "")
     assert told in found.err
+
+
+@pytest.mark.parametrize("variable", [None, "GIT_DIR"])
+def test_the_root_of_a_repository_is_compared(
+    run: Callable[..., Run], sources: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None
+) -> None:
+    """The folder of a repository has revisions, also where a hook of git sets variables."""
+    monkeypatch.chdir(sources)
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    if variable:
+        monkeypatch.setenv(variable, ".git")
+    assert run("diff", "--base", "HEAD", str(sources), "--fail-on", "changes").out == ""
+
+
+def test_an_empty_revision_is_named(run: Callable[..., Run]) -> None:
+    """A revision without a name is an error of the option, not a path."""
+    git("init", "-q")
+    found = run("diff", "--base", "", "tools")
+    assert (found.code, "--base: git: " in found.err) == (2, True)

@@ -145,7 +145,7 @@ def diff(
     judgements = judgements_of(queries) if queries else None
     settings = settings_of(strategy=strategy, fusion=fusion, embed_with=embed_with, lexicon=lexicon)
     old, new = _named(before, after, base, settings)
-    with at_revision(new, base) if base else nullcontext(old) as place:
+    with nullcontext(old) if base is None else at_revision(new, base) as place:
         engines = [
             _opened(path, name, settings, output)
             for path, name in ((place, "BEFORE"), (new, "AFTER"))
