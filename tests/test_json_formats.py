@@ -150,6 +150,8 @@ FAULTS = {
         {"name": "search_orders", "description": "Search orders of a customer by date and shop."},
         {"name": "list_stock", "description": "List what every warehouse has in stock."},
         {"name": "stock_list", "description": "List what every warehouse has in stock."},
+        {"name": "hold", "description": "Hold a parcel of an order in the depot until Monday."},
+        {"name": "keep", "description": "In the depot, hold a parcel of an order until Monday!"},
         {"name": "order_pay", "description": "Pay an\x1b[2J order of a customer."},
     ],
 }

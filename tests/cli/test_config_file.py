@@ -89,6 +89,11 @@ answer_timeout = 60
 [learn]
 output = "seen.jsonl"
 
+[lint]
+select = ["D", "P"]
+ignore = ["D108"]
+tools = {order_get = ["P101"]}
+
 [lock]
 file = "tools.lock"
 enforce = true

@@ -40,6 +40,10 @@ class Narrow:
 
     columns = row_columns = 40
 
+    def colored(self, stream: object) -> bool:
+        """Return that *stream* has no colour."""
+        return stream is None
+
     def paint(self, text: str, style: str) -> str:
         """Leave *text* as it is."""
         return text if style else ""

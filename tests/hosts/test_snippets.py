@@ -55,7 +55,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = (ROOT / "docs/how-to/openapi.md").read_text("utf-8")
     document = page.partition("```yaml\n")[2].partition("```\n")[0]
     (copy / "api/parcels.yaml").write_text(document, "utf-8")
-    for words in (["tools", "-o", "graph.mdld"], ["code:src", "-o", "app.mdld"]):
+    parts = [[f"tools/{part}.json", "-o", f"{part}.mdld"] for part in ("commerce", "workspace")]
+    for words in (["tools", "-o", "graph.mdld"], ["code:src", "-o", "app.mdld"], *parts):
         command = [sys.executable, "-m", "mcpg", "bundle", *words]
         subprocess.run(command, cwd=copy, check=True, capture_output=True)
     return copy

@@ -196,13 +196,13 @@ def test_edges_are_counted_as_the_commands_count_them(browser: Browser, tmp_path
 
 
 def test_edges_that_no_line_can_show_are_told(browser: Browser, tmp_path: Path) -> None:
-    """An edge from a tool to itself, or to a document that is not here, is named above the map."""
+    """Edges from a document to itself, or to one that is not here, are named above the map."""
     loop, lost = (Link(EdgeKind.RELATED, one) for one in ("urn:t:0", "urn:t:lost"))
     tool = make_tool("alone", id="alone")
     opened(browser, [ToolDocument(tool, "a.md", "urn:t:0", links=(loop, lost))], tmp_path)
     lead = browser.run("return document.querySelector('#map .lead').textContent")
     assert "1 edge to a document that is not here" in lead
-    assert "1 edge from a tool to itself, which is not drawn" in lead
+    assert "1 edge from a document to itself, which is not drawn" in lead
 
 
 @pytest.mark.parametrize("width", [1280, 360])

@@ -31,7 +31,7 @@ def test_files_of_every_kind_of_source(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("src/main.go", "src/node_modules/x.js", "wtpack/__init__.py", "wtpack/deep/f.py"):
         write(tmp_path / name, "")
     monkeypatch.chdir(tmp_path)
-    assert names(tmp_path, "a") == {"a/one.json", "a/b/two.md"}
+    assert names(tmp_path, "a") == {"a/one.json", "a/b/two.md", "a/note.txt"}
     assert names(tmp_path, "single.yaml", "a/note.txt") == {"single.yaml", "a/note.txt"}
     assert names(tmp_path, "code:src") == {"src/main.go"}
     modules = {"wtpack/__init__.py", "wtpack/deep/f.py"}
