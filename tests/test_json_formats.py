@@ -150,8 +150,14 @@ FAULTS = {
         {"name": "search_orders", "description": "Search orders of a customer by date and shop."},
         {"name": "list_stock", "description": "List what every warehouse has in stock."},
         {"name": "stock_list", "description": "List what every warehouse has in stock."},
-        {"name": "reserve", "description": "Reserve a seat on a train for a passenger, with a view."},
-        {"name": "seat", "description": "Reserve a view seat on a train for a passenger, with a view."},
+        {
+            "name": "reserve",
+            "description": "Reserve a seat on a train for a passenger, with a view.",
+        },
+        {
+            "name": "seat",
+            "description": "Reserve a view seat on a train for a passenger, with a view.",
+        },
         {"name": "order_pay", "description": "Pay an\x1b[2J order of a customer."},
     ],
 }

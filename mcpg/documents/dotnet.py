@@ -112,7 +112,7 @@ def reads_yaml(text: str) -> bool:
     import yaml  # noqa: PLC0415 - few texts have to be looked at
 
     try:
-        events = [*yaml.parse(text, Loader=yaml.CSafeLoader)]
+        events = [*yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))]
     except yaml.YAMLError:
         return False
     is_mapping = len(events) > _ROOT and isinstance(events[_ROOT], yaml.MappingStartEvent)
