@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from mcpg.catalog.hints import HINT_FIELDS, read_texts
+from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
 from mcpg.catalog.model import Hints, SourceKind
 from mcpg.documents.facts import lexical_form, means_itself
 from mcpg.documents.front_matter import EXTRAS_KEY
@@ -105,6 +106,8 @@ _EXTRAS = (
     *("id", "source", "name", "title", "description", "annotations", "meta", "relations"),
     *Hints.__match_args__,
 )
+# Of several spellings that in snake_case is suggested.
+_HINTS = tuple(sorted(HINT_KEYS, key=lambda key: key != key.lower()))
 _PREDICATES = (
     *("relatedTo", "nextStep", "memberOf", "about", "mentions", "sameAs"),
     *("author", "creator", "description", "keywords", "hasPart"),
@@ -116,7 +119,10 @@ _GROUP_KINDS = frozenset({"domain", "source-domain", "category"})
 _PREFIXED = re.compile(r"([A-Za-z][\w.-]*):(?!:)(\S*)")
 _NO_IRI = re.compile(r"[\s<>\"{}|\\^`]")
 _COMMA = re.compile(r"[^\s,][,;][ \t]+[^\s,]")
+_COMMENT = re.compile(r"\s#")
 _SHOWN = 80
+# So many names of a document are compared with known ones, which bounds the work.
+_COMPARED = 100
 
 
 def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagnostic]:
@@ -126,13 +132,15 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
         front: The front matter.
         lines: Where its values stand.
     """
-    prefixes = sorted({*PREFIXES, *(str(path[1]).rstrip(":") for path, _ in _namespaces(front))})
+    own = (str(path[1]).rstrip(":") for path, _ in _namespaces(front))
+    prefixes = dict.fromkeys(sorted({*PREFIXES, *own}))
     parts = (
         _misspelt(front),
+        _cut_values(front, lines.text),
         _of_wrong_kind(front),
         _dates(front),
         _members(front),
-        _names(front, _Names(prefixes)),
+        _names(front, _Names(prefixes.keys(), iter(range(_COMPARED)))),
         _literals(front),
         _vocabulary(front),
     )
@@ -156,15 +164,27 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def _misspelt(front: JsonObject) -> Found:
-    for key in front:
-        if key in _SET_OF_KNOWN:
-            continue
+    unknown = (key for key in front if key not in _SET_OF_KNOWN)
+    for key in islice(unknown, _COMPARED):
         near = likeliest(key, _SUGGESTED)
         below = (f"graph_{key.lower()}", f"rdf_{key.lower()}")
         near = near or next((one for one in below if one in _SET_OF_KNOWN), None)
         if near:
             message = f"the key {shown(key)} is unknown; did you mean {near!r}?"
             yield Code.KEY_UNKNOWN, message, (key,)
+
+
+def _cut_values(front: JsonObject, text: str) -> Found:
+    """Report values of one line that YAML cuts at a `#` which begins no comment of an author."""
+    for line in text.splitlines():
+        key, colon, rest = line.partition(":")
+        cut = _COMMENT.search(rest) if colon and key in front else None
+        if cut is None or rest[cut.end() :][:1].strip(" \t#") == "":
+            continue
+        # A number or list before it is whole: there it is a comment.
+        if rest[: cut.start()].strip() == ("" if front[key] is None else front[key]):
+            message = f"`{key}` is cut at ` #`, where YAML begins a comment: quote the value"
+            yield Code.VALUE_INVALID, message, (key,)
 
 
 def _of_wrong_kind(front: JsonObject) -> Found:
@@ -214,25 +234,35 @@ def _items(front: JsonObject, keys: Iterable[str]) -> Iterator[tuple[str, Path, 
 
 def _members(front: JsonObject) -> Found:
     """Report members of items that nobody reads, where they are like ones that are read."""
+    left = iter(range(_COMPARED))
     for key, path, item in _items(front, _MEMBERS):
         if isinstance(item, dict):
-            yield from _unknown_members(item, _MEMBERS[key], path, is_lost=key in _LINK_KEYS)
+            yield from _unknown_members(item, _MEMBERS[key], path, left, is_lost=key in _LINK_KEYS)
     for _, path, item in _items(front, _EXAMPLE_KEYS):
         if isinstance(item, dict):
             known = (*_EXAMPLE_MEMBERS, *(one.capitalize() for one in _EXAMPLE_MEMBERS))
-            yield from _unknown_members(item, known, path, is_lost=True)
-    extras = front.get(EXTRAS_KEY)
-    if isinstance(extras, dict):
-        yield from _unknown_members(extras, _EXTRAS, (EXTRAS_KEY,), is_lost=True)
+            yield from _unknown_members(item, known, path, left, is_lost=True)
+    yield from _hints_and_extras(front, left)
     for path, _, held in _values(front):
         if isinstance(held, dict):
-            yield from _unknown_members(held, _VALUE_MEMBERS, path, is_lost=False)
+            yield from _unknown_members(held, _VALUE_MEMBERS, path, left, is_lost=False)
 
 
-def _unknown_members(item: JsonObject, known: Sequence[str], path: Path, *, is_lost: bool) -> Found:
+def _hints_and_extras(front: JsonObject, left: Iterator[int]) -> Found:
+    for key, known in (("hints", _HINTS), (EXTRAS_KEY, _EXTRAS)):
+        held = front.get(key)
+        if isinstance(held, dict):
+            yield from _unknown_members(held, known, (key,), left, is_lost=key == EXTRAS_KEY)
+
+
+def _unknown_members(
+    item: JsonObject, known: Sequence[str], path: Path, left: Iterator[int], *, is_lost: bool
+) -> Found:
     for member in item:
         if member in known:
             continue
+        if next(left, None) is None:
+            return
         advice = suggestion(member, known)
         if advice or is_lost:
             ignored = advice or " and is ignored"
@@ -251,10 +281,12 @@ class _Names:
     """Judges names: IRIs, and names with a prefix.
 
     Attributes:
-        prefixes: Those that stand for a namespace.
+        prefixes: Those that stand for a namespace, in order.
+        left: Yields once for each comparison with them that may still be made.
     """
 
     prefixes: Collection[str]
+    left: Iterator[int]
 
     def fault(self, name: str, *, needs_prefix: bool = False) -> tuple[str, str] | None:
         """Return code and words of what is wrong with *name*, `None` for nothing.
@@ -272,9 +304,10 @@ class _Names:
             what = "a blank" if odd.group().isspace() else repr(odd.group())
             return Code.VALUE_INVALID, f"{shown(name)} is no IRI: it has {what}"
         if _PREFIXED.fullmatch(name) and prefix not in _GROUP_KINDS:
-            near = (one for one in self.prefixes if edit_distance(one, prefix, 1) is not None)
+            compared = self.prefixes if next(self.left, None) is not None else ()
+            near = (one for one in compared if edit_distance(one, prefix, 1) is not None)
             likely = next(near, None) if len(prefix) > 1 else None
-            advice = f"; did you mean {likely!r}?" if likely else suggestion(prefix, self.prefixes)
+            advice = f"; did you mean {likely!r}?" if likely else suggestion(prefix, compared)
             declare = "" if advice else "; declare it in `rdf_prefixes`"
             message = f"the prefix {shown(prefix)} of {shown(name)} is unknown{advice}{declare}"
             return Code.PREFIX_UNKNOWN, message

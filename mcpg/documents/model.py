@@ -314,6 +314,11 @@ class LineNumbers:
         """The document."""
         return self._place
 
+    @property
+    def text(self) -> str:
+        """The YAML."""
+        return self._text
+
     def at(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*, or of the nearest one that holds it."""
         if self._lines is None:

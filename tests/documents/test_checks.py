@@ -177,3 +177,31 @@ def test_checks_take_time_in_proportion_to_the_text(text: str) -> None:
         f"print(parse_document(SourceDocument('a.md', {text}), is_checked=True)[0].tool.name)\n"
     )
     assert output_of(program) == "a\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_cut"),
+    [
+        ("summary: Fix #12 and more", True),
+        ("summary: #12 x", True),
+        ("summary: Fix it # why", False),
+        ('summary: "Fix #12"', False),
+        ("summary: |\n  Fix #12", False),
+    ],
+)
+def test_a_value_that_yaml_cuts_at_a_number_sign_is_told(line: str, is_cut: bool) -> None:
+    """A plain value is told of when it is cut before `#` and no blank follows."""
+    found = told(f"---\ntitle: a\n{line}\n---\n\n# a\n")
+    assert any(at == 3 and "quote the value" in message for at, message in found) == is_cut
+
+
+def test_a_misspelt_hint_is_told() -> None:
+    """A member of `hints` that is like a hint is told of with that hint."""
+    found = told("---\ntitle: a\nhints: {categry: x}\n---\n\n# a\n")
+    assert any("did you mean 'category'" in message for _, message in found)
+
+
+def test_only_so_many_unknown_keys_are_compared() -> None:
+    """A document with any number of unknown keys has a bounded number of findings."""
+    keys = "\n".join(f"summar{place}: 1" for place in range(300))
+    assert 0 < len(told(f"---\ntitle: a\n{keys}\n---\n\n# a\n")) <= 101
