@@ -95,17 +95,16 @@ class _Portable:
             front = split_front_matter(content.removeprefix("\ufeff"), document.path)
         except DocumentError:
             return text  # longer than any that can be read, since it was written
-        values = with_ids(self._addresses.values(front.values, document), self._ids)
-        values, _ = portable_values(values)
+        stated = front.values
         if not has_uri:
             # Where other readers find none that they take, they make one of the path.
-            values = _with_uri(values, str(uri))
+            stated = _with_uri(stated, str(uri))
             text = replace(text, canonical_uri=None)
-        if values == front.values and not _is_misread(content, front):
-            return text
-        if not isinstance(values.get(EXTRAS_KEY, {}), dict):
-            values = {key: value for key, value in values.items() if key != EXTRAS_KEY}
-        return replace(text, content=rewritten_text(content, values))
+        addressed = with_ids(self._addresses.values(stated, document), self._ids)
+        try:
+            return _with_values(text, content, front, portable_values(addressed)[0])
+        except DocumentError:  # too long with addresses, without which it is read all the same
+            return _with_values(text, content, front, portable_values(stated)[0])
 
     def _may_change(self, content: str, document: ToolDocument) -> bool:
         if states_targets(content, document) or names_rdf(document.further):
@@ -132,6 +131,21 @@ def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
     targets.update(one.name for one in stated if one.is_target)
     uris = {document.uri for document in documents}
     return distinct_ids(names, uris | (targets - own))
+
+
+def _with_values(
+    text: SourceDocument, content: str, front: FrontMatter, values: JsonObject
+) -> SourceDocument:
+    """Return *text*, which is *content* with the front matter *front*, with other *values*.
+
+    Raises:
+        DocumentError: The front matter would be too long.
+    """
+    if values == front.values and not _is_misread(content, front):
+        return text
+    if not isinstance(values.get(EXTRAS_KEY, {}), dict):
+        values = {key: value for key, value in values.items() if key != EXTRAS_KEY}
+    return replace(text, content=rewritten_text(content, values))
 
 
 def _with_uri(values: JsonObject, uri: str) -> JsonObject:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.documents import dotnet
 from mcpg.documents.facts import TARGET_KEYS, facts_of, text_of
+from mcpg.documents.front_matter import MAX_FRONT_MATTER
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -25,6 +26,7 @@ _TYPES = ("rdf_types", "rdftypes")
 _PROPERTIES = ("rdf_properties", "rdfproperties")
 _KEYS = frozenset((*_PREFIXES, *_TYPES, *_PROPERTIES))
 _ID, _VALUE, _DATATYPE = "id", "value", "datatype"
+_SHOWN = 200
 
 
 class Change(NamedTuple):
@@ -43,8 +45,15 @@ class Change(NamedTuple):
     @property
     def message(self) -> str:
         """What is changed, and why."""
-        done = f"the bundle has {self.result} instead" if self.result else "the bundle omits it"
-        return f"{self.reason}: {done}, because the .NET gateway would reject the whole bundle"
+        done = (
+            f"the bundle has {_cut(self.result)} instead" if self.result else "the bundle omits it"
+        )
+        why = "because the .NET gateway would reject the whole bundle"
+        return f"{_cut(self.reason)}: {done}, {why}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def names_rdf(values: JsonObject) -> bool:
@@ -87,6 +96,8 @@ class _Front:
         self._own = {**_KNOWN, **dict(facts_of(values).prefixes)}
         self._declared: dict[str, str] = {}
         self._needed: dict[str, str] = {}
+        # A namespace can be long and its names many: written out they have a limit together.
+        self._room = MAX_FRONT_MATTER
 
     def finished(self) -> JsonObject:
         """Return the mended values, with the prefixes that they need declared."""
@@ -238,8 +249,9 @@ class _Front:
                 self._write(path, "its declaration", why)
             self._needed[prefix] = own
             return name
-        if not dotnet.resolves(own + local, {}):
+        if len(own) > self._room or not dotnet.resolves(own + local, {}):
             return None
+        self._room -= len(own)
         self._write(path, own + local, f"the prefix {prefix!r} means something else in .NET")
         return own + local
 

@@ -213,6 +213,27 @@ def test_front_matter_that_is_too_long_stays_out() -> None:
     assert [one.code for one in assembly.diagnostics] == [Code.DOCUMENT_INVALID]
 
 
+@pytest.mark.parametrize(
+    "front",
+    [
+        {
+            "rdf_prefixes": {"schema": f"https://x.example/{'a' * 50_000}/"},
+            "rdf_types": [f"schema:{one}" for one in range(1_000)],
+        },
+        {"graph_related": ["b"] * 30_000, "rdf_types": ["lost:Class"]},
+    ],
+    ids=["names of a long namespace", "targets"],
+)
+def test_rewritten_front_matter_is_bounded(front: JsonObject) -> None:
+    """What would grow without bound is written out in part; no bundle fails for one document."""
+    assembly = assembled(text_of(front), text_of({}))
+    bundle = bundle_of(assembly)
+    assert len(bundle.documents) == 2
+    assert [refusal(one.content) for one in bundle.documents] == [None, None]
+    assert again(bundle).documents == assembly.documents
+    assert 0 < max(len(one.message) for one in assembly.rewritten) < 1_000
+
+
 def depth_of(value: object) -> int:
     """Return how deeply lists and mappings nest."""
     held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
