@@ -3,7 +3,7 @@
 A lock has an entry for each tool, sorted by source and name: its definition as its source states
 it, and a SHA-256 for each part of that. The definition is there to be read, to be shown beside what
 a source states later, and to describe a tool that has changed since. The digests name the part that
-was changed by hand or by a merge, which nobody has approved. See ADR 39.
+was changed by hand or by a merge, without approval. See ADR 39.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ class _Front:
         return kept
 
     def _name(self, item: JsonValue, path: Path, kind: str) -> str | None:
-        """Return the name that *item* gives, `None` where nobody can resolve it."""
+        """Return the name that *item* gives, `None` where no reader can resolve it."""
         stated = text_of(item, TARGET_KEYS)
         name = self._resolved(stated, path) if stated else None
         if name is None:

@@ -281,7 +281,7 @@ def _agrees(changes: Sequence[LockChange]) -> bool:
     """Ask the person at the terminal.
 
     Raises:
-        UsageError: There is nobody to ask.
+        UsageError: Standard input is not a terminal.
     """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError(
