@@ -40,6 +40,8 @@ export class HintsPanel {
     const draft = this.#draft();
     for (const [key] of FIELDS) draft[key] = without(draft[key], textsOf(tool, key));
     this.result = make("div", { class: "tried" });
+    // Beside the rankings, which an answer that comes after the save replaces.
+    this.saved = make("div");
     this.told = make("p", { class: "unseen", role: "status" });
     this.save = make("button", { type: "button", class: "primary", onclick: () => this.#review() }, `Save to ${this.app.info.hintsFile}…`);
     const off = !tool.isEnabledByDefault || draft.enabledByDefault;
@@ -50,7 +52,7 @@ export class HintsPanel {
       off ? this.#enabling(draft) : null,
     );
     this.try();
-    return [form, this.told, this.result, make("p", { class: "actions" }, this.save)];
+    return [form, this.told, this.result, this.saved, make("p", { class: "actions" }, this.save)];
   }
 
   #draft() {
@@ -65,7 +67,7 @@ export class HintsPanel {
     area.value = draft[key] ?? "";
     area.addEventListener("input", () => {
       draft[key] = area.value;
-      this.try();
+      this.#edited();
     });
     const has = known.length
       ? make("details", { class: "has" }, make("summary", {}, `It has ${known.length}`), make("ul", { class: "terms" }, known.map((text) => make("li", {}, bdi(text)))))
@@ -78,9 +80,15 @@ export class HintsPanel {
     box.checked = Boolean(draft.enabledByDefault);
     box.addEventListener("change", () => {
       draft.enabledByDefault = box.checked;
-      this.try();
+      this.#edited();
     });
     return make("label", { class: "check" }, box, " Enabled by default");
+  }
+
+  /** Rank with the hints as they are now, which are not those that were saved. */
+  #edited() {
+    this.saved.replaceChildren();
+    this.try();
   }
 
   async #try() {
@@ -140,7 +148,7 @@ export class HintsPanel {
       const saved = await ask("save", { ...asked, version: edit.version });
       this.dialog.close();
       this.app.tell(`Saved to ${saved.file}.`);
-      this.result.append(nextOf(saved.file, this.app.info.bundle));
+      this.saved.replaceChildren(nextOf(saved.file, this.app.info.bundle));
     } catch (fault) {
       if (fault.status === 409) await this.#review("The file has changed since: these are the changes now.");
       else {
