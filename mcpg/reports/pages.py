@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.reports.blocks import Chart, Column, Details, Facts, Notices, Section, Table
+from mcpg.reports.charts import coverage_curve, reliability_diagram
 from mcpg.reports.evaluation import (
     MAIN,
     comparison_section,
@@ -21,13 +22,11 @@ from mcpg.reports.graph import graph_of, graph_section
 from mcpg.reports.page import (
     asset,
     bdi,
-    coverage_curve,
     cut,
     drawing_library,
     meter,
     number,
     page,
-    reliability_diagram,
     rendered,
 )
 from mcpg.reports.why_not import rank_explanation_blocks

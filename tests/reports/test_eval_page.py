@@ -7,7 +7,7 @@ from typing import Any
 from hostile import hostile_evaluation
 
 from mcpg.reports import MARK
-from mcpg.reports.page import coverage_curve, reliability_diagram
+from mcpg.reports.charts import coverage_curve, reliability_diagram
 from mcpg.reports.pages import eval_page, queries_data
 
 
