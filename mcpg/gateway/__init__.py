@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
-    from mcpg.gateway.gateway import Gateway, SyncGateway
+    from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.index.manager import Snapshot
     from mcpg.gateway.opening import SourceLike, open_sources
     from mcpg.gateway.routing.preference import Preference
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Source,
         ToolLock,
     )
+    from mcpg.gateway.sync_gateway import SyncGateway
     from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
 __all__ = [
@@ -73,6 +74,7 @@ _MODULES = (
     "mcpg.gateway.routing.preference",
     "mcpg.gateway.routing.route",
     "mcpg.gateway.gateway",
+    "mcpg.gateway.sync_gateway",
     "mcpg.gateway.index.manager",
     "mcpg.sources.client_config",
 )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial, wraps
 from os import PathLike
-from types import NoneType, TracebackType
+from types import NoneType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 from uuid import uuid4
 
 import anyio
 import anyio.to_thread
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
@@ -69,7 +67,8 @@ Given = ParamSpec("Given")
 _AT_ONCE = 8
 """Concurrent searches; the interpreter lock makes more of them useless."""
 
-_WRAPPED = ("__name__", "__doc__")
+WRAPPED = ("__name__", "__doc__")
+"""What a method takes over from the one that it calls."""
 
 
 def _of_engine(
@@ -82,7 +81,7 @@ def _of_engine(
     *is_brief* returns for the same arguments that it takes a warm engine little time.
     """
 
-    @wraps(method, assigned=_WRAPPED)
+    @wraps(method, assigned=WRAPPED)
     async def answer(self: Gateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
         engine = (await self.snapshot()).engine
         if is_brief is None:
@@ -528,151 +527,3 @@ def observed_call(
             record(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id, session))
 
         yield report
-
-
-def _blocking(
-    method: Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]],
-) -> Callable[Concatenate[SyncGateway, Given], Answer]:
-    """Return a method that waits for *method* of the gateway in its thread.
-
-    It has the parameters and the documentation of *method*.
-    """
-
-    @wraps(method, assigned=_WRAPPED)
-    def answer(self: SyncGateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        return self._call(method, *given, **named)
-
-    return answer
-
-
-class SyncGateway:
-    """A `Gateway` in a thread of its own, usable from any thread.
-
-    It is a context manager and takes the arguments of `Gateway`. Outside of the context, methods
-    raise `UsageError`.
-    """
-
-    def __init__(  # noqa: PLR0913 - as above
-        self,
-        sources: SourceLike | Iterable[SourceLike] = (),
-        *,
-        graph: GraphSource | str | PathLike[str] = GENERATED,
-        lock: ToolLock | str | PathLike[str] | None = None,
-        live: Live | None = None,
-        reserved: Collection[str] = (),
-        limit: int = DEFAULT_LIMIT,
-        services: EngineServices = NONE,
-        observer: Observer | None = None,
-        limits: Limits | None = None,
-        cache_dir: str | None = None,
-        diagnostics: Iterable[Diagnostic] = (),
-        record_calls: str | PathLike[str] | CallRecorder | None = None,
-    ) -> None:
-        """Create a gateway, as `Gateway` does from the same arguments."""
-        self._gateway = Gateway(
-            sources,
-            graph=graph,
-            lock=lock,
-            live=live,
-            reserved=reserved,
-            limit=limit,
-            services=services,
-            observer=observer,
-            limits=limits,
-            cache_dir=cache_dir,
-            diagnostics=diagnostics,
-            record_calls=record_calls,
-        )
-        self._opened: tuple[BlockingPortal, ExitStack] | None = None
-
-    @classmethod
-    def from_config(
-        cls, configuration: ConfigurationLike, **options: Unpack[GatewayOptions]
-    ) -> Self:
-        """Return a gateway to the servers of a configuration, as `Gateway.from_config`."""
-        sources, options = configured(configuration, options)
-        return cls(sources, **options)
-
-    def __repr__(self) -> str:
-        state = "open" if self._opened is not None else "not open"
-        count = len(self._gateway.sources)
-        return f"<{type(self).__name__}: {counted(count, 'source')}, {state}>"
-
-    def __enter__(self) -> Self:
-        """Open the gateway.
-
-        Raises:
-            UsageError: It is open already.
-        """
-        with ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal())
-            stack.enter_context(portal.wrap_async_context_manager(self._gateway))
-            self._opened = portal, stack.pop_all()
-        # A thread cannot be joined any more once the interpreter takes the module apart.
-        atexit.register(self._opened[1].close)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        """Close connections, and end servers that were started."""
-        opened, self._opened = self._opened, None
-        if opened is None:
-            return None
-        atexit.unregister(opened[1].close)
-        return opened[1].__exit__(kind, fault, trace)
-
-    def _call(
-        self,
-        method: Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]],
-        *given: Given.args,
-        **named: Given.kwargs,
-    ) -> Answer:
-        answer: Answer = self._portal.call(lambda: method(self._gateway, *given, **named))
-        return answer
-
-    @property
-    def _portal(self) -> BlockingPortal:
-        """Where the gateway runs."""
-        if self._opened is None:
-            raise not_open()
-        return self._opened[0]
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The sources, in the order in which they were added."""
-        return self._portal.call(lambda: self._gateway.sources)
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """As `Gateway.diagnostics`."""
-        return self._portal.call(lambda: self._gateway.diagnostics)
-
-    def add(self, source: Source) -> None:
-        """As `Gateway.add`."""
-        self._portal.call(self._gateway.add, source)
-
-    def invalidate(self, source_id: str) -> bool:
-        """As `Gateway.invalidate`."""
-        return self._portal.call(self._gateway.invalidate, source_id)
-
-    def on_change(self, callback: Callable[[], None]) -> None:
-        """As `Gateway.on_change`; *callback* runs in the thread of the gateway."""
-        self._portal.call(self._gateway.on_change, callback)
-
-    remove = _blocking(Gateway.remove)
-    build_index = _blocking(Gateway.build_index)
-    warm_up = _blocking(Gateway.warm_up)
-    snapshot = _blocking(Gateway.snapshot)
-    list_tools = _blocking(Gateway.list_tools)
-    describe = _blocking(Gateway.describe)
-    search = _blocking(Gateway.search)
-    ask = _blocking(Gateway.ask)
-    explain = _blocking(Gateway.explain)
-    plan = _blocking(Gateway.plan)
-    route = _blocking(Gateway.route)
-    invoke = _blocking(Gateway.invoke)
-    end_session = _blocking(Gateway.end_session)
