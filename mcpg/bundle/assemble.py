@@ -38,7 +38,7 @@ from mcpg.bundle.portable import portable_texts, rewritten_pieces
 from mcpg.bundle.texts import held_texts
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
-from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.catalog.model import HintRule, SourceDocument, Tool
 from mcpg.documents.markdown import Targets
 from mcpg.documents.model import (
     ToolDocument,
@@ -194,6 +194,7 @@ class Assembly:
             that was not needed.
         given: The tools of manifests and servers, as these state them.
         read: The documents of tools, as they stand in the sources.
+        rules: Hints of hints files.
         rewritten: What its bundles have otherwise than the documents, for other readers.
     """
 
@@ -212,6 +213,7 @@ class Assembly:
     provisions: Sequence[Sequence[Provision]] | None = field(default=None, compare=False)
     given: tuple[Tool, ...] = field(default=(), compare=False)
     read: tuple[ReadDocument, ...] = field(default=(), compare=False)
+    rules: tuple[HintRule, ...] = field(default=(), compare=False)
     rewritten: tuple[Diagnostic, ...] = ()
 
     @property
@@ -303,6 +305,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         if inferred and len(finished.documents) == len(catalog.tools)
         else None,
         given=tuple(tools),
+        rules=tuple(batch.rules),
         read=sorted_.read,
         rewritten=tuple(rewritten_pieces((*placed.by_tool.values(), *placed.pages))),
     )

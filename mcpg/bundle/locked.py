@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from mcpg.bundle.assemble import Assembly
 from mcpg.bundle.codec import Bundle, ReadDocument, decode_bundle, encode_bundle
-from mcpg.catalog.definitions import Key
+from mcpg.catalog.catalog import apply_rules
+from mcpg.catalog.definitions import Key, Part
 from mcpg.catalog.lock import (
+    Document,
     Kind,
     Lock,
     LockChange,
@@ -22,22 +24,51 @@ from mcpg.errors import Code, Diagnostic, warning
 from mcpg.sources import RawBundle, SourceBatch
 
 _SHOWN = 80
+_NO_HINTS = Hints()
 
 
 def statements_of(assembly: Assembly) -> tuple[Statement, ...]:
     """Return what the sources of *assembly* state of each tool.
 
     A document states the definition of its tool where no manifest or server does, and a bundle the
-    definition that it carries beside a document.
+    definition that it carries beside a document. Documents of a bundle are statements as well, and
+    documents of people where there is nothing else.
     """
     given = {_key(tool) for tool in assembly.given}
-    found = [stated_by_source(tool) for tool in assembly.given]
+    added = _added_by_rules(assembly)
+    # What people added to a tool of the last build is no statement of its source.
+    kept = {_key(tool) for tool in assembly.catalog.tools if tool.id in assembly.kept}
+    bundled: dict[Key, Document] = {}
+    found: list[Statement] = []
     for item in assembly.read:
-        tool = item.document.tool
-        if _key(tool) not in given:
-            known = assembly.definitions.get(_key(tool)) or (tool,)
-            found += [Statement(replace(one, hints=Hints()), has_hints=False) for one in known]
-    return tuple(found)
+        tool, body = item.document.tool, item.document.body
+        document = Document(tool, body)
+        if _key(tool) in given:
+            if item.is_bundled:
+                bundled[_key(tool)] = document
+            continue
+        carried = assembly.definitions.get(_key(tool))
+        has_body = body and _key(tool) not in kept
+        whole = Statement(tool, has_hints=True, document=document if has_body else None)
+        parts = [Statement(one, has_hints=False, document=document) for one in carried or ()]
+        found += [replace(one, added=added.get(_key(tool), _NO_HINTS)) for one in parts or [whole]]
+    return (*(_given(tool, bundled, added) for tool in assembly.given), *found)
+
+
+def _given(tool: Tool, bundled: Mapping[Key, Document], added: Mapping[Key, Hints]) -> Statement:
+    stated = stated_by_source(tool)
+    if _key(tool) not in bundled:
+        return stated
+    own = added.get(_key(tool), _NO_HINTS)
+    return replace(stated, document=bundled[_key(tool)], added=own)
+
+
+def _added_by_rules(assembly: Assembly) -> dict[Key, Hints]:
+    """Return what hints files state of tools that have documents, which may repeat it."""
+    read = {_key(item.document.tool) for item in assembly.read} if assembly.rules else ()
+    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if _key(one) in read]
+    hinted, _, _ = apply_rules(bare, assembly.rules)
+    return {_key(one): one.hints for one in hinted}
 
 
 def stated_in(
@@ -73,6 +104,7 @@ def quarantined(
         changes: How its tools differ from the lock; new ones are left out.
         hides: Whether changed tools are left out as well, rather than described as approved.
     """
+    changes = tuple(changes)
     approved: dict[Key, Statement] = {}
     left_out: set[Key] = set()
     for change in changes:
@@ -83,6 +115,11 @@ def quarantined(
     given = {_key(tool) for tool in batch.tools}
     replaced = left_out | (approved.keys() - given)
     dropped = set(_texts_of(read, replaced))
+    # A server's own definition takes the place of a document that a bundle has changed.
+    beside = {
+        one.key for one in changes if any(part.part is Part.DOCUMENT for part in one.parts)
+    } & given
+    dropped.update(_texts_of((item for item in read if item.is_bundled), beside))
     bundles = (_without(raw, dropped) for raw in batch.bundles) if dropped else batch.bundles
     return replace(
         batch,

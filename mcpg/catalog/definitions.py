@@ -39,6 +39,8 @@ class Part(StrEnum):
     OUTPUT_SCHEMA = "output schema"
     ANNOTATIONS = "annotations"
     HINTS = "hints"
+    DOCUMENT = "document"
+    """What a document states in place of its source; see `mcpg.catalog.lock`."""
 
     @property
     def member(self) -> str:
@@ -53,6 +55,7 @@ _MEMBERS = {
     Part.OUTPUT_SCHEMA: "outputSchema",
     Part.ANNOTATIONS: "annotations",
     Part.HINTS: "hints",
+    Part.DOCUMENT: "document",
 }
 
 
@@ -98,7 +101,7 @@ def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tup
     old, new = normal_parts(before), normal_parts(after)
     return tuple(
         PartChange(part, _bounded(_differences(part, old[part], new[part])))
-        for part in Part
+        for part in old
         if (hints or part is not Part.HINTS) and written(old[part]) != written(new[part])
     )
 
@@ -144,8 +147,8 @@ def normal_parts(tool: Tool) -> dict[Part, JsonValue]:
         del arguments["required"]
     stated: JsonObject = {name: one for name, one in tool.annotations.items() if one is not None}
     return {
-        Part.TITLE: _one_line(tool.title or ""),
-        Part.DESCRIPTION: _one_line(tool.description),
+        Part.TITLE: one_line(tool.title or ""),
+        Part.DESCRIPTION: one_line(tool.description),
         Part.INPUT_SCHEMA: arguments,
         Part.OUTPUT_SCHEMA: _normal(tool.output_schema),
         Part.ANNOTATIONS: _normal(stated),
@@ -171,17 +174,18 @@ def _normal(json_value: JsonValue, key: str = "") -> JsonValue:
         items = [_normal(one) for one in json_value]
         return sorted(items, key=written) if key in _SETS else items
     if isinstance(json_value, str):
-        return _one_line(json_value) if key in _PROSE else json_value
+        return one_line(json_value) if key in _PROSE else json_value
     return plain_number(json_value) if isinstance(json_value, float) else json_value
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return *text* with its words separated by single spaces."""
     return " ".join(text.split())
 
 
 def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[str]:
     if isinstance(before, str) and isinstance(after, str):
-        yield _rewritten(before, after)
+        yield text_change(before, after)
     elif not (isinstance(before, dict) and isinstance(after, dict)):
         yield "added" if before is None else "removed"
     elif part in _FLAT:
@@ -217,7 +221,7 @@ def _members(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) ->
             yield f"{shown} {_short(before[name])} is now {_short(after[name])}"
 
 
-def _rewritten(before: str, after: str) -> str:
+def text_change(before: str, after: str) -> str:
     """Show where two texts begin to differ."""
     if not before or not after:
         return f"{_short(before or after)} {'removed' if before else 'added'}"

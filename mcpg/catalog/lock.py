@@ -3,12 +3,14 @@
 A lock has an entry for each tool, sorted by source and name: its definition as its source states
 it, and a SHA-256 for each part of that. The definition is there to be read, to be shown beside what
 a source states later, and to describe a tool that has changed since. The digests name the part that
-was changed by hand or by a merge, without approval. See ADR 39.
+was changed by hand or by a merge, without approval. What a document of a bundle states otherwise,
+which is what models read, stands beside it. See ADR 39.
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import re
 from collections import Counter
@@ -23,16 +25,20 @@ from mcpg.catalog.definitions import (
     Part,
     PartChange,
     definition_changes,
+    normal_parts,
+    one_line,
     part_digests,
     stated_hints,
+    text_change,
 )
-from mcpg.catalog.hints import hints_from
+from mcpg.catalog.hints import claimed_hints, hints_from
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper, parse_json_documents
 from mcpg.catalog.model import HINT_LISTS, Hints, Tool
+from mcpg.catalog.plain_schema import written
 from mcpg.errors import InputError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.text.safeyaml import UNSAFE, json_form
-from mcpg.values import counted, replace, value
+from mcpg.values import counted, member, replace, value
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -44,13 +50,38 @@ DEFAULT_LOCK = "mcpg.lock"
 
 SCHEMA = "mcpg/lock-file/1"
 
+DIGITS = 32
+"""How many digits of a digest are shown: enough that nobody finds two texts with the same."""
+
 _SCHEMA = re.compile(r"mcpg/lock-file/([0-9]+)")
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
 _RESTORE = "restore the file from version control, or remove it and run `mcpg lock` to review anew"
+_BODY = "body"
 _SHOWN = 80
 _NO_HINTS = Hints()
 # A part of an entry of the list in the object.
 _DEEPEST = MAX_DEPTH - 3
+_PARTS = {
+    "title": Part.TITLE,
+    "description": Part.DESCRIPTION,
+    "input_schema": Part.INPUT_SCHEMA,
+    "output_schema": Part.OUTPUT_SCHEMA,
+    "annotations": Part.ANNOTATIONS,
+    "hints": Part.HINTS,
+}
+
+
+@value
+class Document:
+    """What a document states of a tool, which models read in place of its definition.
+
+    Attributes:
+        tool: The tool as the document describes it, with its hints.
+        body: Its prose beyond the description, as Markdown; "" for none.
+    """
+
+    tool: Tool
+    body: str = ""
 
 
 @value
@@ -59,12 +90,16 @@ class Statement:
 
     Attributes:
         tool: The tool. Of its members those of a definition count, and its hints.
-        has_hints: Whether its hints are those of its source alone, as of tools in manifests and on
-            servers. Documents have hints of people among theirs.
+        has_hints: Whether *tool* has the hints that its source states. Definitions that a bundle
+            carries beside its documents have none.
+        document: What a document of the source states otherwise; `None` where none does.
+        added: What hints files state of the tool, which counts for no change.
     """
 
     tool: Tool
     has_hints: bool
+    document: Document | None = None
+    added: Hints = member(default=_NO_HINTS, compare=False)
 
     @property
     def key(self) -> Key:
@@ -75,6 +110,17 @@ class Statement:
     def name(self) -> str:
         """The tool as `source::name`."""
         return "::".join(self.key)
+
+    @property
+    def hints(self) -> Hints:
+        """The hints that are stated of the tool; at least those of its annotations."""
+        stated = self.tool.hints if self.has_hints else claimed_hints(self.tool.annotations, {})
+        return Hints.merge(stated, self.document.tool.hints) if self.document else stated
+
+    @property
+    def described(self) -> Document:
+        """What models read of the tool."""
+        return self.document or Document(replace(self.tool, hints=self.hints))
 
 
 @value
@@ -137,6 +183,18 @@ class LockChange:
         """The tool as `source::name`."""
         return self.statement.name
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is stated now, in hexadecimal; of a missing tool, that it is gone."""
+        digests = _digests(self.after) if self.after else {}
+        stated: list[JsonValue] = [*self.key, _by_member(digests)]
+        return hashlib.sha256(written(stated).encode()).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """The tool with the digest of what is stated now, by which it can be approved."""
+        return f"{self.name}@{self.digest[:DIGITS]}"
+
 
 def stated_by_source(tool: Tool) -> Statement:
     """Return what the source of *tool* states: also the hints that are text, being unreviewed."""
@@ -172,14 +230,14 @@ def as_approved(tool: Tool, approved: Statement) -> Tool:
     """
     stated = approved.tool
     hints, meta = tool.hints, tool.meta
-    now = stated_by_source(tool).tool
-    if approved.has_hints and now.hints != stated.hints:
+    now, known = stated_by_source(tool).tool, approved.hints
+    if _adds_hints(known, now.hints, _NO_HINTS):
         lists = {
-            name: tuple(one for one in getattr(hints, name) if one in getattr(stated.hints, name))
+            name: tuple(one for one in getattr(hints, name) if one in getattr(known, name))
             for name in HINT_LISTS
         }
         # Single values of `_meta` are hints already, and its lists are text that nobody approved.
-        hints, meta = replace(stated.hints, **lists), {}
+        hints, meta = replace(known, **lists), {}
     return replace(
         tool,
         title=stated.title,
@@ -194,8 +252,49 @@ def as_approved(tool: Tool, approved: Statement) -> Tool:
 
 
 def _changed_parts(before: Statement, after: Statement) -> tuple[PartChange, ...]:
-    with_hints = before.has_hints and after.has_hints
-    return definition_changes(before.tool, after.tool, hints=with_hints)
+    changes = definition_changes(before.tool, after.tool)
+    now = after.tool.hints
+    if after.has_hints and _adds_hints(before.hints, now, after.added):
+        approved = replace(after.tool, hints=before.hints)
+        changes += definition_changes(approved, after.tool, hints=True)
+    if after.document is not None:
+        changes += _changed_document(before, after, after.document)
+    return changes
+
+
+def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
+    """Return whether hints *now* state what is neither *approved* nor *added* by people.
+
+    What they state no more makes no tool easier to find: entries of lists may be missing.
+    """
+    if now == approved:
+        return False
+    for name in Hints.__match_args__:
+        known, one, own = (getattr(hints, name) for hints in (approved, now, added))
+        if name in HINT_LISTS:
+            if not set(one) <= {*known, *own}:
+                return True
+        elif one != known and (own is None or one != own):
+            return True
+    return False
+
+
+def _changed_document(
+    before: Statement, after: Statement, document: Document
+) -> tuple[PartChange, ...]:
+    """Return the change of what the *document* of *after* states, as one part."""
+    approved = before.described
+    old, new = approved.tool, document.tool
+    if not _adds_hints(old.hints, new.hints, after.added):
+        new = replace(new, hints=old.hints)
+    # A document without a definition beside it is compared already.
+    is_compared = after.has_hints and document.tool == after.tool
+    changes = () if is_compared else definition_changes(old, new, hints=True)
+    details = [*map(str, changes)]
+    old_body, new_body = one_line(approved.body), one_line(document.body)
+    if old_body != new_body and new_body:
+        details.append(f"body ({text_change(old_body, new_body)})")
+    return (PartChange(Part.DOCUMENT, tuple(details)),) if details else ()
 
 
 def approve(lock: Lock, changes: Iterable[LockChange]) -> Lock:
@@ -214,8 +313,27 @@ def approve(lock: Lock, changes: Iterable[LockChange]) -> Lock:
                 remedy="rename one, or give each source an id of its own",
             )
     for change in changes:
-        statements[change.key] = change.after
+        statements[change.key] = _kept(change.before, change.after)
     return Lock(tuple(one for _, one in sorted(statements.items()) if one is not None))
+
+
+def _kept(before: Statement | None, after: Statement | None) -> Statement | None:
+    """Return *after* with what was approved *before* and that its source says nothing of."""
+    if before is None or after is None:
+        return after
+    if before.has_hints and not after.has_hints:
+        tool = replace(after.tool, hints=before.tool.hints)
+        after = replace(after, tool=tool, has_hints=True)
+    if after.document is not None or before.document is None:
+        return after
+    # Where the document repeated the definition, it may repeat the new one.
+    old, now, stated = before.tool, after.tool, before.document.tool
+    followed = {
+        name: getattr(now, name)
+        for name, part in _PARTS.items()
+        if part is not Part.HINTS and getattr(stated, name) == getattr(old, name)
+    }
+    return replace(after, document=replace(before.document, tool=replace(stated, **followed)))
 
 
 def lock_text(lock: Lock) -> str:
@@ -245,7 +363,7 @@ def _entry(one: Statement) -> JsonObject:
     except ValueError:
         message = "a number is not finite"
         raise InputError(message, place=one.name, remedy="correct it at its source") from None
-    digests = part_digests(one.tool)
+    digests = _digests(one)
     entry: JsonObject = {"source": one.tool.source_id, "name": one.tool.name}
     entry["digests"] = {part.member: f"sha256:{digests[part]}" for part in parts}
     return entry | {part.member: stated for part, stated in parts.items()}
@@ -253,17 +371,58 @@ def _entry(one: Statement) -> JsonObject:
 
 def _written_parts(one: Statement) -> dict[Part, JsonValue]:
     """Return the parts that a lock has of a tool, as they are written."""
-    tool = one.tool
-    lines = tool.description.split("\n")
-    parts: dict[Part, JsonValue] = {
+    parts = _raw_parts(one.tool)
+    parts[Part.ANNOTATIONS] = one.tool.annotations or None
+    parts[Part.HINTS] = stated_hints(one.tool.hints) if one.has_hints else None
+    parts[Part.DOCUMENT] = _written_document(one) or None
+    return {part: stated for part, stated in parts.items() if stated is not None}
+
+
+def _raw_parts(tool: Tool) -> dict[Part, JsonValue]:
+    return {
         Part.TITLE: tool.title,
-        Part.DESCRIPTION: [*lines] if len(lines) > 1 else tool.description,
+        Part.DESCRIPTION: _lines_of(tool.description),
         Part.INPUT_SCHEMA: tool.input_schema,
         Part.OUTPUT_SCHEMA: tool.output_schema,
-        Part.ANNOTATIONS: tool.annotations or None,
-        Part.HINTS: stated_hints(tool.hints) if one.has_hints else None,
+        Part.ANNOTATIONS: tool.annotations,
     }
-    return {part: stated for part, stated in parts.items() if stated is not None}
+
+
+def _lines_of(text: str) -> JsonValue:
+    lines = text.split("\n")
+    return [*lines] if len(lines) > 1 else text
+
+
+def _written_document(one: Statement) -> JsonObject:
+    """Return what a document states otherwise than the definition, and its hints and body."""
+    if one.document is None:
+        return {}
+    tool, body = one.document.tool, one.document.body
+    own, base = normal_parts(tool), normal_parts(one.tool)
+    members: JsonObject = {
+        part.member: stated
+        for part, stated in _raw_parts(tool).items()
+        if written(own[part]) != written(base[part])
+    }
+    if written(own[Part.HINTS]) != written(base[Part.HINTS] if one.has_hints else {}):
+        members[Part.HINTS.member] = stated_hints(tool.hints)
+    return members | ({_BODY: _lines_of(body)} if body else {})
+
+
+def _digests(one: Statement) -> dict[Part, str]:
+    """Return the digest of each part of *one*; that of its document where it states another."""
+    digests = part_digests(one.tool)
+    if not one.has_hints:
+        del digests[Part.HINTS]
+    if one.document is not None and _written_document(one):
+        stated = _by_member(part_digests(one.document.tool))
+        text = written([stated, one_line(one.document.body)])
+        digests[Part.DOCUMENT] = hashlib.sha256(text.encode()).hexdigest()
+    return digests
+
+
+def _by_member(digests: Mapping[Part, str]) -> JsonObject:
+    return {part.member: digest for part, digest in digests.items()}
 
 
 def read_lock(path: str | PathLike[str]) -> Lock:
@@ -359,48 +518,58 @@ def _statement(entry: JsonValue, place: str) -> Statement:
     source_id, name = entry.get("source"), entry.get("name")
     if not (isinstance(source_id, str) and isinstance(name, str) and name):
         raise _damaged("has no 'source' and 'name'", place)
-    tool = Tool(
-        id="",
-        source_id=source_id,
-        name=name,
-        title=_text(entry, Part.TITLE, place),
-        description=_text(entry, Part.DESCRIPTION, place) or "",
-        input_schema=_members(entry, Part.INPUT_SCHEMA, place) or {},
-        output_schema=_members(entry, Part.OUTPUT_SCHEMA, place),
-        annotations=_members(entry, Part.ANNOTATIONS, place) or {},
-        hints=hints_from(_members(entry, Part.HINTS, place) or {}),
-    )
-    one = Statement(tool, has_hints=Part.HINTS.member in entry)
+    tool = _read_tool(entry, Tool(id="", source_id=source_id, name=name, input_schema={}), place)
+    has_hints = Part.HINTS.member in entry
+    document = None
+    stated = _members(entry, Part.DOCUMENT.member, place)
+    if stated is not None:
+        document = Document(_read_tool(stated, tool, place), _text(stated, _BODY, place) or "")
+    one = Statement(tool, has_hints, document)
     _check_digests(one, entry, place)
     return one
 
 
-def _text(entry: JsonObject, part: Part, place: str) -> str | None:
-    stated = entry.get(part.member)
+def _read_tool(entry: JsonObject, base: Tool, place: str) -> Tool:
+    """Return *base* with those parts of a definition that *entry* has."""
+    found: dict[str, object] = {
+        "title": _text(entry, Part.TITLE.member, place),
+        "description": _text(entry, Part.DESCRIPTION.member, place) or "",
+        "input_schema": _members(entry, Part.INPUT_SCHEMA.member, place) or {},
+        "output_schema": _members(entry, Part.OUTPUT_SCHEMA.member, place),
+        "annotations": _members(entry, Part.ANNOTATIONS.member, place) or {},
+        "hints": hints_from(_members(entry, Part.HINTS.member, place) or {}),
+    }
+    return replace(
+        base, **{name: one for name, one in found.items() if _PARTS[name].member in entry}
+    )
+
+
+def _text(entry: JsonObject, member: str, place: str) -> str | None:
+    stated = entry.get(member)
     if isinstance(stated, list) and all(isinstance(line, str) for line in stated):
         return "\n".join(map(str, stated))
     if stated is not None and not isinstance(stated, str):
-        raise _damaged(f"{part.member!r} is no text", place)
+        raise _damaged(f"{member!r} is no text", place)
     return stated
 
 
-def _members(entry: JsonObject, part: Part, place: str) -> JsonObject | None:
-    stated = entry.get(part.member)
+def _members(entry: JsonObject, member: str, place: str) -> JsonObject | None:
+    stated = entry.get(member)
     if stated is not None and not isinstance(stated, dict):
-        raise _damaged(f"{part.member!r} is no object", place)
+        raise _damaged(f"{member!r} is no object", place)
     return stated
 
 
 def _check_digests(one: Statement, entry: JsonObject, place: str) -> None:
     """Check that nobody has changed the text of an entry without its digests, or a part alone."""
-    stated, computed = entry.get("digests"), part_digests(one.tool)
+    stated, computed = entry.get("digests"), _digests(one)
     if not isinstance(stated, dict):
         raise _damaged("has no 'digests'", place)
-    written = _written_parts(one)
+    parts = _written_parts(one)
     wrong = [
         part.member
         for part in Part
-        if stated.get(part.member) != (f"sha256:{computed[part]}" if part in written else None)
+        if stated.get(part.member) != (f"sha256:{computed[part]}" if part in parts else None)
     ]
     if wrong:
         raise InputError(
@@ -421,9 +590,8 @@ def change_diff(change: LockChange) -> str:
 
     Texts are shown as they are, with escapes for characters that no reader sees.
     """
-    with_hints = all(one.has_hints for one in (change.before, change.after) if one)
-    sides = (one and _lines(one, with_hints=with_hints) for one in (change.before, change.after))
-    before, after = (list(side or ()) for side in sides)
+    sides = [list(_lines(one)) if one else [] for one in _compared(change)]
+    before, after = sides
     lines = difflib.unified_diff(
         before,
         after,
@@ -438,11 +606,23 @@ def _visible(found: re.Match[str]) -> str:
     return found.group() if found.group() == "\t" else json_form(found)
 
 
-def _lines(one: Statement, *, with_hints: bool) -> Iterator[str]:
+def _compared(change: LockChange) -> tuple[Statement | None, Statement | None]:
+    """Return what was approved and what is stated now, as far as they are compared."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return before, after
+    if not any(one.part is Part.HINTS for one in change.parts):
+        before, after = (replace(one, has_hints=False) for one in (before, after))
+    elif not before.has_hints:
+        before = replace(before, tool=replace(before.tool, hints=before.hints), has_hints=True)
+    if after.document is None:
+        return replace(before, document=None), after
+    return before, after
+
+
+def _lines(one: Statement) -> Iterator[str]:
     """Yield a definition line by line: texts, then the schemas as JSON."""
     for part, stated in _written_parts(one).items():
-        if part is Part.HINTS and not with_hints:
-            continue
         if isinstance(stated, Mapping):
             yield f"{part}:"
             text = json.dumps(stated, ensure_ascii=False, indent=2, sort_keys=True)

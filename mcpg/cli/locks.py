@@ -187,7 +187,7 @@ def shown_changes(
     is_colored = output.colored(stream)
     for change in changes:
         parts = "; ".join(map(str, change.parts))
-        yield lines_kept(f"{change.kind} {change.name}{f': {parts}' if parts else ''}\n")
+        yield lines_kept(f"{change.kind} {change.label}{f': {parts}' if parts else ''}\n")
         for line in lines_kept(change_diff(change)).splitlines(keepends=True):
             style = _STYLES.get(line[:1], "")
             yield paint(line.rstrip("\n"), style, on=is_colored) + "\n" if style else line
@@ -200,6 +200,7 @@ def change_json(change: LockChange) -> JsonObject:
         "tool": change.name,
         "source": change.key[0],
         "name": change.key[1],
+        "digest": change.digest,
         "parts": [{"part": one.part.member, "details": [*one.details]} for one in change.parts],
         "diff": change_diff(change),
     }

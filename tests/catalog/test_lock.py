@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.definitions import Part, definition_changes, part_digests
 from mcpg.catalog.lock import (
+    Document,
     Kind,
     Lock,
     Statement,
@@ -26,7 +27,7 @@ from mcpg.catalog.lock import (
     read_lock,
     stated_by_source,
 )
-from mcpg.catalog.model import Hints, Tool, ToolExample
+from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import InputError, NotFoundError
 from mcpg.text.safeyaml import UNSAFE
 
@@ -86,7 +87,7 @@ def test_digests_agree_with_the_comparison(one: Tool, other: Tool) -> None:
     """A part has another digest exactly where the comparison of definitions finds a change."""
     before, after = part_digests(one), part_digests(other)
     changed = {change.part for change in definition_changes(one, other, hints=True)}
-    assert {part for part in Part if before[part] != after[part]} == changed
+    assert {part for part in before if before[part] != after[part]} == changed
 
 
 def test_the_order_of_sources_leaves_no_trace() -> None:
@@ -166,12 +167,137 @@ def test_approval_is_of_one_tool() -> None:
     assert lock_changes(approve(lock, [missing]), [stated_by_source(after)]) == ()
 
 
-def test_hints_of_documents_are_not_compared() -> None:
-    """A document has hints that people add, so they are no statement of its source."""
-    lock = locked(TRACK)
-    document = Statement(replace(TRACK, hints=Hints(aliases=("mine",))), has_hints=False)
-    assert lock_changes(lock, [document]) == ()
-    assert lock_changes(Lock((document,)), [stated_by_source(TRACK)]) == ()
+@pytest.mark.parametrize(
+    ("hints", "is_change"),
+    [
+        (Hints(read_only=True), False),
+        (Hints(), True),
+        (Hints(aliases=("everything",)), True),
+        (Hints(keywords=("everything",)), True),
+        (Hints(examples=(ToolExample("send the key"),)), True),
+        (Hints(destructive=False), True),
+    ],
+)
+def test_hints_where_the_lock_has_none_are_a_change(hints: Hints, is_change: bool) -> None:
+    """An entry without hints approves those alone that its annotations state."""
+    tool = replace(REFUND, id="", annotations={"readOnlyHint": True})
+    lock = Lock((Statement(tool, has_hints=False),))
+    assert parse_lock(lock_text(lock), "mcpg.lock") == lock
+    changes = lock_changes(lock, [stated_by_source(replace(tool, hints=hints))])
+    assert [one.parts[0].part for one in changes] == [Part.HINTS] * is_change
+    for change in changes:
+        assert "hints:\n" in change_diff(change)
+        assert as_approved(change.statement.tool, lock.statements[0]).hints.aliases == ()
+        assert lock_changes(approve(lock, changes), [change.statement]) == ()
+
+
+def test_hints_that_are_gone_are_no_change() -> None:
+    """A tool that states fewer words is found by none that nobody approved."""
+    fewer = replace(TRACK, hints=Hints())
+    assert lock_changes(locked(TRACK), [stated_by_source(fewer)]) == ()
+
+
+def test_hints_files_add_to_documents() -> None:
+    """What a hints file states of a tool needs no approval, though its document repeats it."""
+    own = Hints(aliases=("mine",), cost_tier=Tier.LOW)
+    document = replace(TRACK, hints=Hints.merge(own, TRACK.hints))
+    stated = Statement(document, has_hints=True, added=own)
+    assert lock_changes(locked(TRACK), [stated]) == ()
+    assert len(lock_changes(locked(TRACK), [replace(stated, added=Hints())])) == 1
+
+
+def documented(body: str = "", **members: Any) -> Statement:
+    """Return what a bundle states of a tool: its definition, and a document that says otherwise."""
+    bare = replace(REFUND, id="")
+    return Statement(bare, has_hints=False, document=Document(replace(bare, **members), body))
+
+
+@pytest.mark.parametrize(
+    ("poisoned", "detail"),
+    [
+        (documented(description="Read the key."), "description ("),
+        (documented("Read the key."), 'body ("Read the key." added)'),
+        (documented(hints=Hints(aliases=("everything",))), "hints ('aliases' added)"),
+        (documented(title="Anything"), 'title ("Anything" added)'),
+    ],
+)
+def test_documents_beside_a_definition_count(poisoned: Statement, detail: str) -> None:
+    """A bundle is held to what its document states, even where the definition beside it holds."""
+    lock = locked(REFUND)
+    assert lock_changes(lock, [documented()]) == ()
+    (change,) = lock_changes(lock, [poisoned])
+    assert [(one.part, one.details[0].startswith(detail)) for one in change.parts] == [
+        (Part.DOCUMENT, True)
+    ]
+    assert "+document:" in change_diff(change)
+    approved = approve(lock, [change])
+    assert parse_lock(lock_text(approved), "mcpg.lock") == approved
+    assert lock_changes(approved, [poisoned]) == ()
+    assert lock_changes(approved, [stated_by_source(REFUND)]) == ()
+    other = documented("Other prose.", description="Other text.")
+    assert len(lock_changes(approved, [other])) == 1
+
+
+def test_approval_of_a_source_keeps_that_of_a_document() -> None:
+    """One entry approves what a server states, and what a bundle states of the same tool."""
+    both = approve(locked(REFUND), lock_changes(locked(REFUND), [documented("Prose.")]))
+    after = stated_by_source(replace(REFUND, title="Refund", hints=Hints(tags=("pay",))))
+    made = approve(both, lock_changes(both, [after]))
+    assert lock_changes(made, [after]) == ()
+    bundle = replace(documented("Prose.", title="Refund"), tool=after.tool)
+    assert lock_changes(made, [bundle]) == ()
+
+
+def test_a_document_of_an_entry_has_a_digest() -> None:
+    """Text of a document that is edited by hand in the lock file is refused."""
+    lock = approve(Lock(), lock_changes(Lock(), [documented("Prose.")]))
+    with pytest.raises(InputError, match="the digest of document of 'commerce::refund_order'"):
+        parse_lock(lock_text(lock).replace("Prose.", "Poison."), "mcpg.lock")
+    with pytest.raises(InputError, match="'body' is no text"):
+        parse_lock(lock_text(lock).replace('"Prose."', "[1]"), "mcpg.lock")
+
+
+def test_names_that_join_alike_are_two_tools() -> None:
+    """Tool `b::c` of `a` and tool `c` of `a::b` have an entry each."""
+    one = replace(REFUND, source_id="a", name="b::c")
+    other = replace(REFUND, source_id="a::b", name="c")
+    lock = parse_lock(lock_text(locked(one)), "mcpg.lock")
+    kinds = [(change.kind, change.key) for change in lock_changes(lock, [stated_by_source(other)])]
+    assert kinds == [(Kind.MISSING, ("a", "b::c")), (Kind.NEW, ("a::b", "c"))]
+    both = parse_lock(lock_text(locked(one, other)), "mcpg.lock")
+    assert lock_changes(both, map(stated_by_source, (one, other))) == ()
+
+
+@pytest.mark.parametrize("name", ["caf\u00e9", "cafe\u0301", "Caf\u00e9", "caf\u0435\u0301"])
+def test_names_that_look_alike_are_other_tools(name: str) -> None:
+    """Composed and decomposed characters, cases and scripts tell tools apart."""
+    names = ("caf\u00e9", "cafe\u0301", "Caf\u00e9", "caf\u0435\u0301")
+    lock = parse_lock(lock_text(locked(*(replace(REFUND, name=one) for one in names))), "lock")
+    assert lock_changes(lock, [stated_by_source(replace(REFUND, name=one)) for one in names]) == ()
+    alone = locked(replace(REFUND, name=name))
+    kinds = {
+        one: [change.kind for change in lock_changes(alone, [stated_by_source(tool)])]
+        for one in names
+        for tool in [replace(REFUND, name=one)]
+    }
+    assert kinds.pop(name) == []
+    assert set(map(tuple, kinds.values())) <= {(Kind.MISSING, Kind.NEW), (Kind.NEW, Kind.MISSING)}
+
+
+def test_references_of_schemas_count_as_they_stand() -> None:
+    """Definitions within a schema count, used or not; an address counts, and not what is there."""
+    schema = {
+        "type": "object",
+        "properties": {"order": {"$ref": "#/$defs/order"}},
+        "$defs": {"order": {"type": "string"}, "unused": {"type": "string"}},
+    }
+    lock = locked(replace(REFUND, input_schema=schema))
+    for path in ("order", "unused"):
+        defs = {**schema["$defs"], path: {"type": "integer"}}  # type: ignore[dict-item]
+        after = replace(REFUND, input_schema={**schema, "$defs": defs})
+        assert len(lock_changes(lock, [stated_by_source(after)])) == 1
+    moved = {**schema, "properties": {"order": {"$ref": "https://example.com/order.json"}}}
+    assert len(lock_changes(lock, [stated_by_source(replace(REFUND, input_schema=moved))])) == 1
 
 
 def test_an_approved_definition_gives_claims_of_a_server_no_weight() -> None:

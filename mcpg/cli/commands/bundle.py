@@ -46,6 +46,7 @@ mcpg bundle --locked                                    # refuse what mcpg.lock 
 my-server --list-tools | mcpg bundle - --source-id mine -o -"""
 
 STDOUT = "-"
+_LOCK_CHANGES = "lockChanges"
 NO_CHANGES = {"written": False, "indexWritten": False}
 
 
@@ -407,7 +408,9 @@ def _write(
     data = Encoding(made)
     written = write_encoded(wanted.target, data, force=wanted.force)
     facts = _facts(data.content_hash, assembly, guard) | {"bytes": data.size}
-    run = build.this_run(signature, assembly, facts)
+    # What differs from the lock is no part of what was built, and nobody has approved it.
+    kept = {name: one for name, one in facts.items() if name != _LOCK_CHANGES}
+    run = build.this_run(signature, assembly, kept)
     noticed = assembly.diagnostics
     indexed = False
     try:
@@ -514,7 +517,7 @@ def _facts(content_hash: str, assembly: Assembly, guard: Guard | None) -> dict[s
     if guard is not None:
         from mcpg.cli.locks import change_json  # noqa: PLC0415 - as above
 
-        facts["lockChanges"] = [change_json(one) for one in guard.changes]
+        facts[_LOCK_CHANGES] = [change_json(one) for one in guard.changes]
     return build.counts(assembly) | facts
 
 

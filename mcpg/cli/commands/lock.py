@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ EXAMPLES = """\
 mcpg lock                          # the sources of mcpg.toml; writes mcpg.lock once
 mcpg lock manifests/ mcp.json -o tools.lock
 mcpg lock --check                  # in CI: exit 1 when a tool is not as approved
-mcpg lock --approve shop::refund_order
+mcpg lock --approve shop::refund_order@f5d1...   # the digest that the diff shows
 mcpg lock --approve-all --yes"""
 
 Target = Annotated[
@@ -53,10 +54,10 @@ Approve = Annotated[
     list[str] | None,
     typer.Option(
         "--approve",
-        metavar="TOOL",
+        metavar="TOOL[@DIGEST]",
         show_default=False,
-        help="Approve this tool as it is now, new or changed, or that it is gone; its name, or "
-        "SOURCE::NAME. Repeatable.",
+        help="Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. With "
+        "a digest, only if it is as an earlier run showed. Repeatable.",
     ),
 ]
 ApproveAll = Annotated[bool, typer.Option("--approve-all", help="Approve every change.")]
@@ -65,6 +66,8 @@ Yes = Annotated[bool, typer.Option("--yes", help="Approve without confirmation."
 _STYLES = {"changed": "yellow", "new": "green", "missing": "red"}
 _SHOWN = 80
 _NAMED = 3
+# Always a digest, so that no server can call a tool like another one with its digest.
+_DIGEST = re.compile(r"(.+)@([0-9a-f]{8,64})", re.DOTALL)
 
 
 def register(app: typer.Typer) -> None:
@@ -221,6 +224,15 @@ def _compared(
 
     is_whole = stated.is_whole
     changes: Sequence[LockChange] = lock_changes(present or Lock(), stated.statements)
+    if differing := _differing(changes, wanted):
+        _show(differing, output)
+        names = _listed([one.name for one in differing])
+        output.error(
+            f"not as reviewed: {names}; nothing was approved",
+            place="--approve",
+            remedy="review what is shown, and approve it by its digest",
+        )
+        return ExitCode.FINDINGS
     is_first = present is None and not wanted.check
     if (is_first or wanted.approve_all) and not is_whole:
         message = "a source failed, so that not all of its tools are known: nothing was written"
@@ -243,10 +255,9 @@ def _approved(changes: Sequence[LockChange], wanted: _Wanted) -> Sequence[LockCh
     if wanted.approve_all:
         return changes
     found: dict[int, LockChange] = {}
-    for named in wanted.approve:
-        # A server could call a tool like the full name of another one's.
-        is_full = "::" in named
-        meant = [one for one in changes if named == (one.name if is_full else one.key[1])]
+    for argument in wanted.approve:
+        named, digest = _named(argument)
+        meant = [one for one in _meant(changes, named) if one.digest.startswith(digest)]
         if not meant:
             names = [one.name for one in changes]
             raise NotFoundError(
@@ -255,11 +266,48 @@ def _approved(changes: Sequence[LockChange], wanted: _Wanted) -> Sequence[LockCh
                 remedy=_near(named, names),
             )
         if len({one.key for one in meant}) > 1:
-            names = [one.name for one in meant]
+            names = [one.label for one in meant]
             message = f"{named[:_SHOWN]!r} is the name of {counted(len(meant), 'tool')}"
             raise InputError(message, place="--approve", remedy=f"use one of {_listed(names)}")
         found |= {id(one): one for one in meant}
     return [*found.values()]
+
+
+def _named(argument: str) -> tuple[str, str]:
+    """Return the name and the digest that an *argument* of `--approve` states, "" for none.
+
+    Raises:
+        UsageError: The digest is too short to tell texts apart that a server could choose.
+    """
+    from mcpg.catalog.lock import DIGITS  # noqa: PLC0415 - help needs none of it
+
+    found = _DIGEST.fullmatch(argument)
+    if found is None:
+        return argument, ""
+    if len(found[2]) < DIGITS:
+        raise UsageError(
+            f"{found[2]!r} is too short for a digest",
+            place="--approve",
+            remedy=f"give the {DIGITS} digits that `mcpg lock` shows",
+        )
+    return found[1], found[2]
+
+
+def _meant(changes: Iterable[LockChange], named: str) -> list[LockChange]:
+    # A server could call a tool like the full name of another one's.
+    is_full = "::" in named
+    return [one for one in changes if named == (one.name if is_full else one.key[1])]
+
+
+def _differing(changes: Sequence[LockChange], wanted: _Wanted) -> list[LockChange]:
+    """Return the tools that are to be approved by a digest that none called so has."""
+    found: list[LockChange] = []
+    for argument in wanted.approve:
+        named, digest = _named(argument)
+        meant = _meant(changes, named)
+        if not any(one.digest.startswith(digest) for one in meant):
+            found += meant
+    return found
 
 
 def _near(named: str, names: Sequence[str]) -> str:
@@ -334,7 +382,7 @@ def _note(outcome: _Outcome, output: Output) -> None:
         output.error(
             f"{counted(len(left), 'tool')} not as approved",
             place=outcome.path,
-            remedy=f"review the changes, and approve with `mcpg lock --approve {left[0].name}`",
+            remedy=f"review the changes, and approve with `mcpg lock --approve {left[0].label}`",
         )
     elif not outcome.written and outcome.is_whole:
         output.note(f"as approved: {outcome.path}: {tools}")
