@@ -99,17 +99,18 @@ class KeptMemo(Memo):
 
     Args:
         known: Results from an earlier run.
-        used: Takes those that this run uses.
+        fresh: Takes those that this run adds.
     """
 
     def __init__(
         self,
         known: Mapping[bytes, bytes] | None = None,
-        used: Spool | None = None,
+        fresh: Spool | None = None,
     ) -> None:
         self._known = known or {}
-        self._used: dict[bytes, bytes] | Spool = {} if used is None else used
-        self._room = MOST_BYTES if used is None else MOST_SAVED
+        self._used: set[bytes] = set()  # those known that this run has asked for
+        self._fresh: dict[bytes, bytes] | Spool = {} if fresh is None else fresh
+        self._room = MOST_BYTES if fresh is None else MOST_SAVED
         self._workers: Workers | None = None
 
     def employ(self, workers: Workers) -> None:
@@ -146,46 +147,55 @@ class KeptMemo(Memo):
             self._workers.wait_for(key, self._keep)
         try:
             known = self._known.get(key)
-            if known is not None:
-                self._keep(key, known)
-            return self._used.get(key) if known is None else known
+            if known is None:
+                return self._fresh.get(key)
         except (OSError, ValueError):  # the file was cut short after it had been opened
             return None
+        if key not in self._used:
+            self._room -= _OVERHEAD + len(known)
+            if self._room >= 0:
+                self._used.add(key)
+        return known
 
     def _keep(self, key: bytes, data: bytes) -> None:
-        if key in self._used:
+        if key in self._fresh or key in self._known:
             return
         self._room -= _OVERHEAD + len(data)
         try:
             if self._room >= 0:
-                self._used[key] = data
+                self._fresh[key] = data
         except OSError:  # there is no room for the temporary file
             self._room = -1
 
     @property
     def has_changed(self) -> bool:
         """Whether the results used differ from those loaded."""
-        return self._used.keys() != self._known.keys()
+        return bool(self._fresh) or len(self._used) < len(self._known)
 
     def renewed(self) -> KeptMemo:
-        """Return a cache for the next run, with the results used in this one."""
-        return KeptMemo(self._used)
-
-    def release(self) -> None:
-        """Close the file that results of an earlier run are in, so that it can be replaced."""
-        _close(self._known)
+        """Return a cache for the next run, with the results used in this one, in memory."""
+        return KeptMemo({key: self._known[key] for key in self._used} | dict(self._fresh))
 
     def close(self) -> None:
         """End the processes, and close all files."""
-        for held in (self._workers, self._known, self._used):
+        for held in (self._workers, self._known, self._fresh):
             _close(held)
 
     def pack(self) -> Iterator[bytes]:
-        """Return the content of a cache file with the results used so far, in parts."""
+        """Return the content of a cache file with the results used so far, in parts.
+
+        The file that results of an earlier run are in is closed then, so that it can be replaced.
+
+        Raises:
+            OSError, ValueError: That file cannot be read any more.
+        """
         from mcpg.build_store import packed  # noqa: PLC0415 - hosts keep results in memory
 
-        yield _MAGIC + _seal(packed(self._used))
-        yield from packed(self._used)
+        used = [key for key in self._known if key in self._used]  # in the order of their file
+        held = (self._known, used), (self._fresh, [*self._fresh])
+        yield _MAGIC + _seal(packed(held))
+        yield from packed(held)
+        _close(self._known)
 
 
 def _close(held: object) -> None:
@@ -222,7 +232,6 @@ def save_memo(path: Path | str, memo: KeptMemo) -> None:
         OutputError: The file cannot be written.
     """
     if memo.has_changed:
-        memo.release()
         atomic_write(path, memo.pack(), sync=False, special=False)
 
 

@@ -7,12 +7,12 @@ until the cache is saved.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
-from itertools import accumulate, pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from os import SEEK_END
 from tempfile import SpooledTemporaryFile
 from threading import Lock
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from mcpg.files import open_at_once
 
@@ -40,23 +40,42 @@ class Results(Mapping[bytes, bytes]):
         self._ends = ends
         self._lock = Lock()
 
-    def sizes(self) -> Iterator[int]:
-        """Return the size of each result, in order."""
-        return (end - start for start, end in pairwise(self._ends))
+    def sizes(self, keys: Iterable[bytes]) -> Iterator[int]:
+        """Return the size of each result."""
+        for place in map(self._places.__getitem__, keys):
+            yield self._ends[place + 1] - self._ends[place]
 
-    def content(self) -> Iterator[bytes]:
-        """Return the results, one after the other, in parts."""
-        for start in range(self._ends[0], self._ends[-1], _CHUNK):
-            yield _read(self._file, start, min(_CHUNK, self._ends[-1] - start))
+    def content(self, keys: Iterable[bytes]) -> Iterator[bytes]:
+        """Return the results one after the other, in parts.
+
+        Raises:
+            OSError, ValueError: They cannot be read.
+        """
+        first = last = 0
+        for place in map(self._places.__getitem__, keys):
+            # Results that follow each other are read at once.
+            if place != last or self._ends[last] - self._ends[first] > _CHUNK:
+                yield self._between(first, last)
+                first = place
+            last = place + 1
+        yield self._between(first, last)
 
     def close(self) -> None:
         """Close the file; nothing can be read after that."""
         self._file.close()
 
+    def get(self, key: bytes, default: Any = None) -> Any:
+        """Return the result of *key*.
+
+        Raises:
+            OSError, ValueError: It cannot be read.
+        """
+        place = self._places.get(key)
+        return default if place is None else self._between(place, place + 1)
+
     def __getitem__(self, key: bytes) -> bytes:
         place = self._places[key]
-        with self._lock:
-            return _read(self._file, self._ends[place], self._ends[place + 1] - self._ends[place])
+        return self._between(place, place + 1)
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -66,6 +85,11 @@ class Results(Mapping[bytes, bytes]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def _between(self, first: int, last: int) -> bytes:
+        start, end = self._ends[first], self._ends[last]
+        with self._lock:
+            return _read(self._file, start, end - start)
 
 
 class Packed(Results):
@@ -128,16 +152,28 @@ class Spool(Results):
             self._places[key] = len(self._places)
 
 
-def packed(results: Mapping[bytes, bytes]) -> Iterator[bytes]:
-    """Return what a packed file of *results* holds after its head, in parts."""
-    if isinstance(results, Results):
-        sizes: Iterator[int] = results.sizes()
-        content = results.content()
-    else:
-        sizes, content = map(len, results.values()), iter(results.values())
-    yield array("Q", [len(results), *sizes]).tobytes()
-    yield from results
-    yield from content
+def packed(
+    held: Sequence[tuple[Mapping[bytes, bytes], Collection[bytes]]],
+) -> Iterator[bytes]:
+    """Return what a packed file holds after its head, in parts.
+
+    Args:
+        held: Results, and the keys of those of them that it holds.
+    """
+    sizes = array("Q")
+    for results, keys in held:
+        if isinstance(results, Results):
+            sizes.extend(results.sizes(keys))
+        else:
+            sizes.extend(len(results[key]) for key in keys)
+    yield array("Q", [len(sizes)]).tobytes() + sizes.tobytes()
+    for _, keys in held:
+        yield b"".join(keys)
+    for results, keys in held:
+        if isinstance(results, Results):
+            yield from results.content(keys)
+        else:
+            yield from map(results.__getitem__, keys)
 
 
 def _contents(file: IO[bytes], head: int) -> tuple[list[bytes], array[int]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import merge
+from itertools import compress
 from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.bundle.carried import carried_ranking, still_stale
 from mcpg.bundle.codec import (
     RANKING,
@@ -235,7 +236,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     earlier: Iterable[Tool] = (),
     memo: Memo = NO_MEMO,
     texts: bool = True,
-    ahead: Sequence[Kind[Any]] = (),
+    ahead: Callable[[Sequence[bytes]], None] | None = None,
     hosted: bool = False,
     infers: bool = True,
 ) -> Assembly:
@@ -253,7 +254,8 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         earlier: Tools with the ids that they had before, and keep.
         memo: What is known from an earlier run; what comes out is the same without it.
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
-        ahead: What the caller will ask the memo for of each document, by its content.
+        ahead: Takes the contents of the documents of all tools, in the order of ids, before the
+            tools are related; see `encode_content`. Hardly any document gets another content yet.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
         infers: Whether relations that nobody states are inferred, which takes longer than much of
             the rest; without, tools of manifests have none, those of hints files excepted, which
@@ -278,7 +280,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     observed, doubtful = (
         observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
     )
-    _look_ahead(catalog, placed, memo, [DRAFTED, *ahead] if texts else ahead)
+    _look_ahead(catalog, placed, memo if texts else NO_MEMO, ahead)
     others = [item.path for item in batch.passed_over]
     context = _context(catalog, placed, memo, others, texts=texts, infers=infers)
     context = replace(context, observed=observed)
@@ -400,24 +402,29 @@ def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Fini
     return _Finished(documents, pages_, texts, found)
 
 
-def _look_ahead(catalog: Catalog, placed: Placed, memo: Memo, kinds: Sequence[Kind[Any]]) -> None:
-    """Let *memo* know what will be asked for, which does not depend on what tools have in common.
+def _look_ahead(
+    catalog: Catalog,
+    placed: Placed,
+    memo: Memo,
+    ahead: Callable[[Sequence[bytes]], None] | None,
+) -> None:
+    """Let others begin with what does not depend on what tools have in common.
 
     The text of a document that was read is hardly ever written.
     """
     addresses, read = placed.places.addresses, placed.by_tool
-    made = (
-        encode_content(ToolDocument(tool, *addresses[tool.id]))
-        for tool in catalog.tools
-        if tool.id not in read
-    )
-    kept = (
-        encode_content(replace(read[tool.id].document, tool=tool))
-        for tool in catalog.tools
-        if tool.id in read
-    )
-    memo.ahead(kinds, made)
-    memo.ahead([kind for kind in kinds if kind is not DRAFTED], kept)
+
+    def content_of(tool: Tool) -> bytes:
+        known = read.get(tool.id)
+        document = replace(known.document, tool=tool) if known else None
+        return encode_content(document or ToolDocument(tool, *addresses[tool.id]))
+
+    if ahead is None:
+        memo.ahead([DRAFTED], (content_of(tool) for tool in catalog.tools if tool.id not in read))
+        return
+    contents = [*map(content_of, catalog.tools)]
+    ahead(contents)
+    memo.ahead([DRAFTED], compress(contents, (tool.id not in read for tool in catalog.tools)))
 
 
 def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:

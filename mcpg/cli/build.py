@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from mcpg.cli.locks import Guard
     from mcpg.cli.settings import Settings
     from mcpg.cli.source_settings import ConfiguredSource
+    from mcpg.documents.model import ToolDocument
     from mcpg.gateway.sources import ServerSource
+    from mcpg.index.word_sections import WordSections
     from mcpg.json_types import JsonValue
 
 _TOLD = 10
@@ -92,7 +94,6 @@ def assembled(
         McpgError: A source cannot be used; or one failed, and the last build cannot be read.
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
-    from mcpg.index.analysed import ANALYSED  # noqa: PLC0415 - as above
 
     intake.tell(output)
     with output.counting("reading sources") as tell:
@@ -102,7 +103,7 @@ def assembled(
             assemble,
             source_id=intake.source_id,
             memo=memory.open(batch),
-            ahead=[ANALYSED] if memory.makes_index else (),
+            ahead=memory.words_ahead if memory.makes_index else None,
         )
         assembly = put_together(batch)
         if guard is not None:
@@ -222,6 +223,9 @@ def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> in
 
 
 SUFFIX = ".memo"
+WORDS_SUFFIX = ".words.memo"
+"""What the names of the two files end with: the second has the words of documents."""
+
 MOST_FILES = 16
 """How many outputs are remembered, those that were built last."""
 
@@ -254,7 +258,10 @@ class Memory:
         """
         folder = cache_folder() if target else None
         self._path = Path(cached_path(target, folder, SUFFIX)) if target and folder else None
+        self._words_path = self._path and self._path.with_suffix(WORDS_SUFFIX)
         self._jobs = jobs
+        self._workers: Workers | None = None
+        self._word_sections: dict[bytes, bytes] = {}
         self.memo = Memo()
         self.makes_index = makes_index
 
@@ -273,7 +280,8 @@ class Memory:
         if self._path and is_much and not isinstance(self.memo, KeptMemo):
             self.memo = load_memo(self._path)
         if isinstance(self.memo, KeptMemo) and (jobs := self._jobs_for(size)) > 1:
-            self.memo.employ(Workers(jobs))
+            self._workers = Workers(jobs)
+            self.memo.employ(self._workers)
         return self.memo
 
     def open_for(self, sources: Sequence[str]) -> Memo:
@@ -281,6 +289,34 @@ class Memory:
         if self._path and any(source.startswith(CODE) for source in sources):
             self.memo = load_memo(self._path)
         return self.memo
+
+    def words_ahead(self, contents: Sequence[bytes]) -> None:
+        """Let a process make what the index takes from the words of documents of these contents."""
+        if self._workers is None:
+            return
+        from mcpg.index.word_sections import digest_of, given_of, make_sections  # noqa: PLC0415 - as above
+
+        make = partial(make_sections, self._words_path)
+        keyed = [([digest_of(contents)], given_of(contents))]
+        self._workers.start([make], keyed, self._word_sections.__setitem__)
+
+    def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
+        """Return what the index takes from the words of *documents*, in the order of ids."""
+        from mcpg.documents.model import encode_content  # noqa: PLC0415 - as above
+        from mcpg.index.analysed import analysed_documents  # noqa: PLC0415 - as above
+        from mcpg.index.word_sections import (  # noqa: PLC0415 - as above
+            digest_of,
+            remembered_sections,
+            sections_of,
+        )
+
+        if self._workers is not None:
+            key = digest_of(map(encode_content, documents))
+            self._workers.wait_for(key, self._word_sections.__setitem__)
+            if key in self._word_sections:
+                return sections_of(self._word_sections.pop(key))
+        path = self._words_path if isinstance(self.memo, KeptMemo) else None
+        return remembered_sections(path, partial(analysed_documents, documents))
 
     def keep(self) -> None:
         """Write down what is known now; where that cannot be done it is forgotten."""
@@ -296,9 +332,13 @@ class Memory:
 
 
 def _drop_oldest(folder: Path) -> None:
-    files = sorted(folder.glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime_ns)
-    for file in files[:-MOST_FILES]:
-        file.unlink(missing_ok=True)
+    times: dict[str, int] = {}
+    for file in folder.glob(f"*{SUFFIX}"):
+        name = file.name.removesuffix(WORDS_SUFFIX).removesuffix(SUFFIX)
+        times[name] = max(file.stat().st_mtime_ns, times.get(name, 0))
+    for name in sorted(times, key=times.__getitem__)[:-MOST_FILES]:
+        for suffix in (SUFFIX, WORDS_SUFFIX):
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
@@ -316,7 +356,7 @@ def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> B
 
 
 @rarely_collected()
-def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memo: Memo) -> bool:
+def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memory: Memory) -> bool:
     """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
 
     Args:
@@ -324,7 +364,7 @@ def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memo: Me
         bundle: The bundle file.
         key: The SHA-256 of its bytes.
         assembly: What they were made of.
-        memo: What is known from an earlier run.
+        memory: What is known from an earlier run.
 
     Returns:
         Whether the index was written; one that says the same already is not touched.
@@ -340,7 +380,9 @@ def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memo: Me
         return False
     # What was noticed about sources is not what there is to notice about the bundle.
     opening = [] if run.noticed else [opening_section(bundle, ())]
-    write_index_of(bundle, compile_assembly(assembly, key, [run.section(), *opening], memo))
+    extra = [run.section(), *opening]
+    data = compile_assembly(assembly, key, extra, memory.memo, memory.word_sections)
+    write_index_of(bundle, data)
     return True
 
 

@@ -6,6 +6,7 @@ Facts about a tool are stated as `prefix:value` tags, as in the .NET gateway; th
 from __future__ import annotations
 
 import json
+import marshal
 import re
 from collections import Counter
 from enum import Enum
@@ -393,6 +394,7 @@ _ENUMS: dict[str, type[Enum]] = {
 }
 _SAID_IF_TRUE = {"further", "is_page", "written"}
 _LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
+_VALUES = {"tool": Tool, "hints": Hints}
 _MEMBERS = {
     kind: compared_members(kind)
     for kind in (FieldMapping, Hints, Link, Tool, ToolDocument, ToolExample)
@@ -401,10 +403,16 @@ _MEMBERS = {
 _PARTS = {kind: attrgetter(*names) for kind, names in _MEMBERS.items()}
 
 
-def encode_content(document: ToolDocument) -> bytes:
-    """Write what *document* says of its tool alone: a record without what relates it to others.
+# Of this version, equal values have equal bytes, whatever else refers to their parts.
+_MARSHAL_VERSION = 2
+_PLAIN = frozenset({str, dict, bool, type(None)})
 
-    Of its groups those stay that are named in words, which have no colon.
+
+def encode_content(document: ToolDocument) -> bytes:
+    """Write what *document* says of its tool alone: without what relates it to others.
+
+    Of its groups those stay that are named in words, which have no colon. The bytes are for keys of
+    results and for other processes, and stand in no file: reading them trusts whoever wrote them.
     """
     words = tuple(group for group in document.groups if ":" not in group)
     alone = ToolDocument(
@@ -419,7 +427,42 @@ def encode_content(document: ToolDocument) -> bytes:
         document.is_page,
         document.written,
     )
-    return encode_record(alone)
+    try:
+        return marshal.dumps(_parts_of(alone), _MARSHAL_VERSION)
+    except ValueError:  # a number as its author wrote it
+        return encode_record(alone)
+
+
+def decode_content(data: bytes) -> ToolDocument:
+    """Read what `encode_content` wrote."""
+    if data.startswith(b"{"):
+        return decode_record(data)[0]
+    made: ToolDocument = _made_of(ToolDocument, marshal.loads(data))  # noqa: S302 - see above
+    return made
+
+
+def _parts_of(part: Any) -> Any:
+    """Return the members of a value, and of values within it, as tuples, and enums as texts."""
+    kind = type(part)
+    if kind in _PARTS:
+        return tuple([one if type(one) in _PLAIN else _parts_of(one) for one in _PARTS[kind](part)])
+    if kind is tuple:
+        return tuple(map(_parts_of, part))
+    return str(part) if isinstance(part, Enum) else part
+
+
+def _made_of(kind: type[Any], parts: tuple[Any, ...]) -> Any:
+    """Make the value whose members `_parts_of` returned."""
+    named = zip(_MEMBERS[kind], parts, strict=True)
+    return kind(**{name: _restored(name, part) for name, part in named})
+
+
+def _restored(name: str, part: Any) -> Any:
+    if name in _ENUMS and part is not None:
+        return _ENUMS[name](part)
+    if name in _LISTS_OF:
+        return tuple(_made_of(_LISTS_OF[name], one) for one in part)
+    return _made_of(_VALUES[name], part) if name in _VALUES else part
 
 
 def encode_record(document: ToolDocument, text: str | None = None) -> bytes:

@@ -27,7 +27,7 @@ from mcpg.documents.front_matter import (
 )
 from mcpg.documents.model import (
     ToolDocument,
-    decode_record,
+    decode_content,
     encode_record,
     is_absolute,
     tags_of,
@@ -94,7 +94,7 @@ def _decode_draft(data: bytes) -> Draft:
 
 def _draft_content(content: bytes) -> bytes | None:
     try:
-        return _encode_draft(draft_document(decode_record(content)[0]))
+        return _encode_draft(draft_document(decode_content(content)))
     except DocumentError:
         return None  # who writes the document is to see why
 

@@ -55,9 +55,11 @@ if TYPE_CHECKING:
     from mcpg.build_cache import Memo
     from mcpg.bundle import Assembly
     from mcpg.caches import SearchCache
+    from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.engine.candidate_source import CandidateSource
+    from mcpg.index.word_sections import WordSections
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.llm.normalizer import Normalizer
     from mcpg.sources import SourceBatch
@@ -453,10 +455,12 @@ def compile_assembly(
     key: bytes = NO_KEY,
     extra: Sequence[Section] = (),
     memo: Memo | None = None,
+    word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
 ) -> bytes:
     """Compile the index of assembled documents, with the model that they carry or the shipped one.
 
-    *key* is the SHA-256 of the bundle that holds them; the result is the same without *memo*.
+    *key* is the SHA-256 of the bundle that holds them; the result is the same without *memo*, and
+    without *word_sections_of*, see `compile_index`.
     """
     ranking, reason = ranking_of(assembly.ranking)
     from mcpg.build_cache import NO_MEMO  # noqa: PLC0415 - as above
@@ -471,6 +475,7 @@ def compile_assembly(
         extra=(*provenance_sections(ranking.origin, reason), *extra),
         provisions=assembly.provisions,
         memo=memo or NO_MEMO,
+        word_sections_of=word_sections_of,
     )
 
 

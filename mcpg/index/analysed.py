@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import Tool
-from mcpg.documents.model import ToolDocument, decode_record, encode_content
+from mcpg.documents.model import ToolDocument, decode_content, encode_content
 from mcpg.index.fuzzy_sections import described_words
-from mcpg.index.meanings import foreign_language_of
+from mcpg.index.meanings import foreign_language_of, told_text
 from mcpg.index.scoring import field_texts
 from mcpg.relations.kinds import kinds_of
 from mcpg.text import lexicon, operations, split_words
@@ -46,6 +46,7 @@ class Analysed(NamedTuple):
         language: The language of its tool, a member of `mcpg.text.lexicon.FOREIGN`; "" for English
             and where nothing tells.
         operation: The probability of each of `mcpg.text.operations.KINDS`, in 255ths.
+        told: The `told_text` of a tool with a language, else "".
     """
 
     fields: Sequence[FieldWords]
@@ -53,6 +54,7 @@ class Analysed(NamedTuple):
     name: Sequence[str]
     language: str
     operation: Sequence[int]
+    told: str
 
 
 def _encode(analysed: Analysed) -> bytes | None:
@@ -67,12 +69,7 @@ def _decode(data: bytes) -> Analysed:
     return Analysed([FieldWords(*members) for members in fields], *others)
 
 
-def _analyse_content(content: bytes) -> bytes | None:
-    return _encode(_analysed(decode_record(content)[0], _cut()))
-
-
-ANALYSED = Kind("analysed", _encode, _decode, _analyse_content)
-"""The counted words of documents, by their content; see `encode_content`."""
+_ANALYSED = Kind("analysed", _encode, _decode)
 
 
 def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> Iterator[Analysed]:
@@ -81,15 +78,21 @@ def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> Iterato
 
     def one(document: ToolDocument) -> Analysed:
         given = partial(encode_content, document)
-        return memo.recall(ANALYSED, given, lambda: _analysed(document, cut))
+        return memo.recall(_ANALYSED, given, lambda: _analysed(document, cut))
 
     return map(one, documents)
 
 
-@cache
-def _cut() -> _Cut:
-    """Return what a process that counts words for another one has cut so far."""
-    return _Cut()
+def analysed_contents(contents: Iterable[bytes], memo: Memo) -> Iterator[Analysed]:
+    """Yield the words of documents with these *contents*, as `analysed_documents` does."""
+    cut = _Cut()
+
+    def one(content: bytes) -> Analysed:
+        return memo.recall(
+            _ANALYSED, lambda: content, lambda: _analysed(decode_content(content), cut)
+        )
+
+    return map(one, contents)
 
 
 class _Cut(dict[str, tuple[list[str], list[str]]]):
@@ -112,9 +115,9 @@ def _analysed(document: ToolDocument, cut: _Cut) -> Analysed:
     tool = document.tool
     held = [one for one in found if one.words]
     name = name_words(tool)
-    return Analysed(
-        held, described_words(tool), name, foreign_language_of(tool) or "", _operation(tool, name)
-    )
+    language = foreign_language_of(tool) or ""
+    told = told_text(tool) if language else ""
+    return Analysed(held, described_words(tool), name, language, _operation(tool, name), told)
 
 
 def _operation(tool: Tool, name: Sequence[str]) -> list[int]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
-from mcpg.index.analysed import Analysed, analysed_documents
-from mcpg.index.fuzzy_sections import Grams, spelling_sections
-from mcpg.index.inverted import InvertedFile
+from mcpg.index.analysed import analysed_documents
 from mcpg.index.layout import (
     NAMED,
     NO_KEY,
@@ -25,7 +23,6 @@ from mcpg.index.layout import (
     crc,
 )
 from mcpg.index.link_sections import relation_sections
-from mcpg.index.meanings import Foreign, meaning_sections, told_text
 from mcpg.index.packing import (
     Section,
     bytes_sections,
@@ -38,7 +35,7 @@ from mcpg.index.packing import (
 from mcpg.index.phrases import phrases_of
 from mcpg.index.reader import PAGES, recipe_of
 from mcpg.index.records import compressed, dictionary_of, own_dictionary
-from mcpg.index.scoring import HINTS_MASK
+from mcpg.index.word_sections import WordSections, word_sections
 from mcpg.relations.provides import Provision
 from mcpg.text import joined, lexicon
 
@@ -137,6 +134,7 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     extra: Sequence[Section] = (),
     provisions: Sequence[Sequence[Provision]] | None = None,
     memo: Memo = NO_MEMO,
+    word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
 ) -> bytes:
     """Compile *documents*; equal documents give equal bytes, whatever their order.
 
@@ -150,14 +148,19 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
         extra: Further sections, found again by their names.
         provisions: For each tool, in the order of ids, what it provides to others, where known.
         memo: What is known from an earlier run; what comes out is the same without it.
+        word_sections_of: Returns what the index takes from the words of documents in the order of
+            ids; without, it is made here.
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     pages = sorted(pages, key=lambda page: page.path)
-    read = _Read([document.tool for document in ordered], analysed_documents(ordered, memo))
+    if word_sections_of is None:
+        words = word_sections(analysed_documents(ordered, memo))
+    else:
+        words = word_sections_of(ordered)
     sections = deque(
         (
             Section("model", "d", array("d", model).tobytes()),
-            *_search_sections(ordered, read, provisions),
+            *_search_sections(ordered, words, provisions),
             *extra,
             *_page_sections(pages),
             _place_section(ordered, pages),
@@ -167,7 +170,7 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     members = {
         "generator": f"mcpg {__version__}",
         "tools": len(ordered),
-        "words": len(read.inverted.words),
+        "words": words.words,
     }
     sections.appendleft(Section("meta", "B", json.dumps(members, sort_keys=True).encode()))
     # What was compiled without a word table is stale as soon as it is written.
@@ -178,55 +181,19 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
 
 def _search_sections(
     documents: Sequence[ToolDocument],
-    read: _Read,
+    words: WordSections,
     provisions: Sequence[Sequence[Provision]] | None,
 ) -> Iterator[Section]:
     """Yield the sections that searches read, of *documents* in the order of their ids."""
     tools = [document.tool for document in documents]
-    inverted = read.inverted
-    yield from tool_sections(tools, bytes(read.operations))
+    yield from tool_sections(tools, words.operations)
     yield from key_sections(tools)
     yield from phrase_sections(tools)
     yield from category_sections(tools)
     yield from argument_sections(tools)
     yield from group_sections(documents)
     yield from relation_sections(documents, provisions)
-    yield from inverted.sections()
-    yield from spelling_sections(inverted.words)
-    yield from read.grams.sections()
-    yield from meaning_sections(read.foreign, inverted.term_of)
-    yield Section("language", "B", (inverted.language or "").encode())
-
-
-class _Read:
-    """What is taken from the words of documents, which are read one by one.
-
-    Attributes:
-        inverted: Their terms.
-        grams: Their 3-grams.
-        operations: The probabilities of kinds of operation, one tool after the other.
-        foreign: The tools in other languages than English.
-    """
-
-    def __init__(self, tools: Sequence[Tool], analysed: Iterable[Analysed]) -> None:
-        self.grams = Grams()
-        self.operations = bytearray()
-        self.foreign: list[Foreign] = []
-        self.inverted = InvertedFile(map(self._noted, tools, analysed))
-
-    def _noted(self, tool: Tool, analysed: Analysed) -> Analysed:
-        self.grams.add(analysed.described)
-        self.operations += bytes(analysed.operation)
-        if analysed.language:
-            words = _own_words(analysed)
-            self.foreign.append(Foreign(analysed.language, words, told_text(tool)))
-        return analysed
-
-
-def _own_words(analysed: Analysed) -> frozenset[str]:
-    """Return the words of a document but for those of its hints."""
-    fields = (one.words for one in analysed.fields if not HINTS_MASK >> one.field & 1)
-    return frozenset[str]().union(*fields)
+    yield from words.sections
 
 
 def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:

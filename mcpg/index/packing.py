@@ -47,7 +47,7 @@ class Section:
 
     name: str
     item_type: str
-    data: bytes
+    data: Buffer
 
 
 def pack(sections: Iterable[Section], header: Header) -> bytes:
@@ -56,7 +56,7 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
     A section that nobody else holds is released as soon as it is written.
     """
     names: list[tuple[bytes, bytes]] = []
-    parts: list[bytes] = []
+    parts: list[Buffer] = []
     for section in sections:
         name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
         if len(section.data) % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
@@ -79,17 +79,17 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
     return file.getvalue()
 
 
-def _aligned(parts: Iterable[bytes]) -> Iterator[bytes]:
+def _aligned(parts: Iterable[Buffer]) -> Iterator[Buffer]:
     """Yield *parts*, each with what fills it up to where the next one begins."""
     for part in parts:
         yield part
         yield bytes(-len(part) % ALIGNMENT)
 
 
-def _block_checksums(parts: Iterable[bytes]) -> bytes:
+def _block_checksums(parts: Iterable[Buffer]) -> bytes:
     """Return the CRC-32 of each block of *parts*, which stand one after the other."""
     checksums, checksum, left = array("I"), 0, BLOCK_SIZE
-    for part in filter(None, parts):
+    for part in parts:
         view = memoryview(part)
         start = 0
         while start < len(view):

@@ -41,7 +41,11 @@ def write_json(value: JsonValue) -> str:
     """Write *value* in one line of JSON without blanks, its numbers as they were written."""
     if _has_spelling(value):
         return _written(value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encoded(value)
+
+
+# `json.dumps` makes such an encoder for each value.
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def without_spelling(value: Any) -> Any:

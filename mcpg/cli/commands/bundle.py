@@ -415,7 +415,7 @@ def _write(
     indexed = False
     try:
         with output.progress("compiling the index"):
-            indexed = build.leave(run, wanted.target, data.key, assembly, memory.memo)
+            indexed = build.leave(run, wanted.target, data.key, assembly, memory)
     except OutputError as fault:
         failed = build.no_index(fault)
         output.diagnostics([failed])

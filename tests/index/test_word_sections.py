@@ -1,0 +1,106 @@
+"""Sections that are made of words, here and in other processes."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from mcpg.build_cache import NO_MEMO
+from mcpg.catalog.model import Hints, Tool, ToolExample
+from mcpg.documents.model import ToolDocument, decode_content, encode_content
+from mcpg.index.analysed import analysed_contents, analysed_documents
+from mcpg.index.word_sections import (
+    WordSections,
+    digest_of,
+    given_of,
+    make_sections,
+    remembered_sections,
+    sections_of,
+    word_sections,
+)
+from mcpg.text import lexicon
+from mcpg.text.written_numbers import read_float
+
+DOCUMENTS = [
+    ToolDocument(
+        Tool(
+            id=f"es:buscar{number}",
+            source_id="es",
+            name=f"buscar_{number}",
+            title="Buscar pedidos",
+            description="Busca los pedidos de un cliente y devuelve las facturas abiertas.",
+            input_schema={"type": "object", "properties": {"total": {"minimum": minimum}}},
+            hints=Hints(
+                aliases=("encontrar",),
+                read_only=True,
+                examples=(ToolExample("¿Dónde está mi pedido?", "Aquí."),),
+            ),
+        ),
+        f"{number}.md",
+        f"urn:{number}",
+        ("by hand", "domain:order"),
+        body="Con cuidado.",
+        further={"owner": ["team", None, True]},
+    )
+    for number, minimum in enumerate((1.5, read_float("1.10"), 2, 2.0))
+]
+CONTENTS = [*map(encode_content, DOCUMENTS)]
+
+
+def plain(made: WordSections) -> tuple[object, ...]:
+    """Return what is in sections."""
+    named = [(one.name, one.item_type, bytes(one.data)) for one in made.sections]
+    return made.operations, made.words, named
+
+
+EXPECTED = plain(word_sections(analysed_documents(DOCUMENTS, NO_MEMO)))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_content_is_what_a_document_says_of_its_tool_alone(document: ToolDocument) -> None:
+    """A content is read as the tool, its place and what people wrote, without links."""
+    read = decode_content(encode_content(document))
+
+    assert (read.tool, read.path, read.body) == (document.tool, document.path, document.body)
+    assert read.further == document.further
+    assert (read.groups, read.links) == (("by hand",), ())
+    assert encode_content(read) == encode_content(document)
+
+
+def test_contents_that_differ_in_type_or_order_have_other_digests() -> None:
+    """A whole number, a fraction and a number as it was written are told apart."""
+    assert len(set(CONTENTS)) == len(CONTENTS)
+    assert digest_of(CONTENTS) != digest_of(reversed(CONTENTS))
+    assert digest_of([b"ab", b"c"]) != digest_of([b"a", b"bc"])
+
+
+def test_another_process_makes_the_same_sections(tmp_path: Path) -> None:
+    """Sections are the same from documents, from contents, by a process and from a cache file."""
+    path = tmp_path / "a.words.memo"
+    for _ in range(2):
+        data = make_sections(path, given_of(CONTENTS))
+        assert data is not None
+        assert plain(sections_of(data)) == EXPECTED
+        assert path.exists()
+    assert plain(remembered_sections(path, partial(analysed_documents, DOCUMENTS))) == EXPECTED
+    assert plain(remembered_sections(None, partial(analysed_contents, CONTENTS))) == EXPECTED
+
+
+def test_a_cache_that_cannot_be_written_changes_no_section(tmp_path: Path) -> None:
+    """Without room for a cache file, sections are made all the same."""
+    (tmp_path / "file").touch()
+
+    data = make_sections(tmp_path / "file" / "a.words.memo", given_of(CONTENTS))
+    assert data is not None
+    assert plain(sections_of(data)) == EXPECTED
+
+
+def test_a_process_without_a_word_table_leaves_the_sections_to_its_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is made without a word table is not handed over."""
+    monkeypatch.setitem(lexicon.faults, "english.words", "Permission denied")
+
+    assert make_sections(tmp_path / "a.words.memo", given_of(CONTENTS)) is None
