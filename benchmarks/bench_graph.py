@@ -3,11 +3,11 @@
     python benchmarks/bench_graph.py [--sizes 1000,10000] [--runs 3] [--rdflib 1000]
 
 The catalogues are made, and bundled first. `mcpg graph export` runs as a whole process that loads
-the bundle and writes a file. `mcpg graph sparql` and `schema` run likewise, the first time and
-again, when the loaded graph is kept, and `validate` once. The rows below them run in one process:
-what the graph is made of, a search of it once it is loaded, loading the triples into Oxigraph, a
-path query over all next steps, and the same triples read and written by rdflib alone, up to the
-size that `--rdflib` names, as it takes minutes beyond.
+the bundle and writes a file. `mcpg graph sparql`, `schema` and `search` run likewise, the first
+time and again, when what they loaded is kept, and `validate` once. The rows below them run in one
+process: what the graph is made of, a search of it once it is loaded, loading the triples into
+Oxigraph, a path query over all next steps, and the same triples read and written by rdflib alone,
+up to the size that `--rdflib` names, as it takes minutes beyond.
 
 Columns: s is the median of the runs (of queries, the first run and then the median of the others,
 in processor time), MB the size of the file, triples what it says.
@@ -65,6 +65,8 @@ QUERIES = {
     "1,000 rows": ["sparql", "SELECT ?id ?name { ?tool mcpg:toolId ?id ; schema:name ?name }"],
     "the first 5 of a sort": ["sparql", "SELECT ?id { ?t mcpg:toolId ?id } ORDER BY ?id LIMIT 5"],
     "schema": ["schema", "--format", "json"],
+    "by words": ["search", "list the report of a customer"],
+    "by distance": ["search", "reprot", "--mode", "token-distance"],
 }
 
 

@@ -1,9 +1,10 @@
 """The graph cache: loaded graphs and their descriptions, kept between runs in a folder.
 
 A graph is known by a digest of everything that it is made of, so no entry can be stale. An entry is
-a folder of sealed parts: the store, which Oxigraph opens in milliseconds, and the description of
-the graph. The seal of a part has the SHA-256 of its files, which are checked before they are
-opened: RocksDB reads a log of changes that was cut short as a store with fewer triples.
+a folder of sealed parts: the store, which Oxigraph opens in milliseconds, the description of the
+graph, and the tables that a search of it reads. The seal of a part has the SHA-256 of its files,
+which are checked before they are opened: RocksDB reads a log of changes that was cut short as a
+store with fewer triples.
 
 Parts are made under another name and renamed, so that any number of processes may do this at once.
 """
@@ -40,7 +41,9 @@ MAGIC = b"mcpgtrip"
 """How a sealed file begins."""
 
 STORE, SEAL, DESCRIPTION = "store", "seal", "description"
-"""The parts of an entry: the folder of the store, with its seal, and the description."""
+SEARCH, DISTANCES = "search", "distances"
+"""The parts of an entry: the folder of the store, with its seal, the description, and the tables
+that searches of the graph read, by words and by distance."""
 
 FEWEST_DOCUMENTS = 200
 """Smaller graphs are not kept: they are loaded in the time that it takes to open a store."""
@@ -165,6 +168,9 @@ class CachedGraph:
     """The graph of some documents, of which a cache may hold the loaded form.
 
     The documents are read only when the cache does not hold what is asked for.
+
+    Attributes:
+        base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`.
     """
 
     def __init__(
@@ -178,9 +184,9 @@ class CachedGraph:
         Args:
             read: Reads the documents.
             entry: Where the loaded graph is kept, one for each base; `None` to keep nothing.
-            base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`.
+            base: As the attribute.
         """
-        self._read, self._entry, self._base = read, entry, base
+        self._read, self._entry, self.base = read, entry, base
         self._noticed: list[dict[str, Any]] | None = None
 
     @cached_property
@@ -204,7 +210,7 @@ class CachedGraph:
         from mcpg.graph.iris import BASE  # noqa: PLC0415 - a kept graph needs none
         from mcpg.graph.triples import triples_of  # noqa: PLC0415 - as above
 
-        return triples_of(self.documents, self._base or BASE)
+        return triples_of(self.documents, self.base or BASE)
 
     def turtle(self) -> bytes:
         """Return the graph in Turtle."""
@@ -254,7 +260,7 @@ def is_entry(path: Path) -> bool:
     """Return whether *path* is an entry of a graph cache, and no other folder."""
     if path.is_symlink() or not path.name.endswith(SUFFIX):
         return False
-    for name in (f"{STORE}/{SEAL}", DESCRIPTION):
+    for name in (f"{STORE}/{SEAL}", DESCRIPTION, SEARCH, DISTANCES):
         with suppress(OSError), (path / name).open("rb") as file:
             if file.read(len(MAGIC)) == MAGIC:
                 return True
@@ -313,7 +319,8 @@ def _program() -> bytes:
     from importlib.metadata import version  # noqa: PLC0415 - slow to import
 
     digest = hashlib.sha256(f"{__version__} {version('pyoxigraph')}".encode())
-    for file in sorted(files("mcpg.graph").iterdir(), key=lambda one: one.name):
-        if file.is_file() and not file.name.endswith(".pyc"):
-            digest.update(file.read_bytes())
+    for folder in (files("mcpg.graph"), files("mcpg.graph") / "search"):
+        for file in sorted(folder.iterdir(), key=lambda one: one.name):
+            if file.is_file() and not file.name.endswith(".pyc"):
+                digest.update(file.read_bytes())
     return digest.digest()

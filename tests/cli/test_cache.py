@@ -182,6 +182,8 @@ def test_graphs_of_queries_are_kept_shown_and_cleared(
     calls = (
         ("graph", "sparql", query, "-b", "many.mdld", "--format", "json"),
         ("graph", "schema", "-b", "many.mdld", "--format", "json"),
+        ("graph", "search", "tool 7", "-b", "many.mdld", "--format", "json"),
+        ("graph", "search", "toll", "--mode=token-distance", "-b", "many.mdld", "--format=json"),
     )
     first = [run(*call).out for call in calls]
     shown = run("cache", "-b", "many.mdld", "--what", "triples", "--format", "json").json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import pytest
 from sparqlserver import serving
 
 from mcpg.cli.commands.graph_query import GraphMode
+from mcpg.graph.cache import FEWEST_DOCUMENTS
 from mcpg.graph.search import Mode
 
 if TYPE_CHECKING:
@@ -90,6 +92,26 @@ def test_nothing_is_a_match_too(run: Callable[..., Run], mode: str) -> None:
 
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("no match: try other words")
+
+
+def test_disabled_tools_are_found_when_asked(
+    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of the graph with them does not answer for the graph without, nor conversely."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MCPG_CACHE", str(tmp_path / "cache"))
+    tools = [{"name": f"tool_{n}", "inputSchema": {}} for n in range(FEWEST_DOCUMENTS + 1)]
+    Path("many.json").write_text(json.dumps({"tools": tools}), encoding="utf-8")
+    Path("many.hints.yaml").write_text("tools: {tool_7: {enabled: false}}\n", encoding="utf-8")
+    assert run("bundle", "many.json", "many.hints.yaml", "-o", "many.mdld").code == 0
+
+    for _ in range(2):
+        for flags, wanted in (((), False), (("--include-disabled",), True)):
+            found = run(
+                *("graph", "search", "tool_7", "--mode", "schema-aware"),
+                *("-b", "many.mdld", "--format", "json", *flags),
+            )
+            assert ("tool_7" in {one["toolId"] for one in found.json["matches"]}) is wanted
 
 
 def test_another_graph_is_asked(run: Callable[..., Run]) -> None:

@@ -15,7 +15,10 @@ from mcpg.bundle import assemble
 from mcpg.graph import cache as graphs
 from mcpg.graph.cache import CachedGraph, GraphCache
 from mcpg.graph.schema import GraphSchema, schema_of
+from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode, SearchProfile
+from mcpg.graph.search.model import TextPredicate
 from mcpg.graph.sparql import SparqlEndpoint
+from mcpg.graph.terms import MCPG_TOOL, MCPG_TOOL_ID
 from mcpg.sources import SourceBatch
 from mcpg.values import replace
 
@@ -83,6 +86,30 @@ def test_a_description_is_kept_as_it_is(
         kept = CachedGraph(read, GraphCache(tmp_path).entry(b"1"))
         facts = kept.recall(graphs.DESCRIPTION, partial(facts_of, kept))
         assert GraphSchema.of_facts(facts) == schema_of(documents)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_second_search_reads_no_documents(
+    tmp_path: Path, documents: tuple[ToolDocument, ...], mode: Mode
+) -> None:
+    """What a search needs is kept, and finds what the documents say, in each mode."""
+    request = GraphSearchRequest("tool 7", mode=mode)
+    wanted = GraphSearcher(documents).search(request)
+    assert wanted.matches
+    for read in (lambda: documents, never):
+        kept = CachedGraph(read, GraphCache(tmp_path).entry(b"1"))
+        assert GraphSearcher(kept).search(request) == wanted
+
+
+def test_a_search_by_a_profile_of_its_own_is_not_kept(
+    tmp_path: Path, documents: tuple[ToolDocument, ...]
+) -> None:
+    """It reads other predicates than the tables that are kept have."""
+    GraphSearcher(graph(tmp_path, documents))
+    names = SearchProfile((MCPG_TOOL,), (TextPredicate(MCPG_TOOL_ID, 1.0),))
+    found = GraphSearcher(graph(tmp_path, documents), profile=names)
+    result = found.search(GraphSearchRequest("tool_7"))
+    assert {one.predicate for one in result.matches[0].evidence} == {MCPG_TOOL_ID}
 
 
 def test_what_there_is_to_notice_is_kept(

@@ -38,6 +38,7 @@ from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
+    from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.graph.cache import CachedGraph
     from mcpg.graph.schema import GraphSchema
@@ -205,26 +206,20 @@ def _searcher(
     """Return what searches the graph; *asked* are the options of a search of tools."""
     from mcpg.graph.search import GraphSearcher  # noqa: PLC0415 - help needs no graph
     from mcpg.graph.sparql import Limits  # noqa: PLC0415
-    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     def ranked(query: str, limit: int) -> Iterator[tuple[str, float]]:
         result = engine.search(query, limit=limit, **asked)
         return ((match.tool_id, match.score) for match in result.matches)
 
-    offered = (
-        document
-        for document in engine.documents.values()
-        if asked["include_disabled"] or document.tool.enabled
-    )
-    documents, repeated = distinct_documents((*offered, *engine.pages))
-    output.diagnostics(repeated)
-    return GraphSearcher(
-        documents,
+    graph = cached_graph(engine, base, has_disabled=asked["include_disabled"])
+    searcher = GraphSearcher(
+        graph,
         allowed=request.endpoints,
         fallback=ranked,
         limits=Limits(seconds=timeout, rows=10_000),
-        base=base,
     )
+    output.diagnostics(graph.diagnostics)
+    return searcher
 
 
 # Answers to SPARQL queries: as a table for people, in the W3C's formats for
@@ -323,18 +318,36 @@ def base_of(settings: Settings) -> str | None:
     return checked_base(stated.value, stated.origin)
 
 
-def cached_graph(engine: Engine, base: str | None = None) -> CachedGraph:
+def cached_graph(
+    engine: Engine, base: str | None = None, *, has_disabled: bool = True
+) -> CachedGraph:
     """Return the graph of the documents of *engine*, kept in the cache folder if it is a bundle's.
 
     As with an index, nothing is kept of folders, of manifests, and of several bundles at once.
+
+    Args:
+        engine: What has the documents.
+        base: What the IRIs of the graph begin with, see `mcpg.graph.iris`.
+        has_disabled: Whether tools that are disabled are in it.
     """
     from mcpg.graph.cache import CachedGraph, GraphCache  # noqa: PLC0415 - help needs none of it
     from mcpg.index.layout import NO_KEY  # noqa: PLC0415
 
+    is_whole = has_disabled or all(engine.enabled_by_id.values())
+
+    def read() -> Iterator[ToolDocument]:
+        documents = engine.documents.values()
+        yield from (one for one in documents if is_whole or one.tool.enabled)
+        yield from engine.pages
+
     folder, key = cache_folder(), engine.index.header.key
-    parts = (key, *([] if base is None else [base.encode()]))
+    parts = (key, *([] if base is None else [base.encode()]), *([] if is_whole else [_ENABLED]))
     entry = GraphCache(folder).entry(*parts) if folder and key != NO_KEY else None
-    return CachedGraph(lambda: (*engine.documents.values(), *engine.pages), entry, base)
+    return CachedGraph(read, entry, base)
+
+
+# No base IRI.
+_ENABLED = b"enabled"
 
 
 # `mcpg graph sparql`.

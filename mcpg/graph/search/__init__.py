@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
-import pyoxigraph
-
-from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
-from mcpg.graph.exports import oxigraph_store
+from mcpg.graph.cache import DISTANCES, SEARCH, CachedGraph
 from mcpg.graph.federation import EndpointInvalidError, check_endpoint
 from mcpg.graph.iris import BASE, node_iri, rebased_iri, source_iri
+from mcpg.graph.search.distances import Distances
+from mcpg.graph.search.local import LocalGraph
 from mcpg.graph.search.model import (
     DEFAULT_PROFILE,
     NEXT,
@@ -30,31 +29,25 @@ from mcpg.graph.search.model import (
     SourceContext,
 )
 from mcpg.graph.search.scoring import (
-    DESCRIBED,
     Display,
-    Distances,
     Row,
     Scored,
-    Segment,
     Term,
     at_endpoint,
-    counting_query,
     description_query,
     displayed,
     evidence_query,
     expansion_query,
     is_iri,
     pattern_of,
-    sampling_query,
     scored,
     terms_of,
 )
 from mcpg.graph.sparql import Limits, SparqlEndpoint
-from mcpg.graph.triples import triples_of
-from mcpg.text import language_of, split_words
 
 if TYPE_CHECKING:
-    Bindings = dict[str, str]
+    import pyoxigraph
+
     Edge = tuple[str, str, str]
     Fallback = Callable[[str, int], Iterable[tuple[str, float]]]
     """From a query and a limit to ids of tools and their scores, the best first."""
@@ -71,68 +64,6 @@ __all__ = [
     "SearchProfile",
     "SourceContext",
 ]
-
-
-class LocalGraph:
-    """Answers the queries that a search makes; they end, for they only look values up."""
-
-    def __init__(self, store: pyoxigraph.Store, profile: SearchProfile) -> None:
-        """Search *store* by those predicates of *profile* that it has."""
-        missing = {iri for iri in profile.predicates if not _has(store, iri)}
-        self.missing = tuple(iri for iri in profile.predicates if iri in missing)
-        self.profile = profile.without(missing)
-        self._store = store
-        texts = (row["text"] for row in self.rows(sampling_query(self.profile)))
-        self.language = language_of(word for text in texts for word in split_words(text))
-
-    @classmethod
-    def of(
-        cls, documents: Iterable[ToolDocument], profile: SearchProfile, base: str = BASE
-    ) -> Self:
-        """Load what a search by *profile* needs of *documents*."""
-        needed = {*profile.predicates, *DESCRIBED}
-        triples = (triple for triple in triples_of(documents, base) if triple[1] in needed)
-        return cls(oxigraph_store(triples), profile)
-
-    def rows(self, query: str) -> list[Bindings]:
-        """Answer the SELECT *query*: the texts and IRIs of each row, by variable."""
-        found: Any = self._store.query(query)
-        names = [variable.value for variable in found.variables]
-        return [
-            {name: one[name].value for name in names if hasattr(one[name], "value")}
-            for one in found
-        ]
-
-    @cached_property
-    def total(self) -> int:
-        """How many nodes can be found."""
-        return int(self.rows(counting_query(self.profile))[0]["count"])
-
-    @cached_property
-    def distances(self) -> Distances:
-        """The values that the profile reads of nodes themselves."""
-        found = set()
-        for kind in self.profile.types:
-            node_type = pyoxigraph.NamedNode(kind)
-            is_a = pyoxigraph.NamedNode(DESCRIBED[-1])
-            for quad in self._store.quads_for_pattern(None, is_a, node_type):
-                if isinstance(quad.subject, pyoxigraph.NamedNode):
-                    found.add(quad.subject)
-        return Distances(
-            Segment(node.value, text.iri, quad.object.value)
-            for node in sorted(found, key=str)
-            for text in self.profile.texts
-            for quad in self._store.quads_for_pattern(node, pyoxigraph.NamedNode(text.iri), None)
-            if isinstance(quad.object, pyoxigraph.Literal)
-        )
-
-
-def _has(store: pyoxigraph.Store, iri: str) -> bool:
-    try:
-        predicate = pyoxigraph.NamedNode(iri)
-    except ValueError:
-        return False
-    return next(iter(store.quads_for_pattern(None, predicate, None)), None) is not None
 
 
 _AT_ONCE = 4
@@ -212,12 +143,12 @@ def expanded(graph: LocalGraph, primaries: Sequence[GraphMatch]) -> tuple[str, l
     """
     if not primaries or not graph.profile.expansions:
         return "", []
-    query = expansion_query(graph.profile, [match.node for match in primaries])
-    edges = [(row["node"], row["predicate"], row["related"]) for row in graph.rows(query)]
-    best = _best(graph, primaries, edges)
-    known = displayed(graph.rows(description_query(sorted({node for _, node in best}))))
+    nodes = [match.node for match in primaries]
+    best = _best(graph, primaries, graph.edges(nodes))
+    known = displayed(graph.described({node for _, node in best}))
     best = {key: edge for key, edge in best.items() if key[1] in known}
     chosen = [*_chosen(graph, best, Role.RELATED), *_chosen(graph, best, Role.NEXT)]
+    query = expansion_query(graph.profile, nodes)
     return query, [_match(known[node], node, role, best[role, node]) for role, node in chosen]
 
 
@@ -274,7 +205,7 @@ class GraphSearcher:
 
     def __init__(
         self,
-        documents: Iterable[ToolDocument],
+        documents: Iterable[ToolDocument] | CachedGraph,
         *,
         profile: SearchProfile = DEFAULT_PROFILE,
         allowed: Collection[str] = (),
@@ -285,19 +216,28 @@ class GraphSearcher:
         """Load what a search needs of *documents*.
 
         Args:
-            documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
+            documents: The documents, of those with the same node the first counts; or their graph,
+                whose cache keeps what a search by the default profile needs.
             profile: What is read, and how much it counts.
             allowed: Addresses of endpoints that requests may name.
             fallback: The search that stands in when the schema finds no tool.
             limits: What one question to one endpoint may take.
-            base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`.
+            base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`,
+                or for the base of a graph.
         """
-        documents = list(documents)
-        self._base = base or BASE
-        tools = {self._own(one.uri): one.tool for one in documents if not one.is_page}
-        self._tools: dict[str, Tool] = tools
-        self._nodes = {tool.id: node for node, tool in tools.items()}
-        self._local = LocalGraph.of(documents, profile, self._base)
+        graph = (
+            documents
+            if isinstance(documents, CachedGraph)
+            else CachedGraph(lambda: documents, base=base)
+        )
+        self._base = graph.base or BASE
+        # What another profile needs is not kept.
+        self._recall = graph.recall if profile is DEFAULT_PROFILE else _worked
+        facts = self._recall(SEARCH, partial(_facts, graph, profile))
+        self._local = LocalGraph(facts["graph"], profile)
+        self._tools: dict[str, list[str]] = facts["tools"]
+        """Id and source of each tool, by its node."""
+        self._nodes = {tool: node for node, (tool, _) in self._tools.items()}
         self._profile, self._allowed = profile, frozenset(allowed)
         self._fallback, self._limits = fallback, limits
 
@@ -312,7 +252,7 @@ class GraphSearcher:
     ) -> Self:
         """Search any graph, in which nothing is a tool."""
         searcher = cls((), profile=profile, allowed=allowed, limits=limits)
-        searcher._local = LocalGraph(store, profile)
+        searcher._local = LocalGraph.of_store(store, profile)
         return searcher
 
     def search(self, request: GraphSearchRequest) -> GraphSearchResult:
@@ -329,7 +269,7 @@ class GraphSearcher:
             return self._answer(request, _Found(), self._nearest(request))
         terms = terms_of(request.query, self._local.language)
         sparql = self._query_here(terms)
-        rows = self._rows_here(sparql)
+        rows = self._local.rows(terms) if sparql else []
         nodes = scored(rows, terms, self._local.profile, self._local.total) if rows else []
         found = _Found(nodes, sparql, self._complaints())
         primaries = self._primaries(found.nodes[: request.limit], ())
@@ -394,8 +334,9 @@ class GraphSearcher:
         if request.includes_local:
             diagnostics += self._complaints()
             here = self._query_here(terms)
-            queries += [here] if here else []
-            rows += self._rows_here(here)
+            if here:
+                queries.append(here)
+                rows += self._local.rows(terms)
             total = self._local.total
         nodes = scored(rows, terms, self._profile, total)[: request.limit]
         diagnostics += (diagnostic for one in answers for diagnostic in one.diagnostics)
@@ -411,14 +352,16 @@ class GraphSearcher:
             diagnostics=tuple(diagnostics),
         )
 
+    @cached_property
+    def _distances(self) -> Distances:
+        segments = self._local.segments()
+        return Distances(segments, self._recall(DISTANCES, lambda: Distances.of(segments).facts()))
+
     def _query_here(self, terms: tuple[Term, ...]) -> str:
         """Return the query for *terms* that the local graph can answer, "" without any."""
         profile = self._local.profile
         is_read = bool(terms) and profile.highest_weight > 0
         return evidence_query(profile, pattern_of(terms)) if is_read else ""
-
-    def _rows_here(self, sparql: str) -> list[Row]:
-        return _rows(self._local.rows(sparql), "") if sparql else []
 
     def _complaints(self) -> list[Diagnostic]:
         """Return what a profile of somebody's own reads that the graph does not have."""
@@ -429,7 +372,7 @@ class GraphSearcher:
         return [warning(Code.GRAPH_SCHEMA_PROFILE_INVALID, message)]
 
     def _nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
-        near = self._local.distances.nearest(request.query, request.limit)
+        near = self._distances.nearest(request.query, request.limit)
         nodes = [
             Scored(
                 one.segment.node,
@@ -454,9 +397,9 @@ class GraphSearcher:
     def _described(self, nodes: list[str], answers: Sequence[RemoteRows]) -> dict[str, Display]:
         if not nodes:
             return {}
-        query = description_query(nodes)
-        rows = self._local.rows(query)
+        rows = self._local.described(nodes)
         endpoints = [one.endpoint for one in answers if one.rows]
+        query = description_query(nodes) if endpoints else ""
         for one in asked(endpoints, query, self._limits) if endpoints else ():
             rows += one.rows
         return displayed(rows)
@@ -473,7 +416,7 @@ class GraphSearcher:
 
     def _own(self, uri: str) -> str:
         """Return the IRI in this graph of what *uri* names."""
-        return rebased_iri(node_iri(uri), self._base)
+        return _node_of(uri, self._base)
 
     def _mapped(self, match: GraphMatch) -> GraphMatch:
         """Return which tool *match* is, and where what is said here of it comes from."""
@@ -481,12 +424,32 @@ class GraphSearcher:
         tool = self._tools.get(match.node) or self._tools.get(self._own(match.node))
         if tool is None:
             return match
-        source = rebased_iri(source_iri(tool.source_id), self._base)
-        sources = (SourceContext(source, tool.source_id),)
+        tool_id, source_id = tool
+        sources = (SourceContext(rebased_iri(source_iri(source_id), self._base), source_id),)
         evidence = (
             one if one.endpoint else replace(one, sources=sources) for one in match.evidence
         )
-        return replace(match, tool_id=tool.id, evidence=tuple(evidence))
+        return replace(match, tool_id=tool_id, evidence=tuple(evidence))
+
+
+def _facts(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
+    """Return what a search of *graph* needs, as a JSON object."""
+    base = graph.base or BASE
+    tools = {
+        _node_of(one.uri, base): [one.tool.id, one.tool.source_id]
+        for one in graph.documents
+        if not one.is_page
+    }
+    return {"graph": LocalGraph.of(graph.triples(), profile).facts(), "tools": tools}
+
+
+def _worked(_: str, work: Callable[[], Any]) -> Any:
+    """Do *work*, of which nothing is kept."""
+    return work()
+
+
+def _node_of(uri: str, base: str) -> str:
+    return rebased_iri(node_iri(uri), base)
 
 
 def _rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:

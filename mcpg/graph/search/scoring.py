@@ -7,21 +7,18 @@ node whose best predicate holds the whole query, and nothing else, has the score
 
 SPARQL has no stemming. A query looks for words that begin with the stem, which finds too much and
 misses only spellings with other accents; the words found are then compared.
-
-Without a shared word, texts are compared by distance: unit vectors of TF-IDF weights of their
-character trigrams (Salton and Buckley, "Term-weighting approaches in automatic text retrieval",
-1988; Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import takewhile
-from math import fsum, log, sqrt
+from math import fsum, log
 
 from mcpg.graph import terms as v
 from mcpg.graph.iris import escaped
@@ -46,6 +43,7 @@ class Row:
         related: IRI of that node, or "".
         is_inbound: Whether the edge leads from that node.
         endpoint: Who says so, "" for the graph at hand.
+        stems: `stems_of` the text where they are known, else "".
     """
 
     node: str
@@ -55,6 +53,7 @@ class Row:
     related: str = ""
     is_inbound: bool = False
     endpoint: str = ""
+    stems: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +77,11 @@ def scored(
         total: How many nodes there are; at least as many as rows speak for are assumed.
     """
     found: dict[str, dict[Row, _Held]] = defaultdict(dict)
+    # A group has the same text for each of its members.
+    held_in = cache(partial(_held, tuple(terms)))
     for row in rows:
         weight = profile.weight_of(row.predicate, row.via, is_inbound=row.is_inbound)
-        held = _held(row.text, terms, weight)
+        held = held_in(row.stems or stems_of(row.text), weight)
         if weight and held.terms:
             found[row.node][row] = held
     rarity = _rarity(found, terms, total)
@@ -97,8 +98,13 @@ class _Held:
     credit: float
 
 
-def _held(text: str, terms: Sequence[Term], weight: float) -> _Held:
-    stems = [stem(word) for word in split_words(text)]
+def stems_of(text: str) -> str:
+    """Return the stems of the words of *text*, separated by spaces."""
+    return " ".join(map(stem, split_words(text)))
+
+
+def _held(terms: Sequence[Term], joined: str, weight: float) -> _Held:
+    stems = joined.split(" ")
     present = tuple(term for term in terms if term.stem in stems)
     if not present:
         return _Held((), 0.0)
@@ -152,99 +158,11 @@ def _evidence_order(one: Evidence) -> tuple[float, str, str, str, str, str]:
     return -one.score, one.endpoint, one.predicate, one.via, one.related, one.text
 
 
-_RUN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One text of a node, and the predicate that has it."""
-
-    node: str
-    predicate: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A segment and its distance from a query, from 0 to less than the square root of 2."""
-
-    segment: Segment
-    distance: float
-
-    @property
-    def nearness(self) -> float:
-        """1 / (1 + distance), from above 0.41 to 1."""
-        return 1 / (1 + self.distance)
-
-
-class Distances:
-    """Knows the runs of characters of some segments."""
-
-    def __init__(self, segments: Iterable[Segment]) -> None:
-        """Cut *segments*."""
-        self._segments = list(segments)
-        self._lengths = [0.0] * len(self._segments)
-        self._places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for place, segment in enumerate(self._segments):
-            for run, count in runs_of(segment.text).items():
-                self._places[run].append((place, count))
-        for run, places in self._places.items():
-            rarity = self._rarity(run)
-            for place, count in places:
-                self._lengths[place] += (count * rarity) ** 2
-
-    def nearest(self, query: str, limit: int) -> list[Near]:
-        """Return the nearest segment of each of the *limit* nearest nodes, the nearest first.
-
-        Nodes that share no run of characters with *query* are left out.
-        """
-        weights = {run: count * self._rarity(run) for run, count in runs_of(query).items()}
-        length = sqrt(sum(weight**2 for weight in weights.values()))
-        products = self._products(weights)
-        near = (
-            Near(self._segments[place], self._distance(product, place, length))
-            for place, product in products.items()
-        )
-        best: dict[str, Near] = {}
-        for one in sorted(near, key=_distance_order):
-            best.setdefault(one.segment.node, one)
-        return list(best.values())[:limit]
-
-    def _products(self, weights: Mapping[str, float]) -> dict[int, float]:
-        products: dict[int, float] = defaultdict(float)
-        for run, weight in weights.items():
-            rarity = self._rarity(run)
-            for place, count in self._places.get(run, ()):
-                products[place] += weight * count * rarity
-        return products
-
-    def _distance(self, product: float, place: int, length: float) -> float:
-        cosine = product / (length * sqrt(self._lengths[place]))
-        return sqrt(max(0.0, 2 - 2 * cosine))
-
-    def _rarity(self, run: str) -> float:
-        return log((len(self._segments) + 1) / (len(self._places.get(run, ())) + 0.5))
-
-
-def runs_of(text: str) -> Counter[str]:
-    """Count the runs of three characters in the words of *text*, with a space at either end."""
-    found: Counter[str] = Counter()
-    for word in split_words(text):
-        padded = f" {word} "
-        found.update(padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1))
-    return found
-
-
-def _distance_order(one: Near) -> tuple[float, str, str, str]:
-    segment = one.segment
-    return round(one.distance, 12), segment.node, segment.predicate, segment.text
-
-
 MOST_TERMS = 64
 """The most words of a query that are looked for."""
 
 _SHORTEST_BEGINNING = 3
-_BETWEEN_WORDS = r"(^|[^\p{L}\p{N}])"
+_BETWEEN_WORDS = r"[^\p{L}\p{N}]"
 _WORD = re.compile(r"\w+")
 _SIGNS = re.compile(r"[\\|.?*+(){}\[\]^$]")
 
@@ -281,14 +199,20 @@ def terms_of(query: str, language: str | None = None) -> tuple[Term, ...]:
     return tuple(found.values())[:MOST_TERMS]
 
 
-def pattern_of(terms: Sequence[Term]) -> str:
-    """Return a regular expression of XPath, to be used with the flag `i`, that finds *terms*."""
+def pattern_of(terms: Sequence[Term], between: str = _BETWEEN_WORDS) -> str:
+    """Return a regular expression, to be used with the flag `i`, that finds *terms*.
+
+    Args:
+        terms: Words.
+        between: Matches one character that is neither letter nor digit; as XPath has it if not
+            stated.
+    """
     spaced: list[str] = []
     run_together: list[str] = []
     for term in terms:
         for beginning in term.beginnings:
             (run_together if is_unspaced(beginning[0]) else spaced).append(_escaped(beginning))
-    parts = [f"{_BETWEEN_WORDS}({'|'.join(spaced)})"] if spaced else []
+    parts = [f"(^|{between})({'|'.join(spaced)})"] if spaced else []
     return "|".join((*parts, *run_together))
 
 
@@ -312,8 +236,6 @@ LABELS = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
 
 DESCRIBED = (*LABELS, v.SCHEMA_DESCRIPTION, v.RDF_TYPE)
 """The predicates by which a node is shown."""
-
-_SAMPLE = 500
 
 
 def evidence_query(profile: SearchProfile, pattern: str) -> str:
@@ -359,25 +281,6 @@ def description_query(nodes: Iterable[str]) -> str:
         f"  VALUES ?predicate {{ {' '.join(map(_name, DESCRIBED))} }}\n"
         "  ?node ?predicate ?value .\n"
         "}\nORDER BY ?node ?predicate ?value"
-    )
-
-
-def counting_query(profile: SearchProfile) -> str:
-    """Ask how many nodes can be found."""
-    types = " ".join(map(_name, profile.types))
-    return _with_prefixes(
-        f"SELECT (COUNT(DISTINCT ?node) AS ?count) WHERE {{ VALUES ?type {{ {types} }}"
-        " ?node a ?type }"
-    )
-
-
-def sampling_query(profile: SearchProfile) -> str:
-    """Ask for some values, enough to tell the language that most are in."""
-    types = " ".join(map(_name, profile.types))
-    texts = " ".join(_name(one.iri) for one in profile.texts)
-    return _with_prefixes(
-        f"SELECT DISTINCT ?text WHERE {{ VALUES ?type {{ {types} }} VALUES ?predicate {{ {texts} }}"
-        f" ?node a ?type ; ?predicate ?text }} ORDER BY ?text LIMIT {_SAMPLE}"
     )
 
 

@@ -20,7 +20,15 @@ from mcpg.graph.search import (
     Role,
     SearchProfile,
 )
+from mcpg.graph.search.local import LocalGraph
 from mcpg.graph.search.model import Expansion, Relationship, ScoreKind, TextPredicate
+from mcpg.graph.search.scoring import (
+    description_query,
+    evidence_query,
+    expansion_query,
+    pattern_of,
+    terms_of,
+)
 from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME
 from mcpg.graph.triples import triples_of
 
@@ -128,6 +136,32 @@ def test_the_generated_queries_answer_as_they_are_shown(shop: dict[str, ToolDocu
     assert {match.node for match in result.matches} <= {row["node"].value for row in found}
     comers = {match.node for match in (*result.related, *result.next_steps)}
     assert comers <= {row["related"].value for row in further}
+
+
+@pytest.mark.parametrize(
+    "query", ["cancel an invoice", "orders", "CAFÉ forecasts", "weather_get", "résumé", "a"]
+)
+def test_the_graph_at_hand_answers_as_its_sparql(shop: dict[str, ToolDocument], query: str) -> None:
+    """Values, edges and names are those that Oxigraph finds by the queries that are shown."""
+    triples = list(triples_of(shop.values()))
+    local, graph = LocalGraph.of(triples, DEFAULT_PROFILE), oxigraph_store(triples)
+    profile, terms = local.profile, terms_of(query, local.language)
+    nodes = [document.uri for document in shop.values()]
+
+    def rows(sparql: str, *names: str) -> set[tuple[str, ...]]:
+        found = graph.query(sparql)
+        assert isinstance(found, pyoxigraph.QuerySolutions)
+        return {tuple(row[name].value if row[name] else "" for name in names) for row in found}
+
+    asked = evidence_query(profile, pattern_of(terms))
+    assert {
+        (row.node, row.predicate, row.text, row.via, row.related) for row in local.rows(terms)
+    } == rows(asked, "node", "predicate", "text", "via", "related")
+    assert set(local.edges(nodes)) == rows(
+        expansion_query(profile, nodes), "node", "predicate", "related"
+    )
+    shown = {(row["node"], row["predicate"], row["value"]) for row in local.described(nodes)}
+    assert shown == rows(description_query(nodes), "node", "predicate", "value")
 
 
 def test_what_comes_with_a_match_is_handed_a_share_of_its_score(searcher: GraphSearcher) -> None:

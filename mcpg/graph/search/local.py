@@ -1,0 +1,294 @@
+"""What a search reads of the graph at hand: texts, edges, and how nodes are shown.
+
+A search asks three questions, which `mcpg.graph.search.scoring` writes in SPARQL for other
+endpoints and for people. Here they are answered from tables, which can be kept as JSON: a store
+matches each value with a regular expression, and one on disk looks each up, which takes seconds at
+10,000 tools.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from heapq import nsmallest
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self
+
+from mcpg.graph.parsing import ANONYMOUS
+from mcpg.graph.search.distances import Segment
+from mcpg.graph.search.model import SearchProfile
+from mcpg.graph.search.scoring import (
+    DESCRIBED,
+    Row,
+    Term,
+    is_iri,
+    pattern_of,
+    stems_of,
+)
+from mcpg.graph.terms import RDF_TYPE, Literal, Triple
+from mcpg.text import language_of, split_words
+
+if TYPE_CHECKING:
+    import pyoxigraph
+
+    Bindings = dict[str, str]
+    Facts = Mapping[str, Any]
+
+_SAMPLE = 500
+_NEITHER_LETTER_NOR_DIGIT = r"[\W_]"
+
+
+class LocalGraph:
+    """Answers the questions of a search about one graph."""
+
+    def __init__(self, facts: Facts, profile: SearchProfile) -> None:
+        """Search the graph that has such `facts` for *profile*, by the predicates that it has."""
+        self._facts = facts
+        self.missing = tuple(facts["missing"])
+        self.profile = profile.without(set(self.missing))
+        self.language: str | None = facts["language"]
+        self.total: int = facts["total"]
+        """How many nodes can be found."""
+
+    @classmethod
+    def of(cls, triples: Iterable[Triple], profile: SearchProfile) -> Self:
+        """Take what a search by *profile* needs of *triples*."""
+        return cls(_facts_of(triples, profile), profile)
+
+    @classmethod
+    def of_store(cls, store: pyoxigraph.Store, profile: SearchProfile) -> Self:
+        """Take what a search by *profile* needs of *store*."""
+        return cls.of(_triples_in(store, (*profile.predicates, *DESCRIBED)), profile)
+
+    def facts(self) -> Facts:
+        """Return the tables as a JSON object."""
+        return self._facts
+
+    def rows(self, terms: Sequence[Term]) -> list[Row]:
+        """Return what `evidence_query` finds for *terms*."""
+        if not terms:
+            return []
+        names: Sequence[str] = self._facts["nodes"]
+        read = {one.iri for one in self.profile.texts}
+        said: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
+        matching = self._matching(terms)
+        for node, predicate, place in _grouped(self._facts["stated"], 3):
+            if place in matching:
+                text, stems = self._facts["texts"][place], self._facts["stems"][place]
+                said[node].append((names[predicate], text, stems))
+        found = [
+            Row(names[node], predicate, text, stems=stems)
+            for node, values in said.items()
+            if node in self._typed
+            for predicate, text, stems in values
+            if predicate in read
+        ]
+        for one in self.profile.relationships:
+            for ends in _grouped(self._facts["edges"][one.iri], 2):
+                node, other = reversed(ends) if one.is_inbound else ends
+                if other in said and node in self._typed:
+                    beside = one.iri, names[other], one.is_inbound
+                    found += (
+                        Row(names[node], predicate, text, *beside, stems=stems)
+                        for predicate, text, stems in said[other]
+                        if predicate in one.reads
+                    )
+        return found
+
+    def _matching(self, terms: Sequence[Term]) -> set[int]:
+        """Return the places of the texts in which a word begins like one of *terms*."""
+        pattern = re.compile(pattern_of(terms, _NEITHER_LETTER_NOR_DIGIT), re.IGNORECASE)
+        beginnings = {one.casefold() for term in terms for one in term.beginnings}
+        # Much faster than the pattern, which few texts are left for.
+        likely = (
+            (place, text)
+            for place, text in enumerate(self._facts["texts"])
+            if any(map(text.casefold().__contains__, beginnings))
+        )
+        return {place for place, text in likely if pattern.search(text)}
+
+    @cached_property
+    def _typed(self) -> frozenset[int]:
+        return frozenset(self._facts["typed"])
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {name: place for place, name in enumerate(self._facts["nodes"])}
+
+    def _places_of(self, names: Iterable[str]) -> set[int]:
+        return {self._places[one] for one in names if one in self._places}
+
+    def edges(self, nodes: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return what `expansion_query` finds: node, predicate and related node, in order."""
+        names: Sequence[str] = self._facts["nodes"]
+        wanted = self._places_of(nodes)
+        found = {
+            (names[node], one.iri, names[related])
+            for one in self.profile.expansions
+            for node, related in _grouped(self._facts["edges"][one.iri], 2)
+            if node in wanted
+        }
+        return sorted(found)
+
+    def described(self, nodes: Iterable[str]) -> list[Bindings]:
+        """Return what `description_query` finds: node, predicate and value, in order."""
+        names: Sequence[str] = self._facts["nodes"]
+        wanted, shown = self._places_of(nodes), self._places_of(DESCRIBED)
+        texts = {
+            (names[node], names[predicate], self._facts["texts"][place])
+            for node, predicate, place in _grouped(self._facts["stated"], 3)
+            if node in wanted and predicate in shown
+        }
+        types = {
+            (names[node], RDF_TYPE, names[kind])
+            for node, kind in _grouped(self._facts["types"], 2)
+            if node in wanted
+        }
+        return [
+            {"node": node, "predicate": predicate, "value": value}
+            for node, predicate, value in sorted(texts | types)
+        ]
+
+    def segments(self) -> list[Segment]:
+        """Return the values that the profile reads of nodes themselves, in order."""
+        names: Sequence[str] = self._facts["nodes"]
+        read = self._places_of(one.iri for one in self.profile.texts)
+        found = {
+            Segment(names[node], names[predicate], self._facts["texts"][place])
+            for node, predicate, place in _grouped(self._facts["stated"], 3)
+            if node in self._typed and predicate in read
+        }
+        return sorted(found, key=attrgetter("node", "predicate", "text"))
+
+
+def _grouped(flat: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+    """Return *flat* in groups of *size*."""
+    return zip(*(flat[start::size] for start in range(size)), strict=True)
+
+
+class _Places(dict[str, int]):
+    """Places of names, counted from 0."""
+
+    def __missing__(self, name: str) -> int:
+        place = self[name] = len(self)
+        return place
+
+
+def _facts_of(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
+    """Return the tables of the nodes that can be found, and of those that edges join with them.
+
+    Returns:
+        `nodes` has each IRI and `texts` each value once, with its `stems`. By turns, `stated` has
+        node, predicate and text, `edges` by predicate node and node, and `types` node and class.
+        `typed` are the nodes of the classes that *profile* finds.
+    """
+    kept, missing = _of_predicates(triples, profile)
+    found = {node for node, predicate, value in kept if _is_one_of(predicate, value, profile)}
+    typed = sorted(filter(_is_named, found))
+    joins = {one.iri for one in profile.relationships} | {one.iri for one in profile.expansions}
+    edges = [
+        (node, predicate, value)
+        for node, predicate, value in kept
+        if predicate in joins and not isinstance(value, Literal) and value != node
+        if _is_named(node) and _is_named(value)
+    ]
+    known = {*typed, *(end for node, _, other in edges for end in (node, other))}
+    read = {*(one.iri for one in profile.texts), *DESCRIBED} - {RDF_TYPE}
+    read.update(iri for one in profile.relationships for iri in one.reads)
+    nodes, texts = _Places(), _Places()
+    stated = [
+        place
+        for node, predicate, value in kept
+        if predicate in read and node in known and (text := _text(value)) is not None
+        for place in (nodes[node], nodes[predicate], texts[text])
+    ]
+    own = {nodes[one.iri] for one in profile.texts if one.iri in nodes}
+    facts = {
+        "missing": missing,
+        "language": _language_of(list(texts), stated, {nodes[one] for one in typed}, own),
+        "total": len(found),
+        "texts": list(texts),
+        "stems": list(map(stems_of, texts)),
+        "stated": stated,
+        "edges": {
+            iri: [nodes[end] for node, one, other in edges if one == iri for end in (node, other)]
+            for iri in sorted(joins)
+        },
+        "types": [
+            nodes[one]
+            for node, predicate, value in kept
+            if predicate == RDF_TYPE and node in known
+            if not isinstance(value, Literal) and _is_named(value)
+            for one in (node, value)
+        ],
+        "typed": [nodes[one] for one in typed],
+    }
+    return {**facts, "nodes": list(nodes)}
+
+
+def _of_predicates(
+    triples: Iterable[Triple], profile: SearchProfile
+) -> tuple[list[Triple], list[str]]:
+    """Return the *triples* that are of use, and the predicates of *profile* that none has."""
+    needed = {*profile.predicates, *DESCRIBED}
+    kept = [triple for triple in triples if triple[1] in needed]
+    seen = {predicate for _, predicate, _ in kept}
+    return kept, [iri for iri in profile.predicates if iri not in seen]
+
+
+def _is_one_of(predicate: str, value: str | Literal, profile: SearchProfile) -> bool:
+    return predicate == RDF_TYPE and value in profile.types
+
+
+def _text(value: str | Literal) -> str | None:
+    """Return what SPARQL takes for the text of *value*."""
+    if isinstance(value, Literal):
+        return value.text
+    return None if value.startswith(ANONYMOUS) else value
+
+
+def _language_of(
+    texts: Sequence[str], stated: Sequence[int], typed: Collection[int], own: Collection[int]
+) -> str | None:
+    """Return the language that most of the texts by which nodes are found are in."""
+    sample = nsmallest(
+        _SAMPLE,
+        {
+            texts[place]
+            for node, predicate, place in _grouped(stated, 3)
+            if node in typed and predicate in own
+        },
+    )
+    return language_of(word for text in sample for word in split_words(text))
+
+
+def _is_named(node: str) -> bool:
+    return is_iri(node) and not node.startswith(ANONYMOUS)
+
+
+def _triples_in(store: pyoxigraph.Store, predicates: Iterable[str]) -> Iterator[Triple]:
+    """Return the triples of *store* with one of *predicates*; what is no IRI has none."""
+    import pyoxigraph  # noqa: PLC0415 - documents need none
+
+    for iri in dict.fromkeys(predicates):
+        try:
+            predicate = pyoxigraph.NamedNode(iri)
+        except ValueError:
+            continue
+        for quad in store.quads_for_pattern(None, predicate, None):
+            node, value = _term(quad.subject), _term(quad.object)
+            if isinstance(node, str) and value is not None:
+                yield node, iri, value
+
+
+def _term(term: object) -> str | Literal | None:
+    """Return what *term* of Oxigraph is in a triple, `None` for a triple within one."""
+    import pyoxigraph  # noqa: PLC0415 - as above
+
+    if isinstance(term, pyoxigraph.Literal):
+        return Literal(term.value)
+    if isinstance(term, pyoxigraph.BlankNode):
+        return f"{ANONYMOUS}{term.value}"
+    return term.value if isinstance(term, pyoxigraph.NamedNode) else None
