@@ -187,11 +187,6 @@ class TermReader:
             self._memo[key] = term
         return term
 
-    def read_stems(self) -> None:
-        """Look up the terms of all English stems that words are related to."""
-        for number in range(lexicon.count_stems()):
-            self._terms_of_number(number)
-
     def identifiers(self, wholes: Iterable[str]) -> list[QueryTerm]:
         """Return terms of the compound identifiers that the catalogue holds as they stand."""
         found = ((whole, self._index.find_identifier(whole)) for whole in wholes)
@@ -314,11 +309,11 @@ class TermReader:
         return [*found, *self._index.meant_by(stem)] if self._has_meanings else found
 
     def _terms_of_number(self, number: int) -> list[tuple[int, float]]:
-        """Return the same of the stem that has *number* in the lexicon."""
+        """Return the same by the number of the stem in the lexicon."""
         known = self._stems.get(number)
         if known is None:
-            stem = lexicon.stem_of(number)
-            known = self._stems[number] = self._terms_of(stem) if stem else []
+            found = self._index.terms_of_stem(number, with_meanings=self._has_meanings)
+            known = self._stems[number] = found
         return known
 
     def _with_translations(

@@ -100,6 +100,12 @@ class InvertedFile:
         """Return the number of the term of a *word* that occurs."""
         return self._final[self._terms.of_word[word]]
 
+    def stem_terms(self) -> Iterator[tuple[str, int]]:
+        """Yield the stems of the words that occur, sorted, each with the number of its term."""
+        for number, text in enumerate(self._order):
+            if self._terms.kinds[self._terms.numbers[text]] & STEM:
+                yield text, number
+
     def _first_words(self) -> array[int]:
         """For each term, the number of the first word in alphabetical order that has it."""
         first = array("I", [NONE]) * len(self._order)

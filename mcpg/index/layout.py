@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 10
+FORMAT_VERSION = 11
 """Goes up whenever sections, or the rules by which texts are cut into them, change, and with the
-table of operations."""
+tables of operations and of related words."""
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
 KEY_SIZE = 32
@@ -274,6 +274,10 @@ SECTIONS = {
     "terms.impact": "H",
     # for each word its term
     "words.term": "I",
+    # numbers of English stems in the lexicon, sorted: those that are a term, or that foreign words
+    # mean; for each its term, or `NONE`
+    "stems": "H",
+    "stems.term": "I",
     # for each posting: impact, and a bit for each field
     "postings.impact": "H",
     "postings.fields": "H",
@@ -333,7 +337,7 @@ NAMED = "\0"
 """What a name begins with that is empty or begins so itself: an empty one stands for the id."""
 
 NONE = 0xFFFF_FFFF
-"""No tool, or no word."""
+"""No tool, no word, or no term."""
 
 IMPACT_SCALE = 0xFFFF
 """The impact of a term that would saturate wholly."""

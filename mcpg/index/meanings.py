@@ -9,11 +9,13 @@ The language of a tool is detected by its title and its description.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcpg.index.layout import NONE
 from mcpg.index.packing import Section, keys_sections, rows_sections, texts_sections
 from mcpg.index.reader import MEANINGS, PROBABILITY_BITS
 from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
@@ -58,25 +60,40 @@ def foreign_language_of(tool: Tool) -> str | None:
     return lexicon.foreign_language(spoken[:_TELLING_WORDS], is_accented=is_accented)
 
 
-def meaning_sections(found: Sequence[Foreign], term_of: Callable[[str], int]) -> Iterator[Section]:
-    """Make the sections of the meanings of foreign words, none where no tool is foreign.
+def meaning_sections(
+    found: Sequence[Foreign], term_of: Callable[[str], int], stems: Iterable[tuple[str, int]]
+) -> Iterator[Section]:
+    """Make the sections of English stems and of the meanings of foreign words.
 
     Args:
-        found: The tools in other languages than English.
+        found: The tools in other languages than English; without any, nothing has a meaning.
         term_of: Returns the number of a word's term.
+        stems: The stems of words that occur, with the numbers of their terms.
     """
-    if not found:
-        return
     rows: dict[str, dict[int, float]] = {}
     for language, cut, words in _translatable(found):
         for other, probability in _meanings(cut, language):
             row = rows.setdefault(other, {})
             for term in map(term_of, words):
                 row[term] = max(probability, row.get(term, 0.0))
-    stems = sorted(rows)
+    yield from _stem_sections(dict.fromkeys(rows, NONE) | dict(stems))
+    if not found:
+        return
+    meant = sorted(rows)
     yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
-    yield from keys_sections(MEANINGS, stems)
-    yield from rows_sections(f"{MEANINGS}.terms", (_packed(rows[one]) for one in stems), "Q")
+    yield from keys_sections(MEANINGS, meant)
+    yield from rows_sections(f"{MEANINGS}.terms", (_packed(rows[one]) for one in meant), "Q")
+
+
+def _stem_sections(terms: Mapping[str, int]) -> Iterator[Section]:
+    """Make the sections of those stems that the lexicon numbers; *terms* are those of all stems.
+
+    A search has the numbers of related words, and needs no text of them then.
+    """
+    numbers = lexicon.numbers_of_stems()
+    numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
+    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
+    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
 
 
 def _packed(row: dict[int, float]) -> list[int]:

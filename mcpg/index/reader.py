@@ -7,6 +7,7 @@ whole record is asked for.
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left
 from itertools import islice
 
 from mcpg import __version__
@@ -30,7 +31,7 @@ from mcpg.index.links import LinkTables
 from mcpg.index.scoring import FIELDS
 from mcpg.index.speller import Speller
 from mcpg.index.tables import Keys, Rows, Texts
-from mcpg.text import operations
+from mcpg.text import lexicon, operations
 from mcpg.text.words import LANGUAGES
 
 TYPE_CHECKING = False
@@ -528,6 +529,19 @@ class Index:
         scale = (1 << PROBABILITY_BITS) - 1
         packed = self.rows(f"{MEANINGS}.terms")[number].tolist()
         return [(entry >> PROBABILITY_BITS, (entry & scale) / scale) for entry in packed]
+
+    def terms_of_stem(self, number: int, *, with_meanings: bool) -> list[tuple[int, float]]:
+        """Return the term that an English stem is, by its number in the lexicon.
+
+        *with_meanings* adds the terms of foreign words that mean it; each has its probability.
+        """
+        stems = self.items("stems")
+        place = bisect_left(stems, number)
+        if place == len(stems) or stems[place] != number:
+            return []
+        term = self._item("stems.term", place)
+        found = [] if term == NONE else [(term, 1.0)]
+        return [*found, *self.meant_by(lexicon.stem_of(number))] if with_meanings else found
 
     def find_identifier(self, text: str) -> int:
         """Return the term that *text* is as a whole identifier that occurs, or `ABSENT`."""

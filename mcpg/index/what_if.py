@@ -26,7 +26,7 @@ from mcpg.index.layout import ABSENT
 from mcpg.index.phrases import phrases_of
 from mcpg.index.reader import SHORTEST_PREFIX, Index
 from mcpg.index.scoring import FIELDS, HINTS_MASK
-from mcpg.text import iter_words, joined, stem
+from mcpg.text import iter_words, joined, lexicon, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import Word
 
@@ -145,6 +145,12 @@ class _WhatIfIndex(Index):
 
     def find_stem(self, text: str) -> int:
         return self._number(text) if text in self._stems else self._below.find_stem(text)
+
+    def terms_of_stem(self, number: int, *, with_meanings: bool) -> list[tuple[int, float]]:
+        found = self._below.terms_of_stem(number, with_meanings=with_meanings)
+        text = lexicon.stem_of(number)
+        own = [(self._number(text), 1.0)] if text in self._stems else []
+        return found if found[:1] == own else [*own, *found]
 
     def find_identifier(self, text: str) -> int:
         return self._number(text) if text in self._wholes else self._below.find_identifier(text)

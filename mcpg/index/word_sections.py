@@ -34,7 +34,8 @@ class WordSections(NamedTuple):
     Attributes:
         operations: The probabilities of kinds of operation, one tool after the other.
         words: The number of words that occur.
-        sections: The sections of terms, words, postings, spelling, 3-grams, meanings and language.
+        sections: The sections of terms, words, postings, spelling, 3-grams, stems, meanings and
+            language.
     """
 
     operations: bytes
@@ -60,7 +61,7 @@ def word_sections(analysed: Iterable[Analysed]) -> WordSections:
         yield from inverted.sections()
         yield from spelling_sections(inverted.words)
         yield from grams.sections()
-        yield from meaning_sections(foreign, inverted.term_of)
+        yield from meaning_sections(foreign, inverted.term_of, inverted.stem_terms())
         yield Section("language", "B", (inverted.language or "").encode())
 
     return WordSections(bytes(operations), len(inverted.words), [*sections()])

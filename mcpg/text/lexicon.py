@@ -225,6 +225,14 @@ class WordTable:
                 self._decoded[number] = known
         return known
 
+    def numbers(self) -> dict[str, int]:
+        """Return the number of every word."""
+        words, starts = self._words.tobytes(), self._starts.tolist()
+        return {
+            words[start:end].decode("utf-8", "replace"): number
+            for number, (start, end) in enumerate(pairwise(starts))
+        }
+
     def zipf(self, word: str) -> float:
         """Return the Zipf frequency of *word*, 0 where it is not listed."""
         number = self.find(word)
@@ -329,9 +337,9 @@ def stem_of(number: int) -> str:
     return stems.word(number) if number < len(stems) else ""
 
 
-def count_stems() -> int:
-    """Return how many English stems have a number."""
-    return len(_table(f"{ENGLISH}.related"))
+def numbers_of_stems() -> dict[str, int]:
+    """Return the number of every English stem that has one."""
+    return _table(f"{ENGLISH}.related").numbers()
 
 
 def operation_shares(stem: str) -> list[float]:

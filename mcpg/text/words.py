@@ -55,7 +55,6 @@ LANGUAGES = (
 _FILE = os.path.join(os.path.dirname(__file__), "data", "function_words.txt")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
 
 _lists: dict[str, frozenset[str]] = {}
-_languages: dict[str, tuple[int, ...]] = {}
 _by_length: dict[str, dict[int, list[tuple[str, int]]]] = {}
 
 
@@ -73,10 +72,8 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
     another ("dog" is "though" in Danish); it counts only for the language that is *expected*.
     """
     votes = [0] * len(LANGUAGES)
-    table = _languages or _read_languages()
-    for word in filter(table.__contains__, words):
-        for number in table[word]:
-            votes[number] += 1
+    for number in chain.from_iterable(map(_languages.__getitem__, words)):
+        votes[number] += 1
     best = max(votes)
     if expected and votes[LANGUAGES.index(expected)] == best > 0:
         return expected
@@ -118,13 +115,19 @@ def _read() -> dict[str, frozenset[str]]:
     return {language: frozenset(words) for language, *words in lists}
 
 
-def _read_languages() -> dict[str, tuple[int, ...]]:
-    table: dict[str, tuple[int, ...]] = {}
-    for number, language in enumerate(LANGUAGES):
-        for word in stop_words_of(language):
-            table[word] = (*table.get(word, ()), number)
-    _languages.update(table)
-    return _languages
+class _Languages(dict[str, tuple[int, ...]]):
+    """For each word met, the numbers of the languages that it is a stop word of."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        lists = enumerate(map(stop_words_of, LANGUAGES))
+        found = tuple([number for number, stop_words in lists if word in stop_words])
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        self[word] = found
+        return found
+
+
+_languages = _Languages()
 
 
 # Putting the marks of one character in order takes time that grows with the square of their number.

@@ -6,6 +6,7 @@ import pytest
 from builders import ids, make_engine, make_tool
 
 from mcpg.engine import Engine
+from mcpg.text import lexicon
 
 ENGLISH = (
     "make a folder",
@@ -173,3 +174,17 @@ def test_the_texts_of_a_catalogue_are_not_changed_by_their_meanings() -> None:
     assert index.meant_by("folder")
     assert index.find_stem("folder") < 0
     assert index.meant_by("no such stem") == []
+
+
+@pytest.mark.parametrize("language", ["english", "spanish", "chinese"])
+def test_stems_are_found_by_their_numbers(language: str) -> None:
+    """What a stem is, or what means it, is the same by its text and by its number."""
+    index = (engine_of(ENGLISH) if language == "english" else ENGINES[language]).index
+    found = 0
+    for stem, number in lexicon.numbers_of_stems().items():
+        own = [(index.find_stem(stem), 1.0)] if index.find_stem(stem) >= 0 else []
+        assert index.terms_of_stem(number, with_meanings=False) == own
+        assert index.terms_of_stem(number, with_meanings=True) == [*own, *index.meant_by(stem)]
+        found += bool(own or index.meant_by(stem))
+    assert found > len(ENGLISH)
+    assert index.terms_of_stem(0xFFFF, with_meanings=True) == []

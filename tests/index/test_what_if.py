@@ -18,6 +18,7 @@ from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.what_if import WhatIf
 from mcpg.sources import SourceBatch
+from mcpg.text import lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,6 +90,21 @@ def test_hints_tried_give_what_hints_compiled_give(
         assert tried.nearest(word) == compiled.nearest(word)
         assert tried.completions(word[:4], 3) == compiled.completions(word[:4], 3)
         assert tried.exact(word) == compiled.exact(word)
+
+
+def test_a_hint_may_be_a_related_word() -> None:
+    """A word that only a hint tried has is found by the number of its stem, as in an index."""
+    documents = documents_of(make_tool("a"), make_tool("b", keywords=("parcel",)))
+    number = lexicon.numbers_of_stems()["shipment"]
+    before = Index(compile_index(documents))
+
+    tried = WhatIf(before, 0).with_hints(Hints(keywords=("shipments",)))
+
+    assert before.terms_of_stem(number, with_meanings=True) == []
+    assert tried.terms_of_stem(number, with_meanings=True) == [(tried.find_stem("shipment"), 1.0)]
+    again = WhatIf(before, 1).with_hints(Hints(keywords=("parcel", "parcels")))
+    number = lexicon.numbers_of_stems()["parcel"]
+    assert again.terms_of_stem(number, with_meanings=True) == [(before.find_stem("parcel"), 1.0)]
 
 
 def test_trying_leaves_the_index_as_it_is() -> None:
