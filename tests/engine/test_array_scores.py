@@ -7,6 +7,7 @@ import sys
 from array import array
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -33,8 +34,12 @@ if TYPE_CHECKING:
 
 VERBS = ("track", "cancel", "list", "create", "delete")
 NOUNS = ("order", "invoice", "parcel", "invoke", "parcels", "customer", "shipment", "payment")
-ENGINE = make_engine(
-    *[
+
+
+@cache
+def shop() -> Engine:
+    """Return an engine of 1,200 tools, made where a test needs it."""
+    tools = [
         make_tool(
             f"{VERBS[number % 5]}_{number:04}",
             source_id=f"source{number % 7}",
@@ -47,7 +52,9 @@ ENGINE = make_engine(
         )
         for number in range(1_200)
     ]
-)
+    return make_engine(*tools)
+
+
 WORDS = (*VERBS, *NOUNS, "custmer", "shippment", "ordr", "invoce", "buyer", "source3", ".")
 QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join)
 ALL, NONE = 1, sys.maxsize
@@ -69,11 +76,11 @@ def by_arrays_from(postings: int) -> Iterator[None]:
 @given(QUERIES, st.integers(20, 60), st.sets(st.integers(0, 1_199), max_size=300))
 def test_both_scorers_find_the_same(query: str, size: int, hidden: set[int]) -> None:
     """The best documents and their order do not depend on who adds up the lists."""
-    analysis = widened(analyse(query, ENGINE.index))
+    analysis = widened(analyse(query, shop().index))
     with by_arrays_from(NONE):
-        one_by_one = retrieve(analysis, ENGINE.index, excluded=hidden, size=size)
+        one_by_one = retrieve(analysis, shop().index, excluded=hidden, size=size)
     with by_arrays_from(ALL):
-        assert retrieve(analysis, ENGINE.index, excluded=hidden, size=size) == one_by_one
+        assert retrieve(analysis, shop().index, excluded=hidden, size=size) == one_by_one
 
 
 @settings(deadline=None, max_examples=60)
@@ -81,14 +88,14 @@ def test_both_scorers_find_the_same(query: str, size: int, hidden: set[int]) -> 
 def test_answers_are_equal_to_the_last_bit(query: str, limit: int) -> None:
     """A result does not depend on who adds up the lists."""
     with by_arrays_from(NONE):
-        one_by_one = ENGINE.search(query, limit=limit)
+        one_by_one = shop().search(query, limit=limit)
     with by_arrays_from(ALL):
-        assert ENGINE.search(query, limit=limit) == one_by_one
+        assert shop().search(query, limit=limit) == one_by_one
 
 
-VARIANTS = st.lists(
-    st.tuples(st.integers(0, len(ENGINE.index.texts("terms")) - 1), st.floats(0.01, 1)), max_size=8
-)
+TERMS = st.deferred(lambda: st.integers(0, len(shop().index.texts("terms")) - 1))
+GRAMS = st.deferred(lambda: st.integers(0, len(shop().index.section("grams")) - 1))
+VARIANTS = st.lists(st.tuples(TERMS, st.floats(0.01, 1)), max_size=8)
 
 
 @settings(deadline=None)
@@ -98,30 +105,28 @@ VARIANTS = st.lists(
 )
 def test_impacts_in_a_pool_are_equal(words: list[list[tuple[int, float]]], pool: list[int]) -> None:
     """Whoever looks documents up in lists finds the same impacts to the last bit."""
-    found = array_features.pool_impacts(words, pool, ENGINE.index)
+    found = array_features.pool_impacts(words, pool, shop().index)
 
-    assert found == [clause_impacts(variants, pool, ENGINE.index) for variants in words]
+    assert found == [clause_impacts(variants, pool, shop().index) for variants in words]
 
 
 @settings(deadline=None)
 @given(
-    st.dictionaries(
-        st.integers(0, len(ENGINE.index.section("grams")) - 1), st.integers(1, 2**40), max_size=80
-    ),
+    st.dictionaries(GRAMS, st.integers(1, 2**40), max_size=80),
     st.lists(st.integers(0, 1_199), unique=True, max_size=40),
 )
 def test_products_of_grams_are_equal(products: dict[int, int], pool: list[int]) -> None:
     """The products of the 3-grams of a tool add up to the same by arrays."""
-    rows = [set(ENGINE.index.grams.of_tool(tool)) for tool in pool]
+    rows = [set(shop().index.grams.of_tool(tool)) for tool in pool]
     sums = [sum(products.get(gram, 0) for gram in row) for row in rows]
 
-    assert array_features.gram_products(products, pool, ENGINE.index) == sums
+    assert array_features.gram_products(products, pool, shop().index) == sums
 
 
 def test_hints_that_are_tried_are_read_one_by_one() -> None:
     """An index whose postings are not all in the file gives the features that it has."""
-    tried = WhatIf(ENGINE.index, 0).with_hints(
-        replace(ENGINE.index.record(0).tool.hints, aliases=("shipping labels",))
+    tried = WhatIf(shop().index, 0).with_hints(
+        replace(shop().index.record(0).tool.hints, aliases=("shipping labels",))
     )
     analysis = analyse("shipping labels of a custmer", tried)
     with by_arrays_from(NONE):
@@ -132,9 +137,9 @@ def test_hints_that_are_tried_are_read_one_by_one() -> None:
 
 def test_nothing_is_left_of_another_search() -> None:
     """Searches of two catalogues in turn, and by several threads, find what each finds alone."""
-    other = make_engine(*ENGINE.tools[:700])
+    other = make_engine(*shop().tools[:700])
     asked = [
-        (engine, query) for query in ("track custmer order", "invoce") for engine in (ENGINE, other)
+        (engine, query) for query in ("track custmer order", "invoce") for engine in (shop(), other)
     ]
     with by_arrays_from(NONE):
         alone = [engine.search(query) for engine, query in asked]
@@ -149,16 +154,16 @@ def test_damaged_features_are_told_as_damage(section: str) -> None:
     """A row that leads nowhere is damage of the index, whoever reads it."""
     index = damaged(section)
     with by_arrays_from(ALL), pytest.raises(StaleIndexError):
-        extract_features(range(20), analyse("track custmer", ENGINE.index), index)
+        extract_features(range(20), analyse("track custmer", shop().index), index)
 
 
 def test_a_pool_beyond_the_tools_is_told_as_damage() -> None:
     """A name that leads to no tool is damage, as it is where features are computed one by one."""
-    analysis = analyse("track custmer", ENGINE.index)
+    analysis = analyse("track custmer", shop().index)
     with by_arrays_from(ALL), pytest.raises(StaleIndexError):
-        extract_features([len(ENGINE.index)], analysis, ENGINE.index)
+        extract_features([len(shop().index)], analysis, shop().index)
     with by_arrays_from(NONE), pytest.raises(StaleIndexError):
-        extract_features([len(ENGINE.index)], analysis, ENGINE.index)
+        extract_features([len(shop().index)], analysis, shop().index)
 
 
 def test_a_damaged_list_is_told_as_damage() -> None:
@@ -172,9 +177,9 @@ def test_a_damaged_list_is_told_as_damage() -> None:
 
 def damaged(name: str) -> Index:
     """Return an index in which all numbers of a section lead nowhere."""
-    _, entries = unpack(ENGINE.index.data)
+    _, entries = unpack(shop().index.data)
     sections = [
-        Section(name, one.item_type, bytes(ENGINE.index.data[one.start : one.end]))
+        Section(name, one.item_type, bytes(shop().index.data[one.start : one.end]))
         for name, one in entries.items()
     ]
     beyond = array("I", [0xFFFF_FFFF]).tobytes()
@@ -238,8 +243,8 @@ def test_an_engine_without_tools_warms_up() -> None:
 
 def test_a_warm_engine_answers_as_a_cold_one() -> None:
     """Warming up changes no answer."""
-    cold = Engine(ENGINE.index).search("cancel an order")
-    warm = Engine(ENGINE.index)
+    cold = Engine(shop().index).search("cancel an order")
+    warm = Engine(shop().index)
     warm.warm_up()
 
     assert warm.search("cancel an order") == cold

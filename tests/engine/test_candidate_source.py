@@ -167,17 +167,6 @@ def test_results_are_kept_by_who_chose() -> None:
     assert len(source.asked) == 1
 
 
-MANY = make_engine(
-    *[
-        make_tool(
-            f"order_hidden_{number:03}", description="Track an order", enabled_by_default=False
-        )
-        for number in range(COUNT + 50)
-    ],
-    make_tool("order_track", description="Track an order"),
-).index
-
-
 def ordered(index: Index) -> list[str]:
     """Return the ids of all tools, in order."""
     return [index.tool_id(number) for number in range(len(index))]
@@ -185,8 +174,13 @@ def ordered(index: Index) -> list[str]:
 
 def test_hidden_tools_take_no_places() -> None:
     """A source whose every place is taken by tools that are off costs no match."""
-    source = Source(lambda: ordered(MANY)[:COUNT])
-    engine = Engine(MANY, services=EngineServices(candidates=source))
+    hidden = [f"order_hidden_{number:03}" for number in range(COUNT + 50)]
+    index = make_engine(
+        *[make_tool(one, description="Track an order", enabled_by_default=False) for one in hidden],
+        make_tool("order_track", description="Track an order"),
+    ).index
+    source = Source(lambda: ordered(index)[:COUNT])
+    engine = Engine(index, services=EngineServices(candidates=source))
     assert ids(engine.search("track order").matches) == ["order_track"]
     both = engine.search("track order", include_disabled=True, limit=3)
     assert ids(both.matches)[0].startswith("order_hidden")

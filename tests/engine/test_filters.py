@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,7 @@ from mcpg.llm.normalizer import FunctionNormalizer
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
     from mcpg.engine import SearchResult
+    from mcpg.index import Index
 
 SOURCES = ("Commerce", "Billing", "Logistics")
 CATEGORIES = ("Orders", "money")
@@ -140,8 +142,10 @@ def test_browsing_lists_what_passes(query: str, chosen: dict[str, Any]) -> None:
     assert set(every(ENGINE.search(query, limit=MAX_LIMIT, **chosen))) <= set(expected)
 
 
-MANY = make_engine(
-    *[
+@cache
+def many() -> Index:
+    """Return an index of 1,500 tools of seven sources, made where a test needs it."""
+    tools = [
         make_tool(
             f"tool_{number:04}",
             source_id=f"source{number % 7}",
@@ -149,22 +153,23 @@ MANY = make_engine(
         )
         for number in range(1_500)
     ]
-).index
+    return make_engine(*tools).index
 
 
 @settings(deadline=None, max_examples=60)
 @given(QUERIES, st.sets(st.integers(0, 6), min_size=1), st.integers(20, 50))
 def test_retrieval_keeps_the_order_of_all(query: str, sources: set[int], size: int) -> None:
     """Among few documents or many, their order is the one that they have among all."""
-    analysis = analyse(query, MANY)
+    index = many()
+    analysis = analyse(query, index)
     if not analysis.clauses:
         return
-    numbers = range(len(MANY))
-    among = frozenset(one for one in numbers if MANY.sources_of([one])[0] in sources)
+    numbers = range(len(index))
+    among = frozenset(one for one in numbers if index.sources_of([one])[0] in sources)
     excluded = frozenset(numbers) - among
-    everything = retrieve(analysis, MANY, excluded=(), size=len(MANY))
+    everything = retrieve(analysis, index, excluded=(), size=len(index))
 
-    found = retrieve(analysis, MANY, excluded=excluded, size=size, among=among)
+    found = retrieve(analysis, index, excluded=excluded, size=size, among=among)
 
     assert found == [one for one in everything if one in among][:size]
 
@@ -181,15 +186,16 @@ def test_the_best_of_a_source_are_found_below_a_whole_pool_of_others() -> None:
 
 def test_candidates_from_elsewhere_are_filtered() -> None:
     """Where a candidate source has spent its places on other tools, the engine searches itself."""
+    index = many()
 
     class Source:
         fingerprint = "tools of one source"
 
         def candidates(self, *_: object) -> list[str]:
             """Return tools of one source, whatever is asked."""
-            return [MANY.tool_id(number) for number in range(0, len(MANY), 7)][:COUNT]
+            return [index.tool_id(number) for number in range(0, len(index), 7)][:COUNT]
 
-    engine, plain = Engine(MANY, services=EngineServices(candidates=Source())), Engine(MANY)
+    engine, plain = Engine(index, services=EngineServices(candidates=Source())), Engine(index)
     found = engine.search("track order", limit=MAX_LIMIT, sources=["source3"])
 
     assert found.matches == plain.search("track order", limit=50, sources=["source3"]).matches
