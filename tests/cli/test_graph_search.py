@@ -102,7 +102,9 @@ def test_disabled_tools_are_found_when_asked(
     monkeypatch.setenv("MCPG_CACHE", str(tmp_path / "cache"))
     tools = [{"name": f"tool_{n}", "inputSchema": {}} for n in range(FEWEST_DOCUMENTS + 1)]
     Path("many.json").write_text(json.dumps({"tools": tools}), encoding="utf-8")
-    Path("many.hints.yaml").write_text("tools: {tool_7: {enabled: false}}\n", encoding="utf-8")
+    Path("many.hints.yaml").write_text(
+        "tools: {tool_7: {enabledByDefault: false}}\n", encoding="utf-8"
+    )
     assert run("bundle", "many.json", "many.hints.yaml", "-o", "many.mdld").code == 0
 
     for _ in range(2):
