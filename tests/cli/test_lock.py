@@ -521,6 +521,56 @@ def test_settings_hold_builds_to_the_lock(approved: Shop, run: Callable[..., Run
     assert "write it with `mcpg lock`" in done.err
 
 
+def test_generated_documents_are_held_to_the_lock(approved: Shop, run: Callable[..., Run]) -> None:
+    """A folder of documents is a build like any other: it would be a source of the next one."""
+    approved.settings("[lock]\nenforce = true\n")
+    assert run("generate", "-o", "docs").code == 0
+    before = {path.name: path.read_text("utf-8") for path in Path("docs").rglob("*.md")}
+    approved.now(CHANGED, TRACK)
+    done = run("generate", "-o", "docs", "--format", "json")
+    assert (done.code, done.json["written"]) == (1, False)
+    assert "1 tool not as approved: shop::refund" in done.err
+    assert {path.name: path.read_text("utf-8") for path in Path("docs").rglob("*.md")} == before
+    assert run("generate", "-o", "docs", "--no-locked").code == 0
+
+
+def test_a_lock_behind_a_link_and_in_a_folder_without_rights(
+    approved: Shop, run: Callable[..., Run]
+) -> None:
+    """An approval writes the file that a link names, and a lock that cannot be written stays."""
+    (approved.folder / "real").mkdir()
+    approved.lock.rename(approved.folder / "real/tools.lock")
+    approved.lock.symlink_to("real/tools.lock")
+    approved.now(CHANGED, TRACK)
+    assert run("lock", "--approve", "refund").code == 0
+    assert approved.lock.is_symlink()
+    assert "First read" in (approved.folder / "real/tools.lock").read_text("utf-8")
+    approved.lock.unlink()
+    approved.lock.mkdir()
+    assert run("lock", "--approve", "refund").code == 2
+    assert approved.lock.is_dir()
+
+
+def test_approvals_at_the_same_time_lose_nothing(approved: Shop) -> None:
+    """Two processes that approve different tools leave a lock that has both."""
+    more = [{**WIRE, "name": f"wire_{number}"} for number in range(2)]
+    approved.now(REFUND, TRACK, *more)
+    command = [sys.executable, "-W", "ignore", "-m", "mcpg", "lock", "--approve"]
+    processes = [
+        subprocess.Popen(
+            [*command, one["name"]],
+            cwd=approved.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for one in more
+    ]
+    for process in processes:
+        process.wait(60)
+    names = {one.key[1] for one in read_lock(approved.lock).statements}
+    assert names == {"refund", "track", "wire_0", "wire_1"}
+
+
 def test_a_reaction_needs_a_lock(shop: Shop, run: Callable[..., Run]) -> None:
     """`--on-change` alone would promise what nothing holds."""
     done = run("bundle", "--on-change", "hide")

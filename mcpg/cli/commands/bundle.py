@@ -170,9 +170,7 @@ def bundle(
     _check_watch(wanted)
     from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
 
-    watcher = Watcher(
-        lambda: Intake(sources, settings_of()).watched, output, exclude=[wanted.target]
-    )
+    watcher = Watcher(partial(_watched, wanted), output, exclude=[wanted.target])
     return watcher.run(partial(_build, output, wanted))
 
 
@@ -260,6 +258,15 @@ def _build(output: Output, wanted: _Wanted) -> int:
         code = _write(made, assembly, signature, remembered, wanted, embedding, output, guard)
         tell(assembly)
         return code
+
+
+def _watched(wanted: _Wanted) -> Sequence[str]:
+    """Return what is looked at for changes: the sources, and the lock that holds the build."""
+    from mcpg.cli.locks import is_locked, lock_path  # noqa: PLC0415 - few runs watch
+
+    settings = settings_of(locked=wanted.locked)
+    locks = (lock_path(settings),) if is_locked(settings) else ()
+    return (*Intake(wanted.sources, settings).watched, *locks)
 
 
 def _last_run(wanted: _Wanted, signature: str) -> BuildStamp | None:

@@ -53,6 +53,7 @@ def generate(
     force: options.Force = False,
     strict: options.Strict = False,
     allow_missing: options.AllowMissing = False,
+    locked: options.Locked = None,
     source_id: options.SourceId = None,
     header: options.Header = None,
     server_timeout: options.ServerTimeout = None,
@@ -65,20 +66,29 @@ def generate(
     """
     from mcpg.bundle import apply_plan, generated_documents, plan_folder  # noqa: PLC0415
     from mcpg.cli.build import LastBuild, Memory  # noqa: PLC0415
+    from mcpg.cli.locks import Guard  # noqa: PLC0415
 
+    settings = settings_of(locked=locked)
+    guard = Guard.by(settings, None)
     intake = Intake(
         sources,
-        settings_of(),
+        settings,
         source_id=source_id,
         header=header,
         seconds=server_timeout,
     )
     last = LastBuild(partial(generated_documents, target), allow_missing)
     with Memory(target, jobs) as memory:
-        assembly = build.assembled(intake, output, memory, last, _own(target, intake.paths))
-        if strict and build.refused(assembly, output):
-            return ExitCode.FINDINGS
+        own = _own(target, intake.paths)
+        assembly = build.assembled(intake, output, memory, last, own, guard)
         plan = plan_folder(target, assembly.texts)
+        is_refused = guard is not None and guard.refuses(
+            assembly, output, allows_missing=allow_missing
+        )
+        if is_refused or (strict and build.refused(assembly, output)):
+            if is_refused and form is OutputFormat.JSON:
+                output.json(_report(plan, assembly, written=False))
+            return ExitCode.FINDINGS
         if check or diff:
             return _compare(plan, assembly, prune=prune, shows_diff=diff, form=form, output=output)
         plan = apply_plan(plan, prune=prune, force=force)
