@@ -64,11 +64,11 @@ class _Arrays:
             self._import()
 
     def _import(self) -> ModuleType | None:
-        """Return the scorer, `None` where numpy is not installed."""
+        """Return the scorer, `None` where numpy is not installed, or broken."""
         if not self._imported:
             try:
                 from mcpg.engine import array_scores  # noqa: PLC0415 - a cold search does without
-            except ImportError:
+            except Exception:  # noqa: BLE001 - one built for another version may raise anything
                 self._imported.append(None)
             else:
                 self._imported.append(array_scores)

@@ -201,6 +201,13 @@ arrays._MANY = 1
 {action}
 print(sorted({{"numpy", "mcpg.engine.array_scores"}} & set(sys.modules)))
 """
+BROKEN = """
+def broken(name, *_):
+    if name == "numpy":
+        raise RuntimeError("built for another version")
+sys.meta_path.insert(0, type("Finder", (), {"find_spec": staticmethod(broken)}))
+arrays._LARGE = 1
+"""
 SEARCH = "engine.search('open a file'); engine.search('list all files')"
 BOTH = "['mcpg.engine.array_scores', 'numpy']"
 
@@ -214,8 +221,12 @@ BOTH = "['mcpg.engine.array_scores', 'numpy']"
         ("arrays._LARGE = 1", f"engine.warm_up(); {SEARCH}", BOTH),
         ("import numpy", SEARCH, BOTH),
         ("sys.modules['numpy'] = None", f"engine.warm_up(); {SEARCH}", "['numpy']"),
+        (BROKEN, f"engine.warm_up(); {SEARCH}", "[]"),
     ],
-    ids=["few searches", "many searches", "small", "large", "imported before", "not installed"],
+    ids=[
+        *("few searches", "many searches", "small", "large"),
+        *("imported before", "not installed", "broken"),
+    ],
 )
 def test_numpy_is_imported_where_it_pays(
     bundle: str, before: str, action: str, imported: str
