@@ -10,6 +10,7 @@ import zlib
 from mcpg.index.layout import (
     FIXED_SIZE,
     KEY_SIZE,
+    MAGIC,
     NO_STAMP,
     StaleIndexError,
     head_size,
@@ -71,10 +72,16 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
     """Put an index, or the parts of one, into the file at *path*, wholly or not at all.
 
     Raises:
-        OutputError: The file cannot be written.
+        OutputError: The file cannot be written, or is a link to what is no index.
     """
-    from mcpg.files import atomic_write  # noqa: PLC0415 - an index is written once and read often
+    from mcpg.files import atomic_write, is_link  # noqa: PLC0415 - an index is written once and read often
 
+    # A link may come with the bundle, and lead to any file of whoever only searches.
+    if is_link(path) and not _is_index(path):
+        from mcpg.errors import OutputError  # noqa: PLC0415 - as above
+
+        message = "cannot be written: it is a link to a file that is no index"
+        raise OutputError(message, place=path, remedy="remove the link")
     atomic_write(path, data, special=False)
 
 
@@ -91,6 +98,14 @@ def write_index_of(source: str, data: bytes) -> str:
     is_present = header.key == content_key(source) and stamp == _stamp(source)
     write_index(path, restamped_parts(data, stamp) if is_present else data)
     return path
+
+
+def _is_index(path: str) -> bool:
+    try:
+        with open(path, "rb", opener=_open_regular) as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
 
 
 def content_key(path: str) -> bytes:

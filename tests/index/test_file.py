@@ -115,6 +115,24 @@ def test_another_time_alone_is_no_change(builder: Builder) -> None:
     assert open_index(f"{builder.source}.idx").header.stamp[:2] == (3, 5_000_000_000)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own on Windows")
+def test_no_file_is_overwritten_through_a_link(builder: Builder, tmp_path: Path) -> None:
+    """A link beside a bundle is written through to an index, and to nothing else."""
+    beside, elsewhere = builder.source.with_name("graph.mdld.idx"), tmp_path / "elsewhere"
+    beside.symlink_to(elsewhere)
+    assert builder.get().how == IN_MEMORY
+    assert not elsewhere.exists()
+    elsewhere.write_text("somebody's own")
+    assert builder.get().how == IN_MEMORY
+    assert elsewhere.read_text() == "somebody's own"
+
+    write_index(str(elsewhere), bytes(builder.get().index.data))
+    builder.source.write_text("two")
+    assert builder.get().how == WRITTEN
+    assert builder.get().how == OPENED
+    assert open_index(str(elsewhere)).tool_id(0) == "two"
+
+
 def test_a_time_that_cannot_be_noted_is_no_harm(builder: Builder) -> None:
     """An index that cannot be written to is used as it is."""
     builder.get()
