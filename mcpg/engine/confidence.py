@@ -6,6 +6,7 @@ a coefficient of its own.
 
 from __future__ import annotations
 
+from itertools import chain, compress
 from math import exp, fsum, log1p
 from operator import itemgetter, mul
 
@@ -162,27 +163,40 @@ class CalibrationInputs:
         self._mean = fsum(cosines) / POOL
         self._nearest = fsum(grams) / _NEAREST
         self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
-        self._asked = [clause for clause in analysis.clauses if clause.origin == "query"]
+        # For each word of the query, what it adds to a sum; the context's words come after these.
+        asked = [clause for clause in analysis.clauses if clause.origin == "query"]
+        self._words = [clause.weight for clause in asked]
+        self._known = [clause.weight if _is_known(clause) else 0.0 for clause in asked]
+        self._contents = [clause.content for clause in asked]
+        self._held = [
+            clause.weight * clause.repairs[0].similarity if clause.repairs else 0.0
+            for clause in asked
+        ]
+        self._related = [
+            RELATED_CREDIT * clause.weight * clause.related_variants[0][1]
+            if clause.related_variants
+            else 0.0
+            for clause in asked
+        ]
         self._length = log1p(len(analysis.words))
 
     def of(self, fused: Fused) -> tuple[float, ...]:
         """Return the inputs of one match, in the order of `INPUTS`."""
         candidate = fused.candidate
-        # The context's words come after the query's.
-        pairs = zip(self._asked, candidate.impacts, strict=False)
-        held = [clause for clause, impact in pairs if impact]
-        known = [clause.weight for clause in held if _is_known(clause)]
-        total = fsum([clause.weight for clause in held]) or 1.0
-        content = max([clause.content for clause in held or self._asked], default=1.0)
+        held = list(compress(self._words, candidate.impacts))
+        known = fsum(compress(self._known, candidate.impacts))
+        total = fsum(held) or 1.0
+        contents = list(compress(self._contents, candidate.impacts)) or self._contents
+        content = max(contents, default=1.0)
         return (
             content * (candidate.cosine - self._mean),
             content * (candidate.grams - self._nearest),
             content * log1p(min(max(self._strength(fused) - self._floor, 0.0), _WIDEST)),
             log1p(len(held)),
-            len(held) / len(self._asked) if held else 0.0,
+            len(held) / len(self._words) if held else 0.0,
             self._answered(candidate),
             self._length,
-            (1 - fsum(known) / total) ** 3 if held else 0.0,
+            (1 - known / total) ** 3 if held else 0.0,
             candidate.related,
             candidate.related_name,
             candidate.opening,
@@ -191,17 +205,10 @@ class CalibrationInputs:
 
     def _answered(self, candidate: Candidate) -> float:
         """Return the share of the query that its words answer, or in part words related to them."""
-        near = {place for place, _ in candidate.gains}
-        answered = [
-            clause.weight * clause.repairs[0].similarity
-            if impact and clause.repairs
-            else RELATED_CREDIT * clause.weight * clause.related_variants[0][1]
-            for place, (clause, impact) in enumerate(
-                zip(self._asked, candidate.impacts, strict=False)
-            )
-            if (impact and clause.repairs) or place in near
-        ]
-        return fsum(answered) / (fsum([clause.weight for clause in self._asked]) or 1.0)
+        impacts = candidate.impacts
+        near = [self._related[place] for place, _ in candidate.gains if not impacts[place]]
+        answered = fsum(chain(compress(self._held, impacts), near))
+        return answered / (fsum(self._words) or 1.0)
 
     def _strength(self, fused: Fused) -> float:
         """Return the fused score of the features that a lead may consist of."""

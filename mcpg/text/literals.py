@@ -17,7 +17,7 @@ from __future__ import annotations
 import unicodedata
 from itertools import chain, islice
 
-from mcpg.text.words import is_unspaced
+from mcpg.text.words import Remembered, is_unspaced
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -149,11 +149,9 @@ def _covers(outer: Literal, inner: Literal) -> bool:
 
 def _quoted(text: str) -> Iterator[Literal]:
     """Yield what stands in quotation marks; an apostrophe in or behind a word is none."""
-    if not any(mark in text for mark in _MARKS):
-        return
     end = 0
     unclosed: set[str] = set()
-    for start, mark in [(place, sign) for place, sign in enumerate(text) if sign in _MARKS]:
+    for start, mark in sorted(chain.from_iterable([_places(text, mark) for mark in _MARKS])):
         if start < end or mark in unclosed or not _opens(text, start):
             continue
         close = _closed(text, start + 1, _MARKS[mark])
@@ -164,6 +162,16 @@ def _quoted(text: str) -> Iterator[Literal]:
             end = close + 1
             inner = text[start + 1 : close]
             yield Literal(_kind(inner) or QUOTED, inner, start, end)
+
+
+def _places(text: str, mark: str) -> list[tuple[int, str]]:
+    """Return every place of *mark* in *text*, with the mark; most texts have none."""
+    places: list[tuple[int, str]] = []
+    place = text.find(mark)
+    while place >= 0:
+        places.append((place, mark))
+        place = text.find(mark, place + 1)
+    return places
 
 
 def _opens(text: str, place: int) -> bool:
@@ -205,7 +213,7 @@ class _Tokens:
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts: list[int] = []
-        self.texts = [token for token in map(_bare, _runs(text)) if token]
+        self.texts = [*filter(None, map(_bare_runs.__getitem__, _runs(text)))]
 
     def start(self, place: int) -> int:
         """Return the offset of a token; most texts have no literal, and then none is asked for."""
@@ -223,8 +231,7 @@ class _Tokens:
         return Literal(kind, texts, self.start(first), end)
 
 
-def _bare(run: str) -> str:
-    return run.rstrip(_AFTER).lstrip(_BEFORE)
+_bare_runs = Remembered(lambda run: run.rstrip(_AFTER).lstrip(_BEFORE))
 
 
 def _runs(text: str) -> Iterable[str]:
@@ -248,8 +255,9 @@ def _spaced_runs(run: str) -> Iterator[str]:
 
 def _found(tokens: _Tokens) -> Iterator[Literal]:
     last = -1
-    for place, token in enumerate(tokens.texts):
-        if place <= last or _is_plain(token):
+    are_plain = map(_plain_tokens.__getitem__, tokens.texts)
+    for place in [place for place, is_plain in enumerate(are_plain) if not is_plain]:
+        if place <= last:
             continue
         last = _end_of_date(tokens.texts, place)
         if last > place:
@@ -267,12 +275,15 @@ def _is_plain(token: str) -> bool:
     return is_word and token.lower() not in _MONTH_NAMES
 
 
+_plain_tokens = Remembered(_is_plain)
+
+
 def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
     """Yield the literal that a token is, or those that its parts between hyphens are."""
     token = tokens.texts[place]
     if len(token) > _LONGEST_TOKEN:
         return
-    kind = _kind(token)
+    kind = _kinds[token]
     if kind:
         yield tokens.literal(kind, place, place)
     elif "-" in token and not token.isalpha():
@@ -488,6 +499,8 @@ def _is_mixed(token: str) -> bool:
             return not _CODE_SIGNS.isdisjoint(token)
     return True
 
+
+_kinds = Remembered(_kind)
 
 # The first kind that fits counts.
 _KINDS = (

@@ -44,7 +44,10 @@ _FILE = os.path.join(os.path.dirname(__file__), "data", _NAME)  # noqa: PTH118, 
 _ratios: dict[str, Ratios] = {}
 _all: list[float] = []
 _questions: dict[str, frozenset[str]] = {}
+_agreements: dict[tuple[tuple[float, ...], bytes], float] = {}
 _MOST_REMEMBERED = 4096
+# A catalogue has some hundred ways to share out the kinds, and its requests some hundred verbs.
+_MOST_AGREEMENTS = 32_768
 
 
 def ratios_of(stem: str) -> Ratios:
@@ -96,11 +99,20 @@ def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
     return tuple([one / fsum(odds) for one in odds])
 
 
-def agreement(asked: Sequence[float], done: Sequence[float]) -> float:
+def agreement(asked: tuple[float, ...], done: bytes) -> float:
     """Return how much more likely a tool of kinds *done* does what is *asked* than any tool does.
 
     It is the logarithm of a ratio, in [-`MOST`, `MOST`], and 0 where either is not known.
     """
+    known = _agreements.get((asked, done))
+    if known is None:
+        known = _agreement(asked, done)
+        if len(_agreements) < _MOST_AGREEMENTS:
+            _agreements[asked, done] = known
+    return known
+
+
+def _agreement(asked: tuple[float, ...], done: bytes) -> float:
     usual = _usual()
     if not asked or not any(done) or not usual:
         return 0.0

@@ -29,7 +29,9 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Literal, TypeAlias
+    from typing import Literal, TypeAlias, TypeVar
+
+    T = TypeVar("T")
 
     Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
@@ -51,6 +53,29 @@ LANGUAGES = (
     "swedish",
     "turkish",
 )
+
+_MOST_REMEMBERED = 65_536
+_LONGEST_REMEMBERED = 64
+
+
+class Remembered(dict[str, "T"]):
+    """What a function returns of each text met: words repeat, so most are in it already.
+
+    Of endless texts a bounded number is remembered, and of these none that is long.
+    """
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, text: str) -> T:
+        made = self._make(text)
+        if len(text) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[text] = made
+        return made
+
 
 _FILE = os.path.join(os.path.dirname(__file__), "data", "function_words.txt")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
 
@@ -78,6 +103,15 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
     if expected and votes[LANGUAGES.index(expected)] == best > 0:
         return expected
     return LANGUAGES[votes.index(best)] if best > 1 else None
+
+
+def _languages_of(word: str) -> tuple[int, ...]:
+    """Return the numbers of the languages that *word* is a stop word of."""
+    lists = enumerate(map(stop_words_of, LANGUAGES))
+    return tuple([number for number, stop_words in lists if word in stop_words])
+
+
+_languages = Remembered(_languages_of)
 
 
 def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
@@ -113,21 +147,6 @@ def _read() -> dict[str, frozenset[str]]:
     with open(_FILE, encoding="utf-8") as lines:  # noqa: PTH123 - as above
         lists = [line.split() for line in lines if not line.startswith("#")]
     return {language: frozenset(words) for language, *words in lists}
-
-
-class _Languages(dict[str, tuple[int, ...]]):
-    """For each word met, the numbers of the languages that it is a stop word of."""
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        lists = enumerate(map(stop_words_of, LANGUAGES))
-        found = tuple([number for number, stop_words in lists if word in stop_words])
-        if len(self) >= _MOST_REMEMBERED:
-            self.clear()
-        self[word] = found
-        return found
-
-
-_languages = _Languages()
 
 
 # Putting the marks of one character in order takes time that grows with the square of their number.
@@ -265,8 +284,6 @@ LONGEST_WORD = 64
 _LONGEST_CHUNK = 16_384
 _LONGEST_CLITIC = 2
 _SHORTEST_SPOKEN = 3
-_MOST_REMEMBERED = 65_536
-_LONGEST_REMEMBERED = 64
 
 
 @value
@@ -282,9 +299,6 @@ class Word:
     whole: bool = False
 
 
-_words: dict[str, tuple[Word, ...]] = {}
-
-
 def iter_words(text: str) -> Iterator[Word]:
     """Cut *text* into words, in order of place.
 
@@ -292,8 +306,7 @@ def iter_words(text: str) -> Iterator[Word]:
     as well; versions, dates, numbers and codes stay as they are; scripts without spaces are cut
     into overlapping pairs of characters.
     """
-    for token in text.split():
-        yield from _words.get(token) or words_of_token(token)
+    return chain.from_iterable(map(_words.__getitem__, text.split()))
 
 
 def split_words(text: str) -> list[str]:
@@ -301,19 +314,9 @@ def split_words(text: str) -> list[str]:
     return list(chain.from_iterable(map(_parts.__getitem__, text.split())))
 
 
-class _Parts(dict[str, tuple[str, ...]]):
-    """For each token met, its words without the whole forms."""
-
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        found = tuple([word.text for word in words_of_token(token) if not word.whole])
-        if len(token) <= _LONGEST_REMEMBERED:
-            if len(self) >= _MOST_REMEMBERED:
-                self.clear()
-            self[token] = found
-        return found
-
-
-_parts = _Parts()
+_parts = Remembered(
+    lambda token: tuple([word.text for word in words_of_token(token) if not word.whole])
+)
 
 
 def joined(text: str) -> str:
@@ -342,14 +345,12 @@ def is_unspaced(character: str) -> bool:
 
 def words_of_token(token: str) -> tuple[Word, ...]:
     """Cut *token*, a text without white space, as `iter_words` does."""
-    found = _words.get(token)
-    if found is None:
-        found = tuple(word for chunk in _chunks(token) for word in _cut_chunk(chunk))
-        if len(token) <= _LONGEST_REMEMBERED:
-            if len(_words) >= _MOST_REMEMBERED:
-                _words.clear()
-            _words[token] = found
-    return found
+    return _words[token]
+
+
+_words = Remembered(
+    lambda token: tuple([word for chunk in _chunks(token) for word in _cut_chunk(chunk)])
+)
 
 
 def _chunks(token: str) -> Iterator[str]:

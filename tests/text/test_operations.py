@@ -57,7 +57,7 @@ def test_agreement_is_bounded(asked: list[int], done: list[int]) -> None:
     """Whatever is known of both, agreement and reading are in the documented range."""
     total = sum(asked)
 
-    assert -MOST <= agreement([one / total for one in asked], done) <= MOST
+    assert -MOST <= agreement(tuple(one / total for one in asked), bytes(done)) <= MOST
     assert -MOST <= reading(done) <= MOST
 
 

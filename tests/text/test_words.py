@@ -147,11 +147,11 @@ def test_every_way_to_write_a_name_has_one_key(name: str) -> None:
 def test_memory_for_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was cut is forgotten when there is too much of it; long texts are not kept at all."""
     monkeypatch.setattr(words, "_MOST_REMEMBERED", 2)
-    monkeypatch.setattr(words, "_words", {})
+    lengths = words.Remembered(len)
 
-    assert split_words("one two three four five") == ["one", "two", "three", "four", "five"]
-    assert split_words("x" * 100_000) == ["x" * 64]
-    assert len(words._words) <= 2
+    assert [lengths[text] for text in ("one", "two", "three", "four", "three")] == [3, 3, 5, 4, 5]
+    assert lengths["x" * 100_000] == 100_000
+    assert lengths == {"three": 5, "four": 4}
 
 
 @pytest.mark.parametrize(
