@@ -390,8 +390,12 @@ def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> To
         hints=_hints(entry, found, reading, where, noticed),
         source_kind=next((one for one in SourceKind if one.casefold() == kind), SourceKind.LOCAL),
         place=where,
-        listed=_unread(entry) if reading.is_response else {},
+        listed=_unread(entry) if reading.is_response else _icons(entry),
     )
+
+
+def _icons(entry: JsonObject) -> JsonObject:
+    return {"icons": entry["icons"]} if "icons" in entry else {}
 
 
 def _unread(entry: JsonObject) -> JsonObject:

@@ -122,7 +122,8 @@ class Tool:
         source_kind: How the server is reached.
         place: The file (and member) it was read from, for messages; not part of its identity.
         listed: Other members of its entry in the list of a running server, such as `icons`, as
-            given; neither kept in documents nor part of its identity.
+            given, and the `icons` of a manifest; neither kept in documents nor part of its
+            identity.
     """
 
     id: str

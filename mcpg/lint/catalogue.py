@@ -12,7 +12,9 @@ from mcpg.catalog.model import HintRule, Parameter, Tool, walk_parameters
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.index import Index
+from mcpg.index.layout import NO_KEY
 from mcpg.lint.model import Finding, Other, Spot
+from mcpg.lint.registry import Selection
 from mcpg.relations.model import Relations
 from mcpg.text import split_words
 from mcpg.text.words import stem, stop_words_of
@@ -34,10 +36,20 @@ class Linted:
         assembly: What the sources hold, put together.
         tools: Its tools, sorted by id.
         rules: The rules of its hints files.
+        chosen: The rules that are checked. What others find is left out, and need not be looked
+            for where that takes long.
     """
 
-    def __init__(self, assembly: Assembly, rules: Sequence[HintRule] = ()) -> None:
+    def __init__(
+        self,
+        assembly: Assembly,
+        rules: Sequence[HintRule],
+        chosen: Selection,
+        index: Callable[[Assembly], Index] | None = None,
+    ) -> None:
         self.assembly = assembly
+        self.chosen = chosen
+        self._index = index or (lambda one: Index(compiled(one)))
         self.tools: Sequence[Tool] = assembly.catalog.tools
         self.rules = rules
 
@@ -82,17 +94,29 @@ class Linted:
         return {tool.id: walk_parameters(tool.input_schema) for tool in self.tools}
 
     @cached_property
+    def named(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the name of each tool, by its id."""
+        return {tool.id: stems(tool.name) for tool in self.tools}
+
+    @cached_property
+    def called(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the name and the title of each tool, by its id."""
+        return {tool.id: self.named[tool.id] | stems(tool.display_name) for tool in self.tools}
+
+    @cached_property
     def name_stems(self) -> Mapping[str, frozenset[str]]:
         """The stems of the name, the title and the source of each tool, by its id."""
-        return {
-            tool.id: stems(tool.name) | stems(tool.display_name) | stems(tool.source_id)
-            for tool in self.tools
-        }
+        return {tool.id: self.called[tool.id] | stems(tool.source_id) for tool in self.tools}
+
+    @cached_property
+    def words(self) -> Mapping[str, tuple[str, ...]]:
+        """The stems of the words of the description of each tool, in their order, by its id."""
+        return {tool.id: content_words(tool.description) for tool in self.tools}
 
     @cached_property
     def described(self) -> Mapping[str, frozenset[str]]:
         """The stems of the description of each tool, without stop words, by its id."""
-        return {tool.id: stems(tool.description) for tool in self.tools}
+        return {tool_id: frozenset(words) for tool_id, words in self.words.items()}
 
     @cached_property
     def frequencies(self) -> Counter[str]:
@@ -106,14 +130,19 @@ class Linted:
     @cached_property
     def engine(self) -> Engine:
         """An engine over the catalogue."""
-        # What fills arguments of which tool ranks none.
-        unfilled = replace(self.assembly, provisions=[()] * len(self.assembly.documents))
-        return Engine(Index(compile_assembly(unfilled)))
+        return Engine(self._index(self.assembly))
 
     @cached_property
     def relations(self) -> Relations:
         """The relations that documents state, and those that were inferred."""
         return self.assembly.relations
+
+
+def compiled(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
+    """Compile the index that rules on reach search, with the *key* of what it is made from."""
+    # What fills arguments of which tool ranks none.
+    unfilled = replace(assembly, provisions=[()] * len(assembly.documents))
+    return compile_assembly(unfilled, key)
 
 
 def as_written(wanted: Iterable[str], *texts: str) -> tuple[str, ...]:

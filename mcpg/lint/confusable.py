@@ -21,6 +21,7 @@ _CANDIDATE = 0.45
 """Share of the same words from which two tools are compared."""
 
 _RELATED = 0.5
+_MOST_STEMS = 1 << 16
 _SHARED_ENDING = 3
 _FEWEST_WORDS = 2
 _NAMED = 4
@@ -77,10 +78,8 @@ class _Likeness:
     @cached_property
     def texts(self) -> dict[str, frozenset[str]]:
         """The stems of name and description of each tool, by its id."""
-        return {
-            tool.id: stems(tool.name) | stems(tool.display_name) | stems(tool.description)
-            for tool in self.catalogue.tools
-        }
+        called, described = self.catalogue.called, self.catalogue.described
+        return {tool.id: called[tool.id] | described[tool.id] for tool in self.catalogue.tools}
 
     @cached_property
     def weights(self) -> WordWeights:
@@ -91,7 +90,7 @@ class _Likeness:
         """The stems of the name of each tool, without those of its source."""
         found = {}
         for tool in self.catalogue.tools:
-            words = stems(tool.name)
+            words = self.catalogue.named[tool.id]
             found[tool.id] = words - stems(tool.source_id) or words
         return found
 
@@ -112,7 +111,11 @@ class _Likeness:
         return self.weights.total(covered) / self.weights.total(words)
 
     def _is_covered(self, word: str, words: frozenset[str]) -> bool:
-        return word in words or any(means_the_same(word, other) for other in words)
+        if word in words:
+            return True
+        near = _near(word)
+        others = (other for other in words if other in near or word in _near(other))
+        return any(means_the_same(word, other) for other in others)
 
     def separating(self, one: Tool, other: Tool) -> tuple[str, ...]:
         """Return words of *one*, its parameters included, that *other* lacks, the rarest first."""
@@ -180,22 +183,23 @@ def _pair(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         )
 
 
-@lru_cache(maxsize=16_384)
 def means_the_same(one: str, other: str) -> bool:
     """Return whether two stems are related in meaning, and neither opposites nor other actions.
 
     Opposites stand in the same contexts, so tables of related words have them as well. Most are
     formed by other beginnings: `enable` and `disable`, `upload` and `download`.
     """
-    related = max(_relation(one, other), _relation(other, one))
-    if related < _RELATED or _are_opposites(one, other):
+    is_related = other in _near(one) or one in _near(other)
+    if not is_related or _are_opposites(one, other):
         return False
     kinds = [lexicon.operation_shares(stem) for stem in (one, other)]
     return not all(kinds) or kinds[0].index(max(kinds[0])) == kinds[1].index(max(kinds[1]))
 
 
-def _relation(one: str, other: str) -> float:
-    return dict(lexicon.related_stems(one)).get(other, 0.0)
+@lru_cache(maxsize=_MOST_STEMS)
+def _near(stem: str) -> frozenset[str]:
+    """Return the stems that are related to *stem* in meaning."""
+    return frozenset(other for other, weight in lexicon.related_stems(stem) if weight >= _RELATED)
 
 
 def _are_opposites(one: str, other: str) -> bool:

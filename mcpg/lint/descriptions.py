@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, by_key, content_words, found_in, outliers, stems
+from mcpg.lint.catalogue import Linted, by_key, found_in, outliers, stems
 from mcpg.lint.model import Finding, Other
 from mcpg.lint.vocabulary import EMPTY_WORDS
 from mcpg.text import split_words
@@ -60,8 +60,10 @@ def _judged(catalogue: Linted, tool: Tool, boilerplate: frozenset[str]) -> Findi
             suggestion="say what it does, on what, and when to use it",
         )
     names = catalogue.name_stems[tool.id]
-    own = [part for part in _SENTENCE.split(text) if part.strip() not in boilerplate]
-    told = stems(" ".join(own)) - EMPTY_WORDS
+    parts = _SENTENCE.split(text)
+    own = [part for part in parts if part.strip() not in boilerplate]
+    all_told = catalogue.described[tool.id] if len(own) == len(parts) else stems(" ".join(own))
+    told = all_told - EMPTY_WORDS
     if not told:
         return found_in(
             "D103",
@@ -80,7 +82,7 @@ def _judged(catalogue: Linted, tool: Tool, boilerplate: frozenset[str]) -> Findi
             text=text,
             suggestion="say what it does, on what, and what it returns",
         )
-    if told <= names and len(content_words(text)) <= len(names) + _MORE_WORDS:
+    if told <= names and len(catalogue.words[tool.id]) <= len(names) + _MORE_WORDS:
         return found_in(
             "D109",
             tool,
@@ -149,7 +151,7 @@ def _and_others(tools: list[Tool]) -> str:
 def _stuffed(catalogue: Linted) -> Iterator[Finding]:
     """Report descriptions that repeat a word over and over, or are lists of words."""
     for tool in catalogue.tools:
-        words = content_words(tool.description)
+        words = catalogue.words[tool.id]
         word, count = Counter(words).most_common(1)[0] if words else ("", 0)
         if count >= _REPEATED and count > _REPEATED_SHARE * len(words):
             how = f"repeats {word!r} {counted(count, 'time')} in {len(words)} words"
@@ -172,8 +174,8 @@ def _stuffed(catalogue: Linted) -> Iterator[Finding]:
 def _is_list(text: str) -> bool:
     """Return whether a part of *text* is words side by side, as no sentence of English is."""
     for part in _CLAUSE_END.split(text):
-        words = split_words(part)
         if len(part.split()) >= _LIST_WORDS and part.isascii():
+            words = split_words(part)
             stops = sum(word in stop_words_of("english") for word in words)
             commas = part.count(",")
             if stops <= _LIST_STOPS * len(words) and len(set(words)) > len(words) / 2:

@@ -13,9 +13,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, found_in
+from mcpg.lint.catalogue import found_in
+from mcpg.lint.lookalikes import imitates, plain
 from mcpg.lint.model import Finding
-from mcpg.lint.strings import Text, texts_of
+from mcpg.lint.strings import Text
 
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0"
@@ -52,13 +53,11 @@ _FEWEST_OF_SCRIPT = 3
 _LATIN_SHARE = 0.7
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
-    """Yield what is hidden in the texts of tools."""
-    for tool in catalogue.tools:
-        for text in texts_of(tool):
-            # Nearly all texts are printable ASCII.
-            if not (text.text.isascii() and text.text.isprintable()):
-                yield from _hidden(tool, text)
+def in_text(tool: Tool, text: Text) -> Iterator[Finding]:
+    """Yield what is hidden in a text of *tool*."""
+    # Nearly all texts are printable ASCII.
+    if not (text.text.isascii() and text.text.isprintable()):
+        yield from _hidden(tool, text)
 
 
 def _hidden(tool: Tool, text: Text) -> Iterator[Finding]:
@@ -178,7 +177,19 @@ def _disguised(text: str) -> tuple[int, int] | None:
         for word in _WORD.finditer(text):
             if _is_disguised(word[0], script, like, is_own=is_own, is_latin=is_latin):
                 return word.start(), len(word[0])
-    return None
+    # A text in another script has letters of it that look like no other.
+    is_own = any(_is_of_other_script(sign) and plain(sign) == sign for sign in text)
+    words = _WORD.finditer(text)
+    like = (word for word in words if imitates(word[0]) and not (is_own and _is_foreign(word[0])))
+    return next(((word.start(), len(word[0])) for word in like), None)
+
+
+def _is_foreign(word: str) -> bool:
+    return all(map(_is_of_other_script, word))
+
+
+def _is_of_other_script(sign: str) -> bool:
+    return not sign.isascii() and _script(sign) not in ("", "LATIN", "MATHEMATICAL")
 
 
 def _is_mostly_latin(text: str) -> bool:

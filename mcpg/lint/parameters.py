@@ -24,6 +24,8 @@ def check(catalogue: Linted) -> Iterator[Finding]:
         "P103": (_is_repeated, "whose description repeats the name", "say what the name does not"),
     }
     for code, (is_bad, lack, remedy) in checks.items():
+        if code not in catalogue.chosen:
+            continue
         found: dict[str, Finding] = {}
         for tool in catalogue.tools:
             bad = [one for one in catalogue.parameters[tool.id] if is_bad(one, tool)]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, found_in
+from mcpg.lint.catalogue import found_in
+from mcpg.lint.lookalikes import plain
 from mcpg.lint.model import Finding
-from mcpg.lint.strings import Text, texts_of
+from mcpg.lint.strings import Text
 
 _BREAK = re.compile(r"\s*\n\s*")
 
@@ -24,9 +26,69 @@ def _compiled(
     pattern: str, parts: Mapping[str, str], flags: int = re.IGNORECASE
 ) -> re.Pattern[str]:
     """Return the regular expression that *pattern*, as the data file has it, stands for."""
-    for name, part in parts.items():
-        pattern = pattern.replace(f"@{name}@", part.strip())
+    for _ in _NESTED:
+        for name, part in parts.items():
+            pattern = pattern.replace(f"@{name}@", part.strip())
     return re.compile(_BREAK.sub("", pattern.strip()).replace(" ", r"\s+"), flags)
+
+
+_NESTED = range(2)  # a part may hold others
+
+
+class _Pattern(NamedTuple):
+    """What an attack looks like.
+
+    Attributes:
+        code: The rule that it is of.
+        signs: Lists of signs; a text has one of each, in lower case, or is no such attack.
+        regex: The pattern.
+    """
+
+    code: str
+    signs: tuple[tuple[str, ...], ...]
+    regex: re.Pattern[str]
+
+    def may_match(self, lower: str) -> bool:
+        """Return whether a text, in lower case, has the signs."""
+        return all(any(sign in lower for sign in one) for one in self.signs)
+
+
+def _of_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
+    """Yield the orders to dismiss earlier ones and to conceal something in a language."""
+    is_spaced = max(words["ignore"]) < _UNSPACED
+    alone, end = (r"(?<!\w)", r"(?!\w)") if is_spaced else ("", "")
+    part = {
+        name: f"{alone}(?:{_BREAK.sub('', words[name].strip())}){end}"
+        for name in ("ignore", "previous", "orders", "silent", "user")
+    }
+    earlier = _in_any_order(part["previous"], part["orders"])
+    ordered = (earlier, part["ignore"]) if words.get("has_verb_last") else (part["ignore"], earlier)
+    silent, user = part["silent"], part["user"]
+    # Some languages have the user within what they have for "do not tell".
+    concealed = f"(?:(?={_NEAR}{user}){silent}|{user}{_NEAR}{silent})"
+    orders, users = (_beginnings(words[name]) for name in ("orders", "user"))
+    yield _Pattern("X101", (orders,), _compiled(_NEAR.join(ordered), {}))
+    yield _Pattern("X102", (users,), _compiled(concealed, {}))
+
+
+# Letters from here on are of scripts whose words have no ends that `\b` finds.
+_UNSPACED = "\u0590"
+_NEAR = r"[^.!?\n。！？।]{0,60}?"  # noqa: RUF001 - full stops of CJK and Hindi
+
+
+def _in_any_order(one: str, other: str) -> str:
+    return f"(?:{one}{_NEAR}{other}|{other}{_NEAR}{one})"
+
+
+def _beginnings(alternatives: str) -> tuple[str, ...]:
+    """Return the literal text that each of *alternatives* has."""
+    found = (_LITERAL.search(_OPTIONAL.sub("", one)) for one in _TOP.findall(alternatives))
+    return tuple({one[0].lower() for one in found if one})
+
+
+_OPTIONAL = re.compile(r"\(\?:[^()]*\)\?")
+_LITERAL = re.compile(r"(?:[^\W\d_](?![?*])|[ \u0300-\u0a00])+")
+_TOP = re.compile(r"(?:[^|()]|\([^()]*\))+")
 
 
 def _read() -> Mapping[str, Any]:
@@ -34,14 +96,21 @@ def _read() -> Mapping[str, Any]:
 
 
 _DATA = _read()
-_RULES: Mapping[str, list[re.Pattern[str]]] = {
-    code: [_compiled(one, _DATA["parts"]) for one in patterns]
-    for code, patterns in _DATA["patterns"].items()
-}
-_SUSPECTS = frozenset(_DATA["suspects"]["words"].split())
-_SIGNS: Sequence[str] = _DATA["suspects"]["signs"]
+_PATTERNS: Sequence[_Pattern] = (
+    *(
+        _Pattern(
+            one["code"],
+            tuple(map(tuple, one["signs"])),
+            _compiled(one["pattern"], _DATA["parts"]),
+        )
+        for one in _DATA["patterns"]
+    ),
+    *(pattern for words in _DATA["languages"].values() for pattern in _of_language(words)),
+)
 _MARKS: Sequence[str] = _DATA["secrets"]["marks"]
 _SECRETS = _compiled("|".join(_DATA["secrets"]["patterns"]), {}, 0)
+_NAMED = _compiled(_DATA["secrets"]["named"], {})
+_NAMES: Sequence[str] = _DATA["secrets"]["names"]
 _PLACEHOLDER = _compiled(_DATA["secrets"]["placeholder"], {})
 _WHAT = {
     "X101": "gives instructions to the model",
@@ -59,49 +128,93 @@ _FEWEST_SIGNS = 8
 _MOST_CHARACTERS, _WINDOW, _OVERLAP = 32_768, 4_096, 512
 _QUOTES = "\"'`“”‘’«»"  # noqa: RUF001
 _QUOTED_CODES = ("X101", "X102", "X103")
-_WORD = re.compile(r"[a-z]{3,}")
+_EXAMPLE = re.compile(r"\b(?:examples?|e\.g\.|such as)\b[^\n]{0,80}\n?\s*\Z", re.IGNORECASE)
+_VALUES = ("default", "const")
+_FEWEST_SEAMS = 3
+_NEARBY = 120
+_SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_SIGN = re.compile(r"[!@#$%^&*]")
 
 
-def _may_attack(text: str) -> bool:
-    """Return whether *text* has a sign or word that every attack has one of; most have none."""
-    lower = text.lower()
-    if any(sign in lower for sign in _SIGNS):
-        return True
-    return " " in text.strip() and not _SUSPECTS.isdisjoint(_WORD.findall(lower))
-
-
-def check(catalogue: Linted) -> Iterator[Finding]:
-    """Yield texts of tools that attack whoever reads them."""
-    clean: set[str] = set()  # schemas repeat their texts
-    for tool in catalogue.tools:
-        for text in texts_of(tool):
-            if text.is_key or len(text.text) < _FEWEST_SIGNS or text.text in clean:
-                continue
-            found = [*_attacks(tool, text)]
-            if not found:
-                clean.add(text.text)
-            yield from found
-
-
-def _attacks(tool: Tool, text: Text) -> Iterator[Finding]:
-    if any(mark in text.text for mark in _MARKS):
-        secrets = (one for one in _SECRETS.finditer(text.text) if is_secret(one[0]))
-        secret = next(secrets, None)
-        if secret is not None:
-            yield _finding("X105", tool, text, secret)
-    if not _may_attack(text.text):
+def in_text(tool: Tool, text: Text) -> Iterator[Finding]:
+    """Yield the attacks in a text of *tool*, and in what it looks like."""
+    if text.is_key or len(text.text) < _FEWEST_SIGNS:
         return
-    for code, patterns in _RULES.items():
-        found = next(filter(None, (_first(one, code, text.text) for one in patterns)), None)
+    found = [*_attacks(tool, text, text.text)]
+    yield from found
+    if not text.text.isascii() and not found:
+        shown, places = _shown(text.text)
+        if shown != text.text:
+            for code, start, end in _found(shown):
+                first, last = places[start], places[max(start, end - 1)] + 1
+                yield _finding(code, tool, text, first, last)
+
+
+def _shown(text: str) -> tuple[str, Sequence[int]]:
+    """Return what *text* looks like, without what nobody sees, and where each character stands."""
+    kept = [place for place, sign in enumerate(text) if not _is_unseen(sign)]
+    return "".join(plain(text[place]) for place in kept), kept
+
+
+def _is_unseen(sign: str) -> bool:
+    return unicodedata.category(sign) == "Cf" and plain(sign) == sign
+
+
+def _attacks(tool: Tool, text: Text, read: str) -> Iterator[Finding]:
+    # What a property is called stands before its `default`.
+    name = str(text.member[-2]) if text.member[-1] in _VALUES and len(text.member) > 1 else ""
+    secret = _secret(read, name)
+    if secret is not None:
+        yield _finding("X105", tool, text, *secret)
+    for code, start, end in _found(read):
+        yield _finding(code, tool, text, start, end)
+
+
+def _found(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the code and the range of the first attack of each kind in *text*."""
+    lower = text.lower()
+    seen: set[str] = set()
+    for pattern in _PATTERNS:
+        if pattern.code in seen or not pattern.may_match(lower):
+            continue
+        found = _first(pattern, text)
         if found is not None:
-            yield _finding(code, tool, text, found)
+            seen.add(pattern.code)
+            yield pattern.code, found.start(), found.end()
 
 
-def _first(pattern: re.Pattern[str], code: str, text: str) -> re.Match[str] | None:
+def _secret(text: str, name: str) -> tuple[int, int] | None:
+    """Return where *text*, the value of a member called *name*, has a key, token or password."""
+    if any(mark in text for mark in _MARKS):
+        found = next((one for one in _SECRETS.finditer(text) if is_secret(one[0])), None)
+        if found is not None:
+            return found.span()
+    lower = text.lower()
+    if any(one in lower for one in _NAMES):
+        for one in _NAMED.finditer(text):
+            group = 1 if one[1] else 2
+            if _is_random(one[group]):
+                return one.span(group)
+    is_value = " " not in text and any(one in name.lower() for one in _NAMES)
+    return (0, len(text)) if is_value and _is_random(text) else None
+
+
+def _is_random(value: str) -> bool:
+    """Return whether *value* looks as if drawn by chance rather than written as words are."""
+    if not is_secret(value):
+        return False
+    parts = re.split(r"[-_./]", value)
+    seams = max(len(_SEAM.findall(part)) for part in parts)
+    has_sign = _SIGN.search(value.strip("!@#$%^&*")) is not None
+    return seams >= _FEWEST_SEAMS or (has_sign and seams > 0)
+
+
+def _first(pattern: _Pattern, text: str) -> re.Match[str] | None:
     # Windows bound the time that a text made for it can take.
     for start in range(0, min(len(text), _MOST_CHARACTERS), _WINDOW - _OVERLAP):
-        for found in pattern.finditer(text, start, start + _WINDOW):
-            if code not in _QUOTED_CODES or not _is_quoted(text, found):
+        for found in pattern.regex.finditer(text, start, start + _WINDOW):
+            is_told = pattern.code in _QUOTED_CODES and _is_quoted(text, found)
+            if not is_told:
                 return found
     return None
 
@@ -109,6 +222,8 @@ def _first(pattern: re.Pattern[str], code: str, text: str) -> re.Match[str] | No
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
     """Return whether a phrase stands in quotation marks, as one that is spoken about does."""
     before = text[: found.start()].rstrip()
+    if found[0][:1] == "\n" and _EXAMPLE.search(before[-_NEARBY:]):
+        return True
     after = text[found.end() :].lstrip(" .!,")
     return before[-1:] in _QUOTES and bool(before) and any(sign in after[:80] for sign in _QUOTES)
 
@@ -118,7 +233,7 @@ def is_secret(text: str) -> bool:
     return _PLACEHOLDER.search(text) is None and len(set(text)) >= _FEWEST_SIGNS
 
 
-def _finding(code: str, tool: Tool, text: Text, found: re.Match[str]) -> Finding:
+def _finding(code: str, tool: Tool, text: Text, start: int, end: int) -> Finding:
     where = ".".join(map(str, text.member))
     return found_in(
         code,
@@ -126,7 +241,7 @@ def _finding(code: str, tool: Tool, text: Text, found: re.Match[str]) -> Finding
         f"the {where} of {tool.id!r} {_WHAT[code]}",
         *text.member,
         text=text.text,
-        start=found.start(),
-        size=max(1, found.end() - found.start()),
+        start=start,
+        size=max(1, end - start),
         suggestion=_REMEDY.get(code, "do not use the tool before a person has reviewed it"),
     )

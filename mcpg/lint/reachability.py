@@ -57,6 +57,7 @@ def opening(text: str) -> str:
 
 def _asked(catalogue: Linted) -> Iterator[tuple[Tool, str, tuple[str | int, ...], str]]:
     """Yield searches: the tool, the rule, the member that the query is of, and the query."""
+    chosen = catalogue.chosen
     texts = {tool.id: _words(catalogue, tool) for tool in catalogue.tools}
     weights = WordWeights(texts)
 
@@ -69,9 +70,10 @@ def _asked(catalogue: Linted) -> Iterator[tuple[Tool, str, tuple[str | int, ...]
         if not tool.enabled:
             continue
         query = opening(tool.description)
-        if len(stems(query)) >= _FEWEST_WORDS and is_contested(tool, query):
+        has_words = "R101" in chosen and len(stems(query)) >= _FEWEST_WORDS
+        if has_words and is_contested(tool, query):
             yield tool, "R101", ("description",), query
-        if tool.title and is_contested(tool, tool.title):
+        if "R102" in chosen and tool.title and is_contested(tool, tool.title):
             yield tool, "R102", ("title",), tool.title
         for place, alias in enumerate(tool.hints.aliases):
             yield tool, "R103", ("aliases", place), alias

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from mcpg.bundle import Assembly
 from mcpg.catalog.model import HintRule
 from mcpg.errors import Diagnostic, Severity
+from mcpg.index import Index
 from mcpg.lint import (
     confusable,
     descriptions,
@@ -25,10 +26,25 @@ from mcpg.lint.catalogue import Linted
 from mcpg.lint.locate import Locator
 from mcpg.lint.model import FAILING, LONGEST_EXCERPT, Finding, Suppressed
 from mcpg.lint.registry import RULES, Selection
+from mcpg.lint.strings import texts_of
 from mcpg.lint.suppress import Suppressions
 from mcpg.values import replace, value
 
 Tell = Callable[[str, int, int], None]
+
+
+def _in_texts(catalogue: Linted) -> Iterator[Finding]:
+    """Yield what is wrong with single texts, each of which is read once."""
+    sound: set[tuple[str, bool]] = set()  # schemas repeat their texts
+    for tool in catalogue.tools:
+        for text in texts_of(tool):
+            if (text.text, text.is_key) in sound:
+                continue
+            found = [*hidden.in_text(tool, text), *poisoning.in_text(tool, text)]
+            if not found:
+                sound.add((text.text, text.is_key))
+            yield from found
+
 
 _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[Linted], Iterator[Finding]]]] = {
     "descriptions": (("D10",), descriptions.check),
@@ -36,8 +52,7 @@ _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[Linted], Iterator[Finding
     "parameters": (("P",), parameters.check),
     "schemas": (("S",), schemas.check),
     "names": (("N",), naming.check),
-    "hidden text": (("H",), hidden.check),
-    "poisoning": (("X",), poisoning.check),
+    "hidden text and poisoning": (("H", "X"), _in_texts),
     "categories and tags": (("T", "K"), labels.check),
     "relations": (("L101", "L102", "L104"), links.check),
     "orphans": (("L103",), links.orphans),
@@ -81,6 +96,7 @@ def lint(
     *,
     selection: Selection | None = None,
     suppressed: Iterable[Suppressed] = (),
+    index: Callable[[Assembly], Index] | None = None,
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
     """Check the rules of *selection* over a catalogue.
@@ -90,10 +106,11 @@ def lint(
         rules: The rules of its hints files, which may suppress codes.
         selection: The rules that are checked; `None` for the default ones.
         suppressed: What else is suppressed.
+        index: Returns the index of the catalogue, for rules on reach; `None` to compile it.
         tell: Receives what is going on, how much is done, and of how much.
     """
     chosen = selection or Selection.of()
-    catalogue = Linted(assembly, rules)
+    catalogue = Linted(assembly, rules, chosen, index)
     suppressions = Suppressions.of(catalogue, suppressed)
     found = [one for one in _found(catalogue, chosen, tell) if one.code in chosen]
     kept = [one for one in found if not suppressions.has(one)]

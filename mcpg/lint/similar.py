@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import log
 
 _MOST_SHARING = 100
+_ROUNDING = 1e-9
 
 
 class WordWeights:
@@ -42,6 +43,10 @@ class WordWeights:
         """Return the sum of the weights of distinct *words*."""
         return sum(map(self.weight, words))
 
+    def shared(self, words: Collection[str]) -> float:
+        """Return the same of *words* that all stand in the texts."""
+        return sum(map(self._weights.__getitem__, words))
+
     def rarest(self, words: Collection[str], share: float) -> Sequence[str]:
         """Return the rarest of *words* that together weigh more than *share* of all."""
         bound = share * self.total(words)
@@ -68,11 +73,18 @@ def covering(
     total = weights.total(words)
     if not total:
         return
-    seen: set[str] = set()
+    # What a text may cover: all but those of the rare words that it is known to lack.
+    rest = total
+    held: defaultdict[str, float] = defaultdict(float)
     for word in weights.rarest(words, 1 - share):
-        seen.update(weights.holders[word][:_MOST_SHARING])
+        holders = weights.holders.get(word, ())
+        weight = weights.weight(word) if len(holders) <= _MOST_SHARING else 0.0
+        rest -= weight
+        for key in holders[:_MOST_SHARING]:
+            held[key] += weight
+    least = (share - _ROUNDING) * total - rest
     distinct = frozenset(words)
-    for key in sorted(seen):
-        covered = weights.total(distinct.intersection(texts[key])) / total
+    for key in sorted(key for key, weight in held.items() if weight >= least):
+        covered = weights.shared(distinct.intersection(texts[key])) / total
         if covered >= share:
             yield key, covered

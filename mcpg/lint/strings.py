@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpg.values import value
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ _MOST_TEXTS = 2_000
 _HINTS = ("aliases", "keywords", "categories", "tags", "data_sources")
 
 
-@value
-class Text:
+class Text(NamedTuple):
     """A text of a tool.
 
     Attributes:
@@ -45,6 +44,7 @@ def texts_of(tool: Tool) -> Iterator[Text]:
         ("outputSchema", tool.output_schema),
         ("annotations", tool.annotations),
         ("_meta", tool.meta),
+        *((name, part) for name, part in tool.listed.items()),
     )
     for name, whole in wholes:
         if whole:

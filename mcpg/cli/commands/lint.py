@@ -208,6 +208,7 @@ def _run(output: Output, settings: Settings, wanted: _Wanted) -> int:
 def _report(output: Output, settings: Settings, wanted: _Wanted) -> Report:
     """Read the sources and check the rules, showing progress."""
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
+    from mcpg.cli.lint_index import index_of  # noqa: PLC0415 - as above
     from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
     from mcpg.lint import lint as check  # noqa: PLC0415 - as above
 
@@ -230,6 +231,7 @@ def _report(output: Output, settings: Settings, wanted: _Wanted) -> Report:
             batch.rules,
             selection=wanted.selection,
             suppressed=wanted.suppressed,
+            index=index_of(intake.paths, batch, wanted.source_id),
             tell=lambda _what, done, total: tell(done, total),
         )
 
