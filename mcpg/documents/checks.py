@@ -7,10 +7,10 @@ their datatype, addresses that are none.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
@@ -96,12 +96,16 @@ _MEMBERS: Mapping[str, Sequence[str]] = {
     ),
     **dict.fromkeys(_GROUP_KEYS, ("id", "label", "name", "value")),
 }
+_VALUE_KEYS = ("value", "object", "target", "label", "name")
 _VALUE_MEMBERS = (
-    *("id", "value", "object", "target", "label", "name"),
+    *("id", *_VALUE_KEYS),
     *("datatype", "type", "language", "lang", "predicate"),
 )
 _EXAMPLE_KEYS = HINT_FIELDS["examples"].keys
-_EXAMPLE_MEMBERS = ("input", "request", "output", "response", "description", "label")
+_EXAMPLE_MEMBERS = (
+    *("input", "request", "output", "response", "description", "label"),
+    *("Input", "Request", "Output", "Response", "Description", "Label"),
+)
 _EXTRAS = (
     *("id", "source", "name", "title", "description", "annotations", "meta", "relations"),
     *Hints.__match_args__,
@@ -120,6 +124,11 @@ _PREFIXED = re.compile(r"([A-Za-z][\w.-]*):(?!:)(\S*)")
 _NO_IRI = re.compile(r"[\s<>\"{}|\\^`]")
 _COMMA = re.compile(r"[^\s,][,;][ \t]+[^\s,]")
 _COMMENT = re.compile(r"\s#")
+# A literal or an IRI as Turtle writes it, which here is a text with these marks.
+_TURTLE = re.compile(
+    r"(?s:(?P<quote>[\"'])(?P<value>.*)(?P=quote)(?:\^\^(?P<type>\S+)|@(?P<lang>[\w-]+))"
+    r"|(?P<plain>[^\"']*)\^\^(?P<bare>\w+:\w+|<\S+>)|<(?P<iri>\w+:\S*)>)\Z"
+)
 _SHOWN = 80
 # So many names of a document are compared with known ones, which bounds the work.
 _COMPARED = 100
@@ -163,9 +172,27 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near!r}?" if near else ""
 
 
+class _Suggestions:
+    """Suggests known names in place of others; of so many of these as bounds the work."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, Sequence[str]], str] = {}
+
+    def of(self, word: str, known: Sequence[str]) -> str | None:
+        """Return the `suggestion` for *word*, `None` where too many others were compared."""
+        made = self._made.get((word, known))
+        if made is None and len(self._made) < _COMPARED:
+            made = self._made[word, known] = suggestion(word, known)
+        return made
+
+
 def _misspelt(front: JsonObject) -> Found:
-    unknown = (key for key in front if key not in _SET_OF_KNOWN)
-    for key in islice(unknown, _COMPARED):
+    unknown = [key for key in front if key not in _SET_OF_KNOWN]
+    if unknown[_COMPARED:]:
+        message = f"{len(unknown) - _COMPARED:,} more keys are unknown"
+        yield Code.KEY_UNKNOWN, message, (unknown[_COMPARED],)
+    # What has no near name is a key of somebody else.
+    for key in unknown[:_COMPARED]:
         near = likeliest(key, _SUGGESTED)
         below = (f"graph_{key.lower()}", f"rdf_{key.lower()}")
         near = near or next((one for one in below if one in _SET_OF_KNOWN), None)
@@ -234,38 +261,42 @@ def _items(front: JsonObject, keys: Iterable[str]) -> Iterator[tuple[str, Path, 
 
 def _members(front: JsonObject) -> Found:
     """Report members of items that nobody reads, where they are like ones that are read."""
-    left = iter(range(_COMPARED))
+    near = _Suggestions()
     for key, path, item in _items(front, _MEMBERS):
         if isinstance(item, dict):
-            yield from _unknown_members(item, _MEMBERS[key], path, left, is_lost=key in _LINK_KEYS)
+            yield from _unknown_members(item, _MEMBERS[key], path, near, is_lost=key in _LINK_KEYS)
     for _, path, item in _items(front, _EXAMPLE_KEYS):
         if isinstance(item, dict):
-            known = (*_EXAMPLE_MEMBERS, *(one.capitalize() for one in _EXAMPLE_MEMBERS))
-            yield from _unknown_members(item, known, path, left, is_lost=True)
-    yield from _hints_and_extras(front, left)
+            yield from _unknown_members(item, _EXAMPLE_MEMBERS, path, near, is_lost=True)
+    yield from _hints_and_extras(front, near)
+    yield from _members_of_values(front, near)
+
+
+def _members_of_values(front: JsonObject, near: _Suggestions) -> Found:
     for path, _, held in _values(front):
         if isinstance(held, dict):
-            yield from _unknown_members(held, _VALUE_MEMBERS, path, left, is_lost=False)
+            yield from _unknown_members(held, _VALUE_MEMBERS, path, near, is_lost=False)
+    for _, path, item in _items(front, _PROPERTY_KEYS):
+        if isinstance(item, dict) and "predicate" not in item and _is_triple(item):
+            yield from _unknown_members(item, _VALUE_MEMBERS, path, near, is_lost=True)
 
 
-def _hints_and_extras(front: JsonObject, left: Iterator[int]) -> Found:
+def _hints_and_extras(front: JsonObject, near: _Suggestions) -> Found:
     for key, known in (("hints", _HINTS), (EXTRAS_KEY, _EXTRAS)):
         held = front.get(key)
         if isinstance(held, dict):
-            yield from _unknown_members(held, known, (key,), left, is_lost=key == EXTRAS_KEY)
+            yield from _unknown_members(held, known, (key,), near, is_lost=key == EXTRAS_KEY)
 
 
 def _unknown_members(
-    item: JsonObject, known: Sequence[str], path: Path, left: Iterator[int], *, is_lost: bool
+    item: JsonObject, known: Sequence[str], path: Path, near: _Suggestions, *, is_lost: bool
 ) -> Found:
     for member in item:
         if member in known:
             continue
-        if next(left, None) is None:
-            return
-        advice = suggestion(member, known)
-        if advice or is_lost:
-            ignored = advice or " and is ignored"
+        advice = near.of(member, known)
+        if advice or advice is None or is_lost:
+            ignored = advice or (" and is ignored" if is_lost else "")
             message = f"the member {shown(member)} of {_path_text(path)} is unknown{ignored}"
             yield Code.KEY_UNKNOWN, message, (*path, member)
 
@@ -391,9 +422,17 @@ def _values(front: JsonObject) -> Iterator[tuple[Path, str, JsonValue]]:
         if "predicate" in held:
             yield path, str(held["predicate"]), held
             continue
+        if _is_triple(held):
+            continue
         for predicate, value in held.items():
             for place, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 yield (*path, predicate, *(() if place is None else (place,))), predicate, one
+
+
+def _is_triple(held: JsonObject) -> bool:
+    """Return whether *held* is meant as a predicate with a value, and the former is misspelt."""
+    odd = [key for key in held if key not in _VALUE_MEMBERS]
+    return 0 < len(odd) < len(held) and likeliest(odd[0], ("predicate",)) is not None
 
 
 def _literals(front: JsonObject) -> Found:
@@ -401,9 +440,24 @@ def _literals(front: JsonObject) -> Found:
     own = {str(path[1]).rstrip(":"): address for path, address in _namespaces(front)}
     namespaces = {**PREFIXES, **own}
     for path, predicate, held in _values(front):
-        if isinstance(held, dict) and "id" not in held:
+        value = next(map(held.get, _VALUE_KEYS), None) if isinstance(held, dict) else held
+        turtle = _TURTLE.match(value.strip()) if isinstance(value, str) else None
+        if turtle is not None:
+            message = f"{shown(value)} is one text, marks and all: write {_as_mapping(turtle)}"
+            yield Code.VALUE_INVALID, f"{predicate}: {message}", path
+        elif isinstance(held, dict) and "id" not in held:
             for message in _literal_faults(held, namespaces):
                 yield Code.VALUE_INVALID, f"{predicate}: {message}", path
+
+
+def _as_mapping(found: re.Match[str]) -> str:
+    """Return how front matter states what *found* states in Turtle."""
+    if found["iri"]:
+        return f"{{id: {json.dumps(found['iri'][:_SHOWN], ensure_ascii=False)}}}"
+    value = json.dumps((found["value"] or found["plain"] or "")[:_SHOWN], ensure_ascii=False)
+    if found["lang"]:
+        return f"{{value: {value}, lang: {found['lang'].replace('_', '-')}}}"
+    return f"{{value: {value}, datatype: {(found['type'] or found['bare']).strip('<>')[:_SHOWN]}}}"
 
 
 def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator[str]:
@@ -416,7 +470,7 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
     elif isinstance(datatype, str):
         iri = _expanded(datatype.strip(), namespaces)
         name = iri.removeprefix(XSD)
-        value = next(filter(None, map(lexical_form, map(held.get, _VALUE_MEMBERS[1:6]))), "")
+        value = next(filter(None, map(lexical_form, map(held.get, _VALUE_KEYS))), "")
         if name != iri and name not in DATATYPES:
             yield f"xsd has no datatype {shown(name)}{suggestion(name, DATATYPES)}"
         elif not is_of_datatype(value, iri):

@@ -33,6 +33,11 @@ TARGET_KEYS = (
 
 _SUBJECT_KEYS = ("subjectId", "subject_id", "subject")
 _OBJECT_KEYS = ("objectId", "object_id", "targetId", "target_id", "object", "target")
+_KEYS_OF_PARTS = {
+    "subject": _SUBJECT_KEYS,
+    "predicate": ("predicate",),
+    "object": _OBJECT_KEYS,
+}
 
 # Most documents have none of these.
 _KEYS = frozenset(
@@ -251,7 +256,8 @@ def _statement(item: JsonValue) -> Statement:
         parts["subject"] = _ITSELF
     missing = next((name for name, text in parts.items() if not text), None)
     if missing:
-        raise ValueError(f"has no `{missing}`")
+        is_blank = any(isinstance(item.get(key), str) for key in _KEYS_OF_PARTS[missing])
+        raise ValueError(f"has {'an empty' if is_blank else 'no'} `{missing}`")
     return Statement(**parts, reason=text_of(item, ("reason",)))
 
 

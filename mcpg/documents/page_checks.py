@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mcpg.catalog.model import SourceKind
 from mcpg.documents.checks import shown, suggestion
@@ -139,10 +140,10 @@ def _broken_schemas(lines: Sequence[_Line], *, is_prose: bool) -> Iterator[tuple
 
 def _inside(lines: Sequence[_Line], opening: int) -> list[str]:
     inside: list[str] = []
-    for line in lines[opening + 1 :]:
-        if line.is_mark:
+    for number in range(opening + 1, len(lines)):
+        if lines[number].is_mark:
             break
-        inside.append(line.text)
+        inside.append(lines[number].text)
     return inside
 
 
@@ -151,7 +152,7 @@ def _sections(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
     found: Counter[str] = Counter()
     for number, level, title, how in _headings(lines):
         exact = _BY_NAME.get(title.casefold())
-        name = exact or (likeliest(title, _SECTIONS) if len(title) <= _LONGEST else None)
+        name = exact or (_nearest(title, _SECTIONS) if len(title) <= _LONGEST else None)
         if name is None:
             if title.casefold() == _NOTES:
                 return
@@ -161,11 +162,12 @@ def _sections(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
         if exact and level == _LEVEL and not how:
             found[name] += 1
             yield from _of_section(name, below, number, found[name], holds=holds)
-        elif holds:
+        elif holds or (level == _LEVEL and not how and _is_misspelt(title, name)):
             yield f"{shown(title)} is no section of its own{how}: write `## {name}`", number
 
 
 _LONGEST = 40
+_MOST_REMEMBERED = 1_000
 _NOTES = "author notes"
 
 
@@ -188,7 +190,8 @@ def _headings(lines: Sequence[_Line]) -> Iterator[tuple[int, int, str, str]]:
 def _below(lines: Sequence[_Line], heading: int) -> list[_Line]:
     """Return the lines below a heading, up to the next one."""
     below: list[_Line] = []
-    for line in lines[heading + 1 :]:
+    for number in range(heading + 1, len(lines)):
+        line = lines[number]
         if not line.fence and heading_of(line.text)[0]:
             break
         below.append(line)
@@ -200,7 +203,16 @@ def _holds_its_own(name: str, below: Sequence[_Line]) -> bool:
         return any(line.is_mark for line in below)
     known = _IDENTITY_LABELS if name == IDENTITY_HEADING else _CONTRACT_LABELS
     labels = (_LABEL.match(line.text) for line in below if not line.fence)
-    return any(label is not None and likeliest(label[1], known) for label in labels)
+    return any(label is not None and _nearest(label[1], known) for label in labels)
+
+
+_nearest = lru_cache(_MOST_REMEMBERED)(likeliest)
+
+
+def _is_misspelt(title: str, name: str) -> bool:
+    """Return whether *title* can hardly be anything but a slip of the heading *name*."""
+    is_plural = title.casefold() == f"{name.casefold()}s"
+    return name in _LABELLED_SECTIONS and not is_plural
 
 
 def _of_section(

@@ -184,10 +184,29 @@ def _read(text: str, builder: _Builder) -> JsonValue:
         if problem.endswith("not closed") and fault.context_mark:
             mark = fault.context_mark
         line = mark.line if mark else 0
+        key = _unspaced_key(text, line) if _COLON.search(fault.problem or "") else None
+        if key is not None:
+            problem, line = f"no blank behind the colon of {key[0][:80]!r}", key[1]
+            remedy = "write key: value"
         if "nesting depth" in (fault.problem or ""):  # the bound of libyaml, met before ours
             raise builder.too_deep(line) from None
         raise builder.fail(f"invalid YAML: {problem}", line, remedy) from None
     return builder.root
+
+
+_COLON = re.compile(r"mapping values|expected ':'")
+_UNSPACED = re.compile(r"\s*([A-Za-z_][\w-]*):[^\s:/]")
+
+
+def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
+    """Return the key before *line* that no blank parts from its value, and its line.
+
+    Without one, key and value are a text that goes on in the next line, where the parser notices.
+    """
+    lines = text.split("\n")
+    above = next((one for one in range(line - 1, -1, -1) if lines[one].strip()), None)
+    found = _UNSPACED.match(lines[above]) if above is not None else None
+    return None if found is None or above is None else (found[1], above)
 
 
 def _take(event: Event, builder: _Builder) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.namespaces import DATATYPES, XSD, is_date, is_of_datatype
 from mcpg.documents.reader import parse_document
+from mcpg.errors import DocumentError
 
 
 def told(text: str) -> list[tuple[int, str]]:
@@ -50,6 +51,18 @@ def told(text: str) -> list[tuple[int, str]]:
         ('rdf_properties: {"schema:x": {value: 1, datatype: xsd:integr}}', "mean 'integer'?"),
         ('rdf_properties: {"schema:x": {value: a, lang: d e}}', "'d e' is no language tag"),
         ('rdf_properties: {"schema:x": {vlaue: a}}', "did you mean 'value'?"),
+        ("rdf_properties: [{predicat: schema:x, value: a}]", "did you mean 'predicate'?"),
+        (
+            """rdf_properties: {"schema:x": '"2026"^^xsd:gYear'}""",
+            'write {value: "2026", datatype: xsd:gYear}',
+        ),
+        ('rdf_properties: {"schema:x": "5^^xsd:int"}', 'write {value: "5", datatype: xsd:int}'),
+        (
+            """rdf_properties: {"schema:x": {value: '"drei"@de_DE'}}""",
+            'write {value: "drei", lang: de-DE}',
+        ),
+        ('rdf_properties: {"schema:x": "<urn:x:a>"}', 'write {id: "urn:x:a"}'),
+        ('graph_edges: [{subject: " ", predicate: about, object: b}]', "has an empty `subject`"),
         ('about: [{label: a, sameAs: "https://a.example/x y"}]', "is no IRI: it has a blank"),
         ('about: ["https://a.example/<x>"]', "is no IRI: it has '<'"),
         ("about: [{label: a, sameAs: elsewhere}]", "'elsewhere' has no prefix"),
@@ -78,6 +91,7 @@ def test_front_matter_that_is_hardly_meant_is_told_with_its_line(line: str, says
         ("**Tool identity:**\n\nTool id: a", 4, "as strong text"),
         ("##Tool Identity\n- Tool id: a", 4, "without a blank after its marks"),
         ("## Tool Idenity\n- Tool id: a", 4, "write `## Tool Identity`"),
+        ("## Tool identitiy\n\nWhat it is called.", 4, "write `## Tool Identity`"),
         ("# Execution Contract\nDescription: a", 4, "write `## Execution Contract`"),
         ("### Input Schema\n```json\n{}\n```", 4, "write `## Input Schema`"),
         ("## Tool Identity\nTool id a", 4, "no line such as `- Tool id: NAME`"),
@@ -163,11 +177,12 @@ def test_any_text_is_judged(text: str, name: str) -> None:
         "'---\\nname: a\\n---\\n' + '# x\\n' * 60_000",
         "'---\\nname: a\\n---\\n' + '** ' * 80_000",
         "'---\\nname: a\\n---\\n' + '```\\n' * 60_001",
+        "'---\\nname: a\\n---\\n' + '## Tool Identity\\n\\n- Tool id: a\\n' * 8_000",
         "'---\\nname: a\\n---\\n' + '<!-- ' * 50_000",
         "'---\\nname: a\\nkeywords: \\'' + 'a, ' * 50_000 + '\\'\\n---\\nx'",
         "'---\\nname: a\\nabout: [' + 'x:y, ' * 20_000 + ']\\n---\\nx'",
     ],
-    ids=["headings", "strong", "fences", "comments", "commas", "names"],
+    ids=["headings", "strong", "fences", "sections", "comments", "commas", "names"],
 )
 def test_checks_take_time_in_proportion_to_the_text(text: str) -> None:
     """A document of 250 kB is checked in one pass."""
@@ -199,6 +214,25 @@ def test_a_misspelt_hint_is_told() -> None:
     """A member of `hints` that is like a hint is told of with that hint."""
     found = told("---\ntitle: a\nhints: {categry: x}\n---\n\n# a\n")
     assert any("did you mean 'category'" in message for _, message in found)
+
+
+def test_every_unknown_member_is_told() -> None:
+    """Beyond the names that are compared, members are told of without a suggestion."""
+    items = "\n".join(f"  - {{target: a, weigh{place:03}: 1}}" for place in range(150))
+    found = told(f"---\ntitle: a\ngraph_related:\n{items}\n  - {{target: a, wieght: 1}}\n---\nx\n")
+    assert len(found) == 151
+    assert (found[-1][0], "'wieght'" in found[-1][1]) == (154, True)
+    assert "did you mean" not in found[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "number"), [("name:x", 2), ("name:x\ntitle: y", 2), ("title: y\n\nname:x", 4)]
+)
+def test_a_key_without_a_blank_is_told_on_its_line(lines: str, number: int) -> None:
+    """YAML notices it in the next line only, where there is nothing to correct."""
+    with pytest.raises(DocumentError, match="no blank behind the colon of 'name'") as fault:
+        parse_document(SourceDocument("a.md", f"---\n{lines}\nid: z\n---\nx\n"))
+    assert fault.value.place == f"a.md:{number}"
 
 
 def test_only_so_many_unknown_keys_are_compared() -> None:
