@@ -77,6 +77,23 @@ class SchemaReader:
                 rest.append(own)
         return joined | ({"allOf": rest} if rest else {})
 
+    def referenced(self, schema: JsonValue) -> JsonObject:
+        """Return the schemas that *schema* refers to, and those that these refer to, by address."""
+        found: JsonObject = {}
+        left = [schema]
+        while left:
+            one = left.pop()
+            if isinstance(one, list):
+                left += one
+            elif isinstance(one, dict):
+                left += one.values()
+                stated = (one.get(key) for key in _REFERENCES)
+                for address in (each for each in stated if isinstance(each, str)):
+                    if address not in found:
+                        found[address] = self._referenced(address)
+                        left.append(found[address])
+        return found
+
     def _referenced(self, reference: JsonValue) -> JsonObject | None:
         found = resolve(reference, self._root)
         if found is not None or not isinstance(reference, str):

@@ -79,6 +79,8 @@ class _Effect(Flag):
     NARROWER = auto()
     WIDER = auto()
     UNKNOWN = auto()
+    NEW = auto()
+    """A property comes that was not described, which callers are taken not to send."""
 
 
 MOST_CHANGES = 100
@@ -220,7 +222,8 @@ class _Comparison:
             lost = [one for one in lost if one != at]
             gained = [one for one in gained if one != other]
         for at, row in enumerate(cells):
-            equal = [cell for cell, effect in zip(row, effects[at], strict=True) if not effect]
+            pairs = zip(row, effects[at], strict=True)
+            equal = [cell for cell, effect in pairs if effect in _Effect.NEW]
             yield from min(equal, key=len, default=())
         yield from self._branches(lost, before, after, effects, _Effect.NARROWER, path)
         yield from self._branches(gained, after, before, columns, _Effect.WIDER, path)
@@ -270,6 +273,15 @@ class _Comparison:
         if "array" in shared:
             yield from self._arrays(old, new, path)
         yield from _assertions(old, new, path)
+        yield from self._referenced(old, new, path)
+
+    def _referenced(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        """Compare what keywords refer to that are compared as they are written."""
+        for key in (*_ASSERTIONS, *_INVOLVED):
+            if key in old and key in new and not _differs(key, old, new):
+                before, after = self._old.referenced(old[key]), self._new.referenced(new[key])
+                if written(before) != written(after):
+                    yield path, _Effect.UNKNOWN, f"refers to other schemas in {key}", ()
 
     def _kinds(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare the values that are listed, or else the types."""
@@ -318,7 +330,7 @@ class _Comparison:
     ) -> Iterator[Change]:
         """Describe a property that was none of the properties."""
         further = _further_of(old)
-        effect = _Effect.NARROWER if is_required else _Effect.NONE
+        effect = _Effect.NARROWER if is_required else _Effect.NEW
         if self._is_read and further is False:
             # A reader may refuse what it does not know.
             effect |= _Effect.UNKNOWN

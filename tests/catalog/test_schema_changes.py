@@ -262,3 +262,30 @@ def test_a_compatible_change_refuses_nothing(
     if accepts_less:
         assert worst(input_changes(old, new)) in (Verdict.BREAKING, Verdict.UNDECIDED)
         assert worst(output_changes(new, old)) in (Verdict.BREAKING, Verdict.UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            of({"not": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": WHOLE}}),
+            of({"not": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": TEXT}}),
+        ),
+        (
+            of({"contains": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": of({"$ref": "#/$defs/m"})}}),
+            of(
+                {"contains": {"$ref": "#/$defs/n"}},
+                **{"$defs": {"n": of({"$ref": "#/$defs/m"}), "m": TEXT}},
+            ),
+        ),
+        (
+            of({"oneOf": [{"type": "object"}, of(TEXT)]}),
+            of({"oneOf": [{"type": "object", "properties": {"b": WHOLE}}, of(TEXT)]}),
+        ),
+    ],
+)
+def test_what_is_not_followed_is_undecided(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Schemas that a negation refers to, and properties of exclusive branches, may change all."""
+    for one, other in ((before, after), (after, before)):
+        assert Verdict.UNDECIDED in {change.verdict for change in input_changes(one, other)}
+        assert Verdict.UNDECIDED in {change.verdict for change in output_changes(one, other)}
