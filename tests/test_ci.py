@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import yaml
 from action import ACTION, ROOT, Done, run_action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 BIN = Path(sys.executable).parent
 REFUND = {
@@ -44,8 +45,13 @@ class Project:
     """A repository of tools with its bundle."""
 
     def __init__(self, folder: Path) -> None:
-        """Commit two tools, judged queries, a lock and the bundle."""
+        """Take the repository that is in *folder*."""
         self.folder, self._runs = folder, 0
+        self.base = self.git("rev-parse", "HEAD") if (folder / ".git").exists() else ""
+
+    def begin(self) -> None:
+        """Commit two tools, judged queries, a lock and the bundle."""
+        folder = self.folder
         files = {"mcpg.toml": SETTINGS, "queries.yaml": QUERIES, ".gitignore": "*.idx\n"}
         for name, text in files.items():
             (folder / name).write_text(text, "utf-8")
@@ -94,13 +100,38 @@ class Project:
         return {"pull_request": {"number": 7, "base": {"sha": self.base}}}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Settings of git, and of a repository from which the tests run, have no effect."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("GIT_")]:
+            patch.delenv(name)
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("MCPG_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of tools, which is made once; each test has a copy."""
+    project = Project(tmp_path_factory.mktemp("template"))
+    project.begin()
+    return project.folder
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(template: Path, tmp_path: Path) -> Project:
     """A repository of tools."""
-    monkeypatch.setenv("MCPG_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return Project(folder)
+    return Project(shutil.copytree(template, tmp_path / "project"))
+
+
+@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_AUTHOR_NAME"])
+def test_git_is_that_of_the_project(project: Project, name: str) -> None:
+    """No variable of the repository from which the tests run reaches git."""
+    assert name not in os.environ
+    assert project.git("config", "--global", "--list") == ""
+    assert Path(project.git("rev-parse", "--show-toplevel")).samefile(project.folder)
 
 
 # The composite action
@@ -254,6 +285,30 @@ def test_a_folder_of_the_repository_is_a_project(project: Project, tmp_path: Pat
     )
     assert done.code == 0, done.log
     assert "no change" in done.summary
+
+
+def test_summaries_are_bounded(project: Project) -> None:
+    """A report that GitHub would refuse is cut after a whole line, with a note; others are not."""
+    project.checked(check="false", lint="false")
+    (program,) = project.folder.parent.glob("*/mcpg-bounded.awk")
+
+    def bounded(text: str) -> str:
+        command, env = ["awk", "-f", str(program)], os.environ | {"LC_ALL": "C"}
+        return subprocess.run(
+            command, input=text, env=env, check=True, capture_output=True, text=True
+        ).stdout
+
+    short, line = "a\n\nb\n", f"| {'é' * 400} |\n"
+    assert bounded(short) == short
+    cut = bounded(line * 3_000)
+    assert len(cut.encode()) < 260_000
+    assert cut.startswith(line * 300)
+    assert cut.endswith("more lines are left out: run the command to see all\n")
+    assert int(cut.splitlines()[-1].split()[0]) + cut.count(line) == 3_000
+    assert len(bounded("x" * (2 << 20))) < 100
+    steps = [one["run"] for one in ACTION["runs"]["steps"] if "STEP_SUMMARY" in one.get("run", "")]
+    # `mcpg diff` bounds its Markdown itself.
+    assert ["mcpg-bounded.awk" in one or "mcpg diff" in one for one in steps] == [True] * 4
 
 
 # Hooks for pre-commit
