@@ -16,6 +16,7 @@ from mcpg.files import MAX_BYTES
 
 # In a hook, git sets these to its own repository, or relative to another folder.
 _OF_ONE_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+_SUBMODULE = b"160000 "
 _SECONDS = 120
 _TOLD = 300
 
@@ -34,20 +35,46 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
     folder = next(one for one in (place, *place.parents) if one.is_dir())
     name = place.relative_to(folder).as_posix()
     commit = _git(folder, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    archive = _git(folder, "archive", "--format=tar", commit.decode().strip(), "--", name)
-    if len(archive) > MAX_BYTES:
-        raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{revision}:{path}")
     with tempfile.TemporaryDirectory(prefix="mcpg-") as copy:
         # Sources are called after their folder, so the copy of a folder has its name.
         root = Path(copy, folder.name) if folder == place else Path(copy)
         try:
-            with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-                files.extractall(root, filter="data")
+            _extract(folder, commit.decode().strip(), name, root)
         except (tarfile.TarError, OSError) as fault:
             raise InputError(
                 f"cannot be read from git: {fault}", place=f"{revision}:{path}"
             ) from None
         yield str(root / name)
+
+
+def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_BYTES) -> int:
+    """Write the files at *name* to *root*, with those of submodules that are checked out.
+
+    Returns:
+        How many of *left* bytes are left.
+    """
+    archive = _git(folder, "archive", "--format=tar", commit, "--", name)
+    left -= len(archive)
+    if left < 0:
+        raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{commit}:{name}")
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(root, filter=_within)  # noqa: S202 - what leads out is left out
+    for entry in _git(folder, "ls-tree", "-r", "-z", commit, "--", name).split(b"\0"):
+        stated, _, path = entry.partition(b"\t")
+        if stated.startswith(_SUBMODULE):
+            inner = os.fsdecode(path)
+            if (folder / inner / ".git").exists():
+                pinned = stated.split()[-1].decode()
+                left = _extract(folder / inner, pinned, ".", root / inner, left)
+    return left
+
+
+def _within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    """Leave out what leads out of the copy, such as an absolute link; see `tarfile.data_filter`."""
+    try:
+        return tarfile.data_filter(member, path)
+    except tarfile.FilterError:
+        return None
 
 
 def _git(folder: Path, *arguments: str) -> bytes:

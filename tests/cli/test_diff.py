@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -133,7 +134,9 @@ def test_a_comment_is_bounded(run: Callable[..., Run], later: Path) -> None:
 def git(*arguments: str) -> None:
     """Run git in the working folder, as nobody in particular."""
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
+    own = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    env = {name: one for name, one in os.environ.items() if not name.startswith("GIT_")} | own
+    subprocess.run(["git", *identity, *arguments], env=env, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("path", ["tools", "tools/shop.json", "graph.mdld"])
@@ -174,6 +177,46 @@ def test_revisions_that_are_none_are_named(
     found = run("diff", *arguments)
     assert (found.code, found.out) == (2, "")
     assert told in found.err
+
+
+def test_submodules_have_revisions_of_their_own(
+    run: Callable[..., Run], sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tools of a submodule are compared as they were at the commit that was recorded for it."""
+    library = tmp_path / "library"
+    library.mkdir()
+    (sources / "shop.json").replace(library / "shop.json")
+    monkeypatch.chdir(library)
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    monkeypatch.chdir(sources)
+    git("init", "-q")
+    protocol = ("-c", "protocol.file.allow=always")
+    git(*protocol, "submodule", "add", "-q", str(library), "nested/shop")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    assert run("diff", "--base", "HEAD", ".", "--fail-on", "changes").out == ""
+    tools = MANIFEST["tools"][1:]
+    changed = json.dumps({"server": "shop", "tools": tools})
+    (sources / "nested/shop/shop.json").write_text(changed, "utf-8")
+    found = run("diff", "--base", "HEAD", ".", "--format", "json").json["tools"]
+    assert "added" not in {one["change"] for one in found}
+    assert [one["toolId"] for one in found if one["change"] == "removed"] == ["shipment_status"]
+
+
+def test_links_out_of_a_repository_stop_no_comparison(
+    run: Callable[..., Run], sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they lead to has no revision, and is left out."""
+    monkeypatch.chdir(sources)
+    (sources / "absolute.txt").symlink_to(tmp_path / "secret.txt")
+    (sources / "relative.txt").symlink_to("../../secret.txt")
+    (sources / "inner.txt").symlink_to("shop.json")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "first")
+    assert run("diff", "--base", "HEAD", ".", "--fail-on", "changes").code == 0
 
 
 @pytest.mark.parametrize("variable", [None, "GIT_DIR"])

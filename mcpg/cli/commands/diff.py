@@ -247,7 +247,7 @@ def _comment(data: dict[str, Any], *, most: int | None) -> str:
         comment = markdown(change_blocks(data, shown, folds=True), title)
         if len(comment) <= LONGEST:
             return comment
-    return title
+    return f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
 
 
 def _listing(data: dict[str, Any]) -> Listing:
