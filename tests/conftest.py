@@ -6,8 +6,9 @@ import os
 import shutil
 import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -44,22 +45,59 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-@pytest.hookimpl(wrapper=True)
+TRACER = pytest.StashKey[Any]()
+"""What measures coverage in this process, `None` where nothing does."""
+
+
+@contextmanager
+def tracing(tracer: Any) -> Iterator[None]:
+    """Have *tracer* as the trace function of this thread for a while."""
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Measure tests and their fixtures, but not what pytest does around them.
+
+    Whatever is traced takes three times as long, and most tests take less time than pytest itself.
+    """
+    item.session.stash[TRACER] = sys.gettrace()
+    with tracing(None):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """Measure what our own fixtures run: those of pytest and its plugins belong to no folder."""
+    with tracing(request.session.stash[TRACER] if fixturedef.baseid else None):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Measure no coverage during property tests and those marked `untraced`.
 
-    Tracing doubles their time, and figures that depend on random examples vary between runs. The
-    marker of pytest-cov has no effect in the workers of pytest-xdist.
+    Figures that depend on random examples vary between runs. The marker of pytest-cov has no effect
+    in the workers of pytest-xdist.
     """
     is_property = is_hypothesis_test(getattr(item, "obj", None))
-    if not is_property and item.get_closest_marker("untraced") is None:
+    is_measured = not is_property and item.get_closest_marker("untraced") is None
+    with tracing(item.session.stash[TRACER] if is_measured else None):
         return (yield)
-    tracer = sys.gettrace()
-    sys.settrace(None)
-    try:
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """Measure what ends with a test."""
+    with tracing(item.session.stash[TRACER]):
         return (yield)
-    finally:
-        sys.settrace(tracer)
 
 
 @pytest.fixture(scope="session")

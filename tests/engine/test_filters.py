@@ -184,6 +184,7 @@ def test_the_best_of_a_source_are_found_below_a_whole_pool_of_others() -> None:
     assert ids(engine.search("track order", sources=["shop"]).matches) == ["look_up"]
 
 
+@pytest.mark.untraced
 def test_candidates_from_elsewhere_are_filtered() -> None:
     """Where a candidate source has spent its places on other tools, the engine searches itself."""
     index = many()

@@ -176,6 +176,7 @@ def test_the_texts_of_a_catalogue_are_not_changed_by_their_meanings() -> None:
     assert index.meant_by("no such stem") == []
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("language", ["english", "spanish", "chinese"])
 def test_stems_are_found_by_their_numbers(language: str) -> None:
     """What a stem is, or what means it, is the same by its text and by its number."""

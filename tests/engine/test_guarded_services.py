@@ -75,6 +75,13 @@ KINDS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "observer": (Watching, ("search", "vectors")),
     "normalizer": (Rewriter, ("rewrite", "fingerprint", "seconds")),
 }
+# Thousands of searches take three times as long where they are traced; these few reach what all do.
+UNTRACED = pytest.mark.untraced
+STRATEGIES = [
+    pytest.param("graph", marks=UNTRACED),
+    "auto",
+    pytest.param("embeddings", marks=UNTRACED),
+]
 FAULTS: list[Exception] = [
     *(RuntimeError(SECRET), KeyError(SECRET), OSError(5, SECRET), TimeoutError(SECRET)),
     *(MemoryError(SECRET), RecursionError(SECRET), AssertionError(SECRET), StopIteration(SECRET)),
@@ -105,9 +112,14 @@ def search(kind: str, service: Any, strategy: str) -> None:
         assert not any(SECRET in one.message for one in result.diagnostics)
 
 
-@pytest.mark.parametrize("strategy", ["graph", "auto", "embeddings"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(
-    ("kind", "method"), [(kind, one) for kind in KINDS for one in KINDS[kind][1]]
+    ("kind", "method"),
+    [
+        pytest.param(kind, one, marks=() if kind in {"embeddings", "store"} else UNTRACED)
+        for kind in KINDS
+        for one in KINDS[kind][1]
+    ],
 )
 def test_a_method_may_raise_or_return_anything(kind: str, method: str, strategy: str) -> None:
     """Every method of every service may raise any error, and return what it should not."""
@@ -118,7 +130,8 @@ def test_a_method_may_raise_or_return_anything(kind: str, method: str, strategy:
         search(kind, type("Broken", (made,), {method: behaviour})(), strategy)
 
 
-@pytest.mark.parametrize("strategy", ["graph", "auto", "embeddings"])
+@pytest.mark.untraced
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_service_may_be_of_another_kind(kind: str, strategy: str) -> None:
     """What is no service at all fails as one that is broken."""

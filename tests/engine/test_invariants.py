@@ -208,6 +208,7 @@ def test_a_hundred_thousand_characters_are_bounded(character: str) -> None:
     assert "query_truncated" in {item.code for item in result.diagnostics}
 
 
+@pytest.mark.untraced
 def test_threads_get_the_answers_of_one() -> None:
     """Eight threads that search one engine at once each get what they would get alone."""
     asked = [f"{verb} a {noun}" for verb in VERBS for noun in NOUNS]

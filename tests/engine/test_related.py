@@ -193,6 +193,7 @@ def test_an_alias_in_another_script_is_found_within_a_sentence() -> None:
     assert ids(engine.search("请帮我把明天早上的闹钟往后推一个小时").matches)[0] == "set_alarm"
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("run", ["删除文件", "ファイルを削除", "파일삭제"])
 def test_a_text_without_a_break_may_be_long(run: str) -> None:
     """Of ten thousand characters the first that fill a query are cut into words."""

@@ -297,6 +297,7 @@ def test_a_long_query_is_cut_and_said(engine: Engine) -> None:
 
 
 @pytest.mark.untraced
+@pytest.mark.untraced
 def test_thousands_of_identical_tools_are_searched() -> None:
     """A catalogue without any difference is answered in order of id."""
     engine = make_engine(

@@ -30,6 +30,7 @@ def test_many_equal_gains_are_no_chance() -> None:
     assert paired_randomisation([0.1] * 40).p < 0.001
 
 
+@pytest.mark.untraced
 def test_noise_is_called_noise() -> None:
     """Gains and losses alike give a large p, and the same one every time."""
     draw = random.Random(1)
