@@ -75,14 +75,14 @@ class Linted:
                     found[field, text].append(rule)
         return found
 
-    def spot(self, finding: Finding) -> Spot:
-        """Return where *finding* is: of a hint that a hints file states, the entry there."""
-        field = str(finding.spot.member[0]) if finding.spot.member else ""
-        for rule in self._stated.get((field, finding.spot.text), ()):
-            if any(tool.id == finding.tool_id for tool in self._matching(rule.pattern)):
-                part = finding.spot
-                return Spot(rule.place, (), part.start, part.size, part.text)
-        return finding.spot
+    def spot(self, spot: Spot, tool_id: str) -> Spot:
+        """Return where *spot* of a tool is: of a hint that a hints file states, the entry there."""
+        field = str(spot.member[0]) if spot.member else ""
+        for rule in self._stated.get((field, spot.text), ()):
+            if any(tool.id == tool_id for tool in self._matching(rule.pattern)):
+                member = (field, getattr(rule.hints, field).index(spot.text))
+                return Spot(rule.place, member, spot.start, spot.size, spot.text)
+        return spot
 
     @cached_property
     def _matching(self) -> Callable[[str], tuple[Tool, ...]]:

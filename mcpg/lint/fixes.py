@@ -1,7 +1,8 @@
-"""Safe fixes: edits of files that change no word of what they say.
+"""Safe fixes: edits of files that change nothing but what is meant.
 
-What nobody sees is removed from any file, for nothing is lost by that. Bundles are never edited:
-they are built again.
+What nobody sees is removed from any file, for nothing is lost by that. A rare spelling of a label
+is written like the frequent one, where the file then reads as before but for that label. Bundles
+are never edited: they are built again.
 """
 
 from __future__ import annotations
@@ -9,16 +10,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from mcpg.errors import OutputError
+from mcpg.catalog.hints import HINT_FIELDS
+from mcpg.errors import McpgError, OutputError
 from mcpg.files import MAX_BYTES, atomic_write, read_bytes
+from mcpg.json_types import JsonValue
 from mcpg.lint.hidden import unseen
-from mcpg.lint.locate import Locator, split_place
-from mcpg.lint.model import Finding
+from mcpg.lint.locate import Locator, split_place, values_of
+from mcpg.lint.model import Finding, Respelling, Spot
 from mcpg.values import replace, value
 
+# What stands in JSON and in YAML, quoted or not, as it is.
+_PLAIN_LABEL = re.compile(
+    r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[^\W\d_](?:[\w -]*\w)?", re.IGNORECASE
+)
 _BUNDLED = re.compile(r"documents\[\d+\]")
 
 
@@ -71,15 +80,15 @@ def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
     edits: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
     for one in findings:
         if one.is_fixable:
-            for path, span, text in _edits(one, locator):
+            made = (_edits(one, locator), *(_respelt(part, locator) for part in one.respellings))
+            for path, span, text in chain.from_iterable(made):
                 edits[path][span] = text
     return [fix for path, spans in sorted(edits.items()) if (fix := _fixed(path, spans, locator))]
 
 
 def _edits(one: Finding, locator: Locator) -> Iterable[tuple[str, tuple[int, int], str]]:
     """Yield the file, the range and the new text of each edit that fixes a finding."""
-    _, inner = split_place(one.spot.place)
-    if _BUNDLED.fullmatch(inner):
+    if one.respellings or _is_bundled(one.spot):
         return
     for start, end in unseen(one.spot.text):
         spot = replace(one.spot, start=start, size=end - start)
@@ -92,6 +101,50 @@ def _edits(one: Finding, locator: Locator) -> Iterable[tuple[str, tuple[int, int
         raw = text.text[span[0] : span[1]] if text else ""
         if raw == wanted or (raw.startswith("\\") and _unescaped(raw) == wanted):
             yield path, (span[0], span[1]), ""
+
+
+def _is_bundled(spot: Spot) -> bool:
+    return _BUNDLED.fullmatch(split_place(spot.place)[1]) is not None
+
+
+def _respelt(part: Respelling, locator: Locator) -> Iterable[tuple[str, tuple[int, int], str]]:
+    """Yield the edit that writes a label as it is meant, if nothing else in the file changes."""
+    if _is_bundled(part.spot) or not _PLAIN_LABEL.fullmatch(part.text):
+        return
+    found = locator.range_of(part.spot)
+    text = locator.text(found[0]) if found else None
+    if found is None or text is None:
+        return
+    path, start, end = found
+    after = f"{text.text[:start]}{part.text}{text.text[end:]}"
+    if text.text[start:end] == part.spot.text and _is_exact(text.text, after, part):
+        yield path, (start, end), part.text
+
+
+def _is_exact(before: str, after: str, part: Respelling) -> bool:
+    """Return whether two texts of a file hold the same values, but for one label."""
+    try:
+        changes = [*_changes(values_of(before), values_of(after))]
+    except McpgError:
+        return False
+    keys = HINT_FIELDS[part.field].keys
+    return len(changes) == 1 and all(
+        (one, other) == (part.spot.text, part.text) and not set(keys).isdisjoint(way)
+        for way, one, other in changes
+    )
+
+
+def _changes(before: JsonValue, after: JsonValue) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    """Yield the ways to values that differ, and both of each."""
+    waiting: list[tuple[tuple[str, ...], Any, Any]] = [((), before, after)]
+    while waiting:
+        way, one, other = waiting.pop()
+        if isinstance(one, dict) and isinstance(other, dict) and [*one] == [*other]:
+            waiting += [((*way, key), one[key], other[key]) for key in one]
+        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            waiting += [(way, *pair) for pair in zip(one, other, strict=True)]
+        elif type(one) is not type(other) or one != other:
+            yield way, one, other
 
 
 def _unescaped(raw: str) -> str:

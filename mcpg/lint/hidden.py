@@ -180,8 +180,8 @@ def _disguised(text: str) -> tuple[int, int] | None:
     # A text in another script has letters of it that look like no other.
     is_own = any(_is_of_other_script(sign) and plain(sign) == sign for sign in text)
     words = _WORD.finditer(text)
-    like = (word for word in words if imitates(word[0]) and not (is_own and _is_foreign(word[0])))
-    return next(((word.start(), len(word[0])) for word in like), None)
+    others = (word for word in words if imitates(word[0]) and not (is_own and _is_foreign(word[0])))
+    return next(((word.start(), len(word[0])) for word in others), None)
 
 
 def _is_foreign(word: str) -> bool:

@@ -6,13 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, found_in, stems
-from mcpg.lint.model import Finding, Other
+from mcpg.lint.catalogue import Linted, found_in, spot_of, stems
+from mcpg.lint.model import Finding, Other, Respelling
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import fold, joined
-from mcpg.values import counted
+from mcpg.values import counted, replace
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
+RESPELT = frozenset(code for code, _, _ in _FIELDS)
+"""The rules whose findings are fixed by another spelling."""
+
 _MOST_LABELS = 2_000
 _RARE = 2
 _FREQUENT = 3
@@ -43,7 +46,7 @@ def _misspelt(
             continue
         tool = holders[label][0]
         place = getattr(tool.hints, field).index(label)
-        yield found_in(
+        found = found_in(
             code,
             tool,
             f"the {noun} {label!r} of {counted(len(holders[label]), 'tool')} is spelt like"
@@ -54,6 +57,21 @@ def _misspelt(
             suggestion=f"write {meant!r}",
             others=(Other(holders[meant][0].id, f"has the {noun} {meant!r}"),),
         )
+        yield replace(found, respellings=tuple(_respellings(field, label, meant, holders)))
+
+
+def _respellings(
+    field: str, label: str, meant: str, holders: dict[str, list[Tool]]
+) -> Iterator[Respelling]:
+    """Yield what writes a rare *label* like a frequent one; of two rare ones neither is right."""
+    if len(holders[label]) > _RARE or len(holders[meant]) < _FREQUENT:
+        return
+    for tool in holders[label]:
+        labels: Sequence[str] = getattr(tool.hints, field)
+        if meant in labels:
+            continue
+        spot = spot_of(tool, field, labels.index(label), size=len(label), text=label)
+        yield Respelling(tool.id, field, spot, meant)
 
 
 def _is_slip(label: str, meant: str, holders: dict[str, list[Tool]]) -> bool:

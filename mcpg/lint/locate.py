@@ -14,15 +14,17 @@ from functools import lru_cache
 
 from mcpg.catalog.hints import HINT_FIELDS
 from mcpg.catalog.manifest import INPUT_KEYS
-from mcpg.errors import McpgError
+from mcpg.errors import McpgError, SourceError
 from mcpg.files import MAX_BYTES, is_file, read_bytes
 from mcpg.lint.model import Place, Spot
 from mcpg.sources.model import decode
-from mcpg.text.safeyaml import load_yaml_with_lines
+from mcpg.text.safeyaml import load_yaml, load_yaml_with_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from mcpg.json_types import JsonValue
 
     Step = str | int
     Span = tuple[int, int]
@@ -140,7 +142,7 @@ class FileText:
     def span(self, inner: str, spot: Spot) -> Span | None:
         """Return the range of *spot*, whose place in the file is *inner*."""
         if inner.isdigit():
-            return self._found(self._start(int(inner)), spot)
+            return self._found(self._start(self._line_in_entry(int(inner), spot)), spot)
         if self._json is not None:
             entry = steps_of(inner)
             return self._in_entry(entry, spot) if self._json.value(entry) else None
@@ -148,6 +150,17 @@ class FileText:
             line = self._yaml_lines().get(tuple(steps_of(inner)))
             return self._found(self._start(line or 1), spot)
         return self._in_document(spot)
+
+    def _line_in_entry(self, line: int, spot: Spot) -> int:
+        """Return the line of a member of the entry on *line* of a hints file."""
+        lines = self._yaml_lines() if spot.member else {}
+        entries = [way for way, at in lines.items() if at == line]
+        for way in _ways(spot.member):
+            for entry in entries:
+                found = lines.get((*entry, *way)) or lines.get((*entry, *way[:-1]))
+                if found is not None:
+                    return found
+        return line
 
     def _start(self, line: int) -> int:
         return self._starts[min(max(line, 1), len(self._starts)) - 1]
@@ -223,6 +236,22 @@ class FileText:
         line = self.line(bisect_right(self._starts, start))
         indent = len(line) - len(line.lstrip())
         return start + indent, start + max(len(line), indent)
+
+
+def values_of(text: str) -> JsonValue:
+    """Return the values of a text of JSON or YAML, or of the front matter of a document.
+
+    Raises:
+        McpgError: It is neither.
+    """
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            found: JsonValue = json.loads(text, strict=False)
+        except (ValueError, RecursionError) as fault:
+            raise SourceError(f"is no JSON: {fault}") from fault
+        return found
+    matter = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
+    return load_yaml(matter[1] if matter else text, "")
 
 
 def _ways(member: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:

@@ -111,6 +111,23 @@ class Other:
 
 
 @value
+class Respelling:
+    """A label that is to be written like another.
+
+    Attributes:
+        tool_id: A tool that has it.
+        field: The member of its hints, such as `categories`.
+        spot: Where it is.
+        text: How it is to be written.
+    """
+
+    tool_id: str
+    field: str
+    spot: Spot
+    text: str
+
+
+@value
 class Finding:
     """What a rule found.
 
@@ -129,6 +146,7 @@ class Finding:
         spot: Where it is.
         place: The same in its file; `None` where it is in none, such as of a live server.
         is_fixable: Whether `--fix` can fix it.
+        respellings: What fixes it, for labels.
     """
 
     code: str
@@ -145,11 +163,11 @@ class Finding:
     severity: SeverityName = Severity.WARNING
     place: Place | None = None
     is_fixable: bool = False
+    respellings: tuple[Respelling, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as a JSON object."""
-        members = to_json(self)
-        del members["spot"]
+        members = to_json(self, without=("spot", "respellings"))
         for one in members["others"]:
             del one["spot"]
         return members

@@ -23,6 +23,7 @@ from mcpg.lint import (
     schemas,
 )
 from mcpg.lint.catalogue import Linted
+from mcpg.lint.labels import RESPELT
 from mcpg.lint.locate import Locator
 from mcpg.lint.model import FAILING, LONGEST_EXCERPT, Finding, Suppressed
 from mcpg.lint.registry import RULES, Selection
@@ -139,7 +140,7 @@ def _found(catalogue: Linted, chosen: Selection, tell: Tell) -> Iterator[Finding
 
 def _placed(one: Finding, catalogue: Linted, locator: Locator) -> Finding:
     rule = RULES[one.code]
-    spot = catalogue.spot(one)
+    spot = catalogue.spot(one.spot, one.tool_id)
     others = tuple(
         replace(other, place=locator.place(other.spot)) if other.spot else other
         for other in one.others
@@ -151,7 +152,10 @@ def _placed(one: Finding, catalogue: Linted, locator: Locator) -> Finding:
         place=locator.place(spot),
         excerpt=one.excerpt[:LONGEST_EXCERPT],
         others=others,
-        is_fixable=rule.is_fixable,
+        is_fixable=rule.is_fixable and (bool(one.respellings) or one.code not in RESPELT),
+        respellings=tuple(
+            replace(part, spot=catalogue.spot(part.spot, part.tool_id)) for part in one.respellings
+        ),
     )
 
 

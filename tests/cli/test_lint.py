@@ -112,6 +112,94 @@ def test_fixes_are_shown_and_made(faulty: Path, run: Callable[..., Run]) -> None
     assert run("lint", "shop.json", "--fix", "--diff").code == 2
 
 
+def labelled(*labels: str) -> str:
+    """Return a manifest of tools, each with one of the categories."""
+    tools = [
+        {"name": f"parcel_{n}", "description": f"Parcel {n}.", "categories": [label]}
+        for n, label in enumerate(labels)
+    ]
+    return json.dumps({"server": "shop", "tools": tools}, indent=1)
+
+
+def test_labels_are_spelt_like_the_frequent_ones(folder: Path, run: Callable[..., Run]) -> None:
+    """--fix writes a rare label like a frequent one in every format, and no other byte."""
+    (folder / "shop.json").write_text(labelled(*["Billing"] * 3, "Biling", "Post"), "utf-8")
+    hints = (
+        "tools:\r\n  parcel_4: # Biling\r\n    aliases: [Biling of parcels]\r\n"
+        "    tags: [x]\r\n    categories:\r\n      - 'Biling'   # kept\r\n"
+    )
+    (folder / "all.hints.yaml").write_bytes(hints.encode())
+    page = "---\nname: parcel_pay\nsource: shop\ncategories: [Other, biling]\n---\n\n# Biling\n"
+    (folder / "pay.md").write_text(page, "utf-8")
+    before = (folder / "shop.json").read_text("utf-8")
+    shown = run("lint", ".", "--select", "T", "--diff")
+    assert shown.code == 1
+    assert "+      - 'Billing'   # kept" in shown.out
+    assert "fixed 3 places in 3 files" in run("lint", ".", "--select", "T", "--fix").err
+    assert (folder / "shop.json").read_text("utf-8") == before.replace("Biling", "Billing")
+    expected = hints.replace("'Biling'", "'Billing'").encode()
+    assert (folder / "all.hints.yaml").read_bytes() == expected
+    assert (folder / "pay.md").read_text("utf-8") == page.replace("biling]", "Billing]")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("Billing", "Biling"),  # which one is meant?
+        (*["Billing"] * 3, *["Biling"] * 3),
+        (*['Bill"ing'] * 3, 'Bil"ing'),  # has to be escaped
+    ],
+)
+def test_doubtful_labels_are_left(
+    labels: tuple[str, ...], folder: Path, run: Callable[..., Run]
+) -> None:
+    """Labels of which neither is frequent stay, and those that are not written as they are."""
+    (folder / "shop.json").write_text(labelled(*labels), "utf-8")
+    before = (folder / "shop.json").read_bytes()
+    run("lint", "shop.json", "--select", "T", "--fix")
+    assert (folder / "shop.json").read_bytes() == before
+
+
+def test_an_index_is_used_again(folder: Path, run: Callable[..., Run]) -> None:
+    """Lint finds the same with a new index, the one that it kept, and that of a bundle."""
+    words = ["north", "south", "east", "west", "old", "new", "red", "green", "light", "heavy"]
+    tools = [
+        {"name": f"track_{one}_{other}_{n}", "description": f"Track the {one} {other} parcel."}
+        for one in words
+        for other in words
+        for n in range(2)
+    ]
+    (folder / "shop.json").write_text(json.dumps({"server": "shop", "tools": tools}), "utf-8")
+    assert run("bundle", "shop.json", "-o", "graph.mdld").code == 0
+
+    def found(source: str) -> list[tuple[str, str]]:
+        whole = run("lint", source, "--select", "R", "--format", "json").json
+        return [(one["toolId"], one["message"]) for one in whole["findings"]]
+
+    first = found("shop.json")
+    assert first
+    kept = [one["path"] for one in run("cache", "--format", "json").json["files"]]
+    assert sum(path.endswith(".lint.idx") for path in kept) == 1
+    assert found("shop.json") == first
+    assert sorted(found("graph.mdld")) == sorted(first)
+    for path in kept:
+        if path.endswith(".lint.idx"):
+            Path(path).write_bytes(b"damaged")
+    assert found("shop.json") == first
+
+
+def test_codes_that_do_not_exist(faulty: Path, run: Callable[..., Run]) -> None:
+    """A suppressed code that is none is a finding; one that is selected ends the run."""
+    config = faulty.with_name("mcpg.toml")
+    config.write_text('[lint.tools]\n"shop::*" = ["D999", "missing-descripton"]\n', "utf-8")
+    whole = run("lint", "shop.json", "--select", "M", "--format", "json").json
+    assert [one["code"] for one in whole["findings"]] == ["M101", "M101"]
+    for option in ("--select", "--ignore"):
+        refused = run("lint", "shop.json", option, "missing-descripton")
+        assert refused.code == 2
+        assert "did you mean missing-description?" in refused.err
+
+
 def test_settings_select_and_suppress(faulty: Path, run: Callable[..., Run]) -> None:
     """`[lint]` selects and suppresses; options replace it; a code that is none is an error."""
     config = faulty.with_name("mcpg.toml")

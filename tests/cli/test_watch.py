@@ -187,6 +187,11 @@ class Program:
             time.sleep(0.05)
         raise AssertionError(self._log.read_text("utf-8"))
 
+    def wait_for_end(self) -> str:
+        """Wait until it has ended; return what it has said."""
+        self.process.wait(DEADLINE)
+        return self._log.read_text("utf-8")
+
     def interrupt(self) -> int:
         """Press Ctrl-C; return the exit code."""
         self.process.send_signal(signal.SIGINT)
@@ -248,3 +253,18 @@ def test_settings_servers_and_modules(folder: Path, start: Callable[..., Program
     (folder / "mcpg.toml").write_text(settings.replace('"mine"', '"other"'), "utf-8")
     program.wait_for("wrote graph.mdld: 5 tools", times=2)
     assert program.interrupt() == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_lint_reports_again(sources: Path, start: Callable[..., Program]) -> None:
+    """An edited manifest is checked again, and Ctrl-C ends lint without a failure or a trace."""
+    program = start("lint", "tools", "--select", "D101")
+    program.wait_for("nothing found in 4 tools", "watching 2 files")
+    faulty = {**MANIFEST, "tools": [*MANIFEST["tools"], {"name": "coffee_brew"}]}
+    (sources / "shop.json").write_text(json.dumps(faulty), "utf-8")
+    told = program.wait_for("changed: tools/shop.json", "1 error in 5 tools")
+    assert "error[D101]" in told
+    (sources / "shop.json").write_text(json.dumps(MANIFEST), "utf-8")
+    program.wait_for("nothing found in 4 tools", times=2)
+    assert program.interrupt() == 0
+    assert "Traceback" not in program.wait_for_end()

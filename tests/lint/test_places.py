@@ -95,6 +95,39 @@ def test_places_in_front_matter(check: Callable[..., Report]) -> None:
     assert at_fault(check({"pay.md": text}, ["H103"])) == where(text, WORD)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"---\r\nname: parcel_pay\r\nsource: shop\r\ndescription: {BAD}\r\n---\r\n",
+        f"---\nname: parcel_pay\nsource: shop\ndescription: \U0001f600 \U0001f600 {BAD}\n---\n",
+        f"---\nname: parcel_pay\nsource: shop\ndescription: >-\n  Words before.\n  {BAD}\n---\n",
+        f'---\nname: parcel_pay\nsource: shop\ntitle: "a\u2028b"\ndescription: {BAD}\n---\n',
+        f"\ufeff---\nname: parcel_pay\nsource: shop\ndescription: {BAD}\n---\n",
+    ],
+    ids=["line ends", "astral", "folded", "line separator", "mark"],
+)
+def test_places_in_any_front_matter(text: str, check: Callable[..., Report]) -> None:
+    """Line ends, characters beyond the first plane, folded texts and marks shift no place."""
+    report = check({"pay.md": text}, ["H103"])
+    assert at_fault(report) == where(text.removeprefix("\ufeff"), WORD)
+
+
+def test_places_in_repeated_members(check: Callable[..., Report]) -> None:
+    """Of members of the same name the last counts, as for readers."""
+    member = json.dumps(BAD, ensure_ascii=False)
+    text = f'[{{"name": "parcel_pay", "description": "Fine.",\n"description": {member}}}]'
+    assert at_fault(check({"shop.json": text}, ["H103"])) == where(text, WORD)
+
+
+def test_places_in_hints(check: Callable[..., Report]) -> None:
+    """A hint has the place of its own member, also where its text stands elsewhere before."""
+    hints = f"tools:\n  order_search: # {BAD}\n    tags: [x]\n    keywords:\n      - {BAD}\n"
+    report = check({"shop.json": sound(), "all.hints.yaml": hints}, ["H103"])
+    (one,) = report.findings
+    assert one.place
+    assert one.place.line == 5
+
+
 def test_places_in_prose(check: Callable[..., Report]) -> None:
     """A description that is the first paragraph has its place, and so has a schema in a fence."""
     fence = json.dumps(
