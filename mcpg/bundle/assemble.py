@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
 from itertools import compress
@@ -51,7 +51,7 @@ from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.infer import Inferred, authored_edges, infer
 from mcpg.relations.model import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.text.spelling import joined_name
-from mcpg.values import counted
+from mcpg.values import counted, replace
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue

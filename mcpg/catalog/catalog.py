@@ -16,13 +16,14 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Generic, Literal, Protocol, TypeVar
 
 from mcpg.catalog.claims import overlong_claims
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
+from mcpg.values import replace
 
 __all__ = [
     "Assertion",

@@ -259,6 +259,7 @@ _OUTPUT_KEYS = ("outputSchema", "output_schema", "response", "responseJsonSchema
 _KEYS_SHOWN = 5
 _KEY_SHOWN = 80
 _TITLE_KEYS = ("title", "displayName", "display_name")
+_KINDS = {one.casefold(): one for one in SourceKind}
 # What an entry says of the tool itself; `mcpg.gateway` runs the tasks of tools.
 _READ_KEYS = frozenset(
     (
@@ -388,7 +389,7 @@ def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> To
         annotations=annotations,
         meta=meta,
         hints=_hints(entry, found, reading, where, noticed),
-        source_kind=next((one for one in SourceKind if one.casefold() == kind), SourceKind.LOCAL),
+        source_kind=_KINDS.get(kind, SourceKind.LOCAL),
         place=where,
         listed=_unread(entry) if reading.is_response else _icons(entry),
     )

@@ -143,14 +143,14 @@ def uris_for(tools: Iterable[Tool]) -> dict[str, tuple[str, str]]:
     uris: Counter[str] = Counter()
     addresses: dict[str, tuple[str, str]] = {}
     for tool in sorted(tools, key=lambda tool: (tool.source_id, tool.name, tool.id)):
-        path = tool_path(tool.source_id, tool.name).casefold()
-        uri = tool_uri(tool.source_id, tool.name)
-        paths[path] += 1
-        uris[uri] += 1
-        addresses[tool.id] = (
-            tool_path(tool.source_id, tool.name, paths[path]),
-            tool_uri(tool.source_id, tool.name, uris[uri]),
-        )
+        path, uri = tool_path(tool.source_id, tool.name), tool_uri(tool.source_id, tool.name)
+        copies = paths[path.casefold()] = paths[path.casefold()] + 1
+        if copies > 1:
+            path = tool_path(tool.source_id, tool.name, copies)
+        copies = uris[uri] = uris[uri] + 1
+        if copies > 1:
+            uri = tool_uri(tool.source_id, tool.name, copies)
+        addresses[tool.id] = path, uri
     return addresses
 
 
@@ -414,8 +414,8 @@ def encode_content(document: ToolDocument) -> bytes:
     Of its groups those stay that are named in words, which have no colon. The bytes are for keys of
     results and for other processes, and stand in no file: reading them trusts whoever wrote them.
     """
-    words = tuple(group for group in document.groups if ":" not in group)
-    alone = ToolDocument(
+    words = tuple([group for group in document.groups if ":" not in group])
+    alone = (
         document.tool,
         document.path,
         document.uri,
@@ -428,9 +428,9 @@ def encode_content(document: ToolDocument) -> bytes:
         document.written,
     )
     try:
-        return marshal.dumps(_parts_of(alone), _MARSHAL_VERSION)
+        return marshal.dumps((_parts_of(document.tool), *alone[1:]), _MARSHAL_VERSION)
     except ValueError:  # a number as its author wrote it
-        return encode_record(alone)
+        return encode_record(ToolDocument(*alone))
 
 
 def decode_content(data: bytes) -> ToolDocument:

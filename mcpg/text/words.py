@@ -209,6 +209,8 @@ def normalized(form: Form, text: str) -> str:
 
     Source: Unicode Standard Annex 15, section 13, "Stream-Safe Text Format".
     """
+    if text.isascii():
+        return text
     # Of more marks in a row, one stands at one of these places.
     if len(text) > _MOST_MARKS and any(map(_is_sorted, text[_MOST_MARKS :: _MOST_MARKS + 1])):
         text = "".join(_bounded(text))
