@@ -599,7 +599,12 @@ def change_diff(change: LockChange) -> str:
         f"b/{change.name}" if change.after else "/dev/null",
         lineterm="",
     )
-    return "".join(f"{UNSAFE.sub(_visible, line)}\n" for line in lines)
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def visible(line: str) -> str:
+    """Return *line* with escapes for line feeds and for characters that no reader sees."""
+    return UNSAFE.sub(_visible, line)
 
 
 def _visible(found: re.Match[str]) -> str:

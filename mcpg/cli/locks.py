@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcpg.bundle import Assembly
 from mcpg.bundle.locked import assembly_changes, change_diagnostics, quarantined
 from mcpg.catalog.definitions import Part
-from mcpg.catalog.lock import DEFAULT_LOCK, Kind, Lock, LockChange, change_diff, read_lock
+from mcpg.catalog.lock import DEFAULT_LOCK, Kind, Lock, LockChange, change_diff, read_lock, visible
 from mcpg.cli.terminal import lines_kept, paint
 from mcpg.errors import NotFoundError
 from mcpg.sources import SourceBatch, is_failure
@@ -187,7 +187,9 @@ def shown_changes(
     is_colored = output.colored(stream)
     for change in changes:
         parts = "; ".join(map(str, change.parts))
-        yield lines_kept(f"{change.kind} {change.label}{f': {parts}' if parts else ''}\n")
+        # A name with a line feed must not begin a line, which may be a command to a CI system.
+        head = visible(f"{change.kind} {change.label}{f': {parts}' if parts else ''}")
+        yield lines_kept(f"{head}\n")
         for line in lines_kept(change_diff(change)).splitlines(keepends=True):
             style = _STYLES.get(line[:1], "")
             yield paint(line.rstrip("\n"), style, on=is_colored) + "\n" if style else line

@@ -238,3 +238,39 @@ def test_an_empty_revision_is_named(run: Callable[..., Run]) -> None:
     git("init", "-q")
     found = run("diff", "--base", "", "tools")
     assert (found.code, "--base: git: " in found.err) == (2, True)
+
+
+GATES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "changes": ({"description": "Old."}, {"description": "New."}),
+    "removed": ({"name": "old"}, {"name": "gone", "description": "Something else entirely."}),
+    "breaking": ({"inputSchema": {"enum": [{}]}}, {"inputSchema": {"required": ["a"]}}),
+    "undecided": ({"inputSchema": {}}, {"inputSchema": {"if": {"required": ["a"]}}}),
+    "risk": ({"annotations": {"readOnlyHint": True}}, {"annotations": {"readOnlyHint": False}}),
+}
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_each_gate_of_definitions_fails_by_itself(
+    run: Callable[..., Run], folder: Path, kind: str
+) -> None:
+    """A finding exits with 1 under its own gate, and with 0 where one is accepted."""
+    bare = {"name": "old", "description": "Old.", "inputSchema": {"type": "object"}}
+    for name, members in zip(("one", "other"), GATES[kind], strict=True):
+        text = json.dumps({"server": "shop", "tools": [{**bare, **members}]})
+        (folder / f"{name}.json").write_text(text, "utf-8")
+    same, changed = ("one.json", "one.json"), ("one.json", "other.json")
+    assert run("diff", *same, "--fail-on", kind).code == 0
+    found = run("diff", *changed, "--fail-on", kind)
+    assert (found.code, f"--fail-on {kind}: " in found.err) == (1, True)
+    assert run("diff", *changed, "--fail-on", f"{kind}=9").code == 0
+
+
+@pytest.mark.parametrize("kind", ["rank", "unreachable", "confidence"])
+def test_each_gate_of_searches_fails_by_itself(run: Callable[..., Run], kind: str) -> None:
+    """A query that is lost exits with 1 under the gate that counts it, as the report counts it."""
+    counts = {one["kind"]: one["found"] for one in run(*DIFF, *EVERY).json["gates"]}
+    assert run(*DIFF, "--fail-on", kind).code == (1 if counts[kind] else 0)
+    assert run(*DIFF, "--fail-on", f"{kind}={counts[kind]}").code == 0
+
+
+EVERY = ("--fail-on", "rank,unreachable,confidence", "--format", "json")

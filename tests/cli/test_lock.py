@@ -123,6 +123,28 @@ def test_approving_what_is_no_change(approved: Shop, run: Callable[..., Run]) ->
     assert "every tool is as approved" in run("lock", "--approve", "track").err
 
 
+def test_names_and_texts_begin_no_line(folder: Path, run: Callable[..., Run]) -> None:
+    """A CI system takes a line that begins with colons for a command."""
+    (folder / "shop.json").write_text(json.dumps({"tools": [REFUND]}), "utf-8")
+    run("lock", "shop.json", "-q")
+    evil = {**REFUND, "name": "a\n::error::x", "description": "::error::x\n\x1b[31m\n::warning::y"}
+    (folder / "shop.json").write_text(json.dumps({"tools": [evil]}), "utf-8")
+    for arguments in (["lock", "shop.json"], ["bundle", "shop.json", "--locked"]):
+        done = run(*arguments)
+        assert done.code == 1
+        assert "\\u000a::error::x" in f"{done.out}{done.err}"
+        assert not re.search("^::|\x1b", f"{done.out}{done.err}", re.MULTILINE)
+
+
+def test_a_command_that_is_suggested_can_be_pasted(folder: Path, run: Callable[..., Run]) -> None:
+    """A name that a shell would run is quoted."""
+    (folder / "shop.json").write_text(json.dumps({"tools": [REFUND]}), "utf-8")
+    run("lock", "shop.json", "-q")
+    tools = [REFUND, {**WIRE, "name": "$(touch pwned)"}]
+    (folder / "shop.json").write_text(json.dumps({"tools": tools}), "utf-8")
+    assert "mcpg lock --approve 'shop::$(touch pwned)@" in run("lock", "shop.json").err
+
+
 def test_a_name_of_several_tools_is_ambiguous(folder: Path, run: Callable[..., Run]) -> None:
     """Approval needs to say which of two sources is meant."""
     for name in ("a", "b"):

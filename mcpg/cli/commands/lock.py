@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -379,10 +380,11 @@ def _note(outcome: _Outcome, output: Output) -> None:
         output.note(f"wrote {outcome.path}: {tools}{approved}")
     left = outcome.left
     if left:
+        named = shlex.quote(left[0].label)
         output.error(
             f"{counted(len(left), 'tool')} not as approved",
             place=outcome.path,
-            remedy=f"review the changes, and approve with `mcpg lock --approve {left[0].label}`",
+            remedy=f"review the changes, and approve with `mcpg lock --approve {named}`",
         )
     elif not outcome.written and outcome.is_whole:
         output.note(f"as approved: {outcome.path}: {tools}")
