@@ -309,8 +309,18 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         given=tuple(tools),
         rules=tuple(batch.rules),
         read=sorted_.read,
-        rewritten=tuple(rewritten_pieces((*placed.by_tool.values(), *placed.pages))),
+        rewritten=tuple(_rewritten(placed, gathered.diagnostics)),
     )
+
+
+_MISTAKES = (Code.DOCUMENT_INVALID, Code.PREFIX_UNKNOWN, Code.VALUE_INVALID)
+
+
+def _rewritten(placed: Placed, known: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Report what a bundle has in another form, unless *known* reports a mistake in its place."""
+    told = {one.place for one in known if one.code in _MISTAKES}
+    documents = (*placed.by_tool.values(), *placed.pages)
+    return (one for one in rewritten_pieces(documents) if one.place not in told)
 
 
 def _ignored(passed_over: Iterable[SourceDocument], catalog: Catalog) -> Iterator[Diagnostic]:

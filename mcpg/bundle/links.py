@@ -12,15 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from urllib.parse import unquote
 
+from mcpg.bundle.anchors import Headings
 from mcpg.bundle.codec import ReadDocument
 from mcpg.documents.facts import TARGET_KEYS, Statement, facts_of, means_itself, text_of
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.markdown import Reference, Targets, read_markdown
 from mcpg.documents.model import LineNumbers, Link, ToolDocument, path_key
 from mcpg.documents.reader import LINK_KEYS, SPELLINGS
-from mcpg.errors import Code, Diagnostic, DocumentError, warning
+from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
+from mcpg.files import is_file
 from mcpg.relations.infer import STATED
 from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 
@@ -196,6 +199,7 @@ LINK_MARKS = ("](", "[[", "]:")
 
 _PAGE = (".md", ".markdown", ".mdx")
 _TEXT = (".txt", ".text")
+_TOOL_SCHEME = "tool:"
 _QUALIFIED = re.compile(r"[\w.-]+::[\w.-]+")
 
 
@@ -235,10 +239,11 @@ def stated_edges(
     names = {_file_name(page.document.path) for page in pages}
     names.update(_file_name(path) for path in others)
     named: set[str] | None = None
+    headings = Headings((*by_tool.values(), *pages))
     for item in (*by_tool.values(), *pages):
         for end in _take_statements(item.document, targets, stated):
             stated.diagnostics.append(_unknown(end, item, suggest))
-        for reference in _take_references(item, targets, names, stated):
+        for reference in _take_references(item, targets, names, stated, headings):
             if reference.is_wiki and named is None:
                 named = set(_things((*by_tool.values(), *pages)))
             if not reference.is_wiki or path_key(reference.target) not in (named or ()):
@@ -310,7 +315,7 @@ def _take_statement(
 
 
 def _take_references(
-    item: ReadDocument, targets: Targets, names: set[str], stated: Stated
+    item: ReadDocument, targets: Targets, names: set[str], stated: Stated, headings: Headings
 ) -> Iterator[Reference]:
     """Put the links in the prose of *item* into *stated*; return those that lead nowhere."""
     document = item.document
@@ -323,7 +328,11 @@ def _take_references(
         if uri is not None:
             link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, PROSE_REASON)
             stated.links[document.uri].append(link)
-        elif _is_broken(reference, meant, document, names):
+        uri = document.uri if reference.target.startswith("#") else uri
+        fault = headings.fault(reference, uri) if uri and not _is_name(reference, targets) else ""
+        if fault:
+            stated.diagnostics.append(_of_link(reference, item, fault))
+        elif uri is None and _is_broken(reference, meant, document, names):
             yield reference
 
 
@@ -333,12 +342,27 @@ def _unknown(end: str, item: ReadDocument, suggest: Suggest) -> Diagnostic:
     return warning(Code.RELATION_UNRESOLVED, message, item.place_of(end))
 
 
+def _is_name(reference: Reference, targets: Targets) -> bool:
+    """Return whether all of a target is the name of a document, in which `#` is a character."""
+    name = path_key(reference.target.strip())
+    return reference.is_wiki and any(name in words for words in targets.by_words)
+
+
 def _broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagnostic:
+    written = unquote(reference.target.removesuffix(reference.suffix))
+    if not reference.is_wiki and is_file(Path(item.place).parent / written):
+        found = _of_link(reference, item, "leads to a file that is not among the sources")
+        return info(Code.RELATION_UNRESOLVED, found.message, found.place)
+    name = reference.target[:_LONGEST_SHOWN].removeprefix(_TOOL_SCHEME)
+    return _of_link(reference, item, f"does not match any document{suggest(name)}")
+
+
+def _of_link(reference: Reference, item: ReadDocument, fault: str) -> Diagnostic:
     target = reference.target[:_LONGEST_SHOWN]
-    message = f"the link to {target!r} does not match any document{suggest(target)}"
     # A link that was led to another place is found by the name of the file.
-    place = item.place_of(f"[[{target}", f"]({target}", target, _file_name(target))
-    return warning(Code.RELATION_UNRESOLVED, message, place)
+    words = (f"[[{target}", f"]({target}", target, _file_name(target))
+    message = f"the link to {target!r} {fault}"
+    return warning(Code.RELATION_UNRESOLVED, message, item.place_of(*words))
 
 
 def _things(items: Iterable[ReadDocument]) -> Iterator[str]:
@@ -359,6 +383,8 @@ def meanings(reference: Reference) -> Iterator[str]:
     if reference.is_wiki:
         # A name may have what looks like a fragment.
         yield from dict.fromkeys((reference.target.strip(), written))
+    elif address.startswith(_TOOL_SCHEME):
+        yield address.removeprefix(_TOOL_SCHEME)
     elif "/" in address or address.casefold().endswith((*_PAGE, *_TEXT)):
         # The URI of a document keeps its escapes, and a path in the bundle as well.
         yield from dict.fromkeys((address, written))
@@ -370,6 +396,8 @@ def _is_broken(
     """Return whether a link leads to a document that is not there; a wiki link may name a thing."""
     if reference.is_wiki:
         return bool(meant) and bool(meant[0]) and "://" not in meant[0]
+    if reference.target.startswith(_TOOL_SCHEME):
+        return True
     if not meant or ":" in meant[0]:
         return False
     name = _file_name(meant[0])

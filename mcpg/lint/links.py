@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from mcpg.errors import Code, Diagnostic
+from mcpg.errors import Code, Diagnostic, Severity
 from mcpg.lint.catalogue import Linted, found_in
 from mcpg.lint.model import Finding, Other, Spot
 from mcpg.relations.model import EdgeOrigin
@@ -25,14 +25,18 @@ _MOST_CIRCLES = 1_000
 def check(catalogue: Linted) -> Iterator[Finding]:
     """Yield what is wrong with relations."""
     for one in catalogue.assembly.diagnostics:
-        if one.code in _DEAD:
+        if is_told(one):
             yield _dead(one)
     yield from _circles(catalogue)
 
 
 def is_told(diagnostic: Diagnostic) -> bool:
     """Return whether a rule reports *diagnostic*."""
-    return diagnostic.code in _DEAD
+    # A link to a file outside of the sources is a note.
+    is_note = diagnostic.severity == Severity.INFO
+    return diagnostic.code in _DEAD and not (
+        is_note and diagnostic.code == Code.RELATION_UNRESOLVED
+    )
 
 
 def _dead(one: Diagnostic) -> Finding:

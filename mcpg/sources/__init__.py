@@ -211,8 +211,7 @@ def _passed_over(file: FolderFile, text: str) -> SourceBatch:
     if found is None:
         return SourceBatch(passed_over=(SourceDocument(file.path, "", place=file.place),))
     reason, line = found
-    message = f"this file looks like a tool's document, and is ignored: {reason}"
-    noticed = warning(Code.DOCUMENT_IGNORED, message, f"{file.place}:{line}")
+    noticed = warning(Code.DOCUMENT_IGNORED, f"this file {reason}", f"{file.place}:{line}")
     return SourceBatch(diagnostics=(noticed,))
 
 

@@ -294,26 +294,35 @@ def _is_document(text: str) -> bool:
     )
 
 
+_LIKE = "looks like a tool's document, and is ignored:"
+
+
 def likeness(name: str, text: str) -> tuple[str, int] | None:
-    """Return what makes Markdown that is no document look like one, and the number of its line.
+    """Return why Markdown that is no document may be meant as one, and the number of its line.
 
     `None` for a file of another kind, or one that looks like no document.
     """
     if not name.casefold().endswith(_MARKDOWN):
         return None
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        return "is empty, and is ignored", 1
     lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     keys = _keys_below(lines[first + 1 : first + _MOST_FRONT_LINES])
     if _ODD_FENCE.match(lines[first]) and keys:
-        return "its front matter must begin with a line of exactly three hyphens", first + 1
+        return (
+            f"{_LIKE} its front matter must begin with a line of exactly three hyphens",
+            first + 1,
+        )
     key = _KEY_LINE.match(lines[first])
     ends = [line.rstrip() for line in lines[first : first + _MOST_FRONT_LINES]]
     if key and "---" in ends and any(map(_FRONT_KEYS.match, (key[1], *keys))):
-        return "its front matter must begin with a line of three hyphens", first + 1
+        return f"{_LIKE} its front matter must begin with a line of three hyphens", first + 1
     for number, line in _unfenced(text):
         if len(line) <= _LONGEST_LINE and _OF_A_DOCUMENT.match(line):
-            return "it has neither front matter nor a line that reads `## Tool Identity`", number
+            reason = "it has neither front matter nor a line that reads `## Tool Identity`"
+            return f"{_LIKE} {reason}", number
     return None
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +19,7 @@ from mcpg.cli.options import OutputFormat, group
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import and_pages, one_line
 from mcpg.cli.text import text as text_of
+from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, Severity
 from mcpg.gateway.json import diagnostics_json
 from mcpg.json_types import JsonObject
@@ -224,7 +227,7 @@ def validate(
     mistakes = (
         one for raw in batch.bundles for one in mistakes_in(decode_bundle(raw.text, raw.place))
     )
-    diagnostics = (*assembly.diagnostics, *mistakes, *found.diagnostics)
+    found, diagnostics = _told_once(found, (*assembly.diagnostics, *mistakes, *found.diagnostics))
     data: dict[str, Any] = validation_json(found, diagnostics)
     if form == "json":
         output.json(data)
@@ -254,6 +257,38 @@ def _validated(
             timeout=timeout,
         )
     return found, assembly
+
+
+_SHAPES_OF = {
+    DiagnosticCode.RELATION_UNRESOLVED: "Class",
+    DiagnosticCode.VALUE_INVALID: "Datatype",
+}
+
+
+def _told_once(
+    found: Validation, diagnostics: Sequence[Diagnostic]
+) -> tuple[Validation, tuple[Diagnostic, ...]]:
+    """Put what shapes find of mistakes that are reported as well into one finding each.
+
+    The finding says how severe it is, and the report what to write instead.
+    """
+    reported: defaultdict[tuple[str, str], list[Diagnostic]] = defaultdict(list)
+    for one in diagnostics:
+        if one.code in _SHAPES_OF and one.place:
+            reported[one.place, _SHAPES_OF[one.code]].append(one)
+    findings: list[Finding] = []
+    told: list[Diagnostic] = []
+    for finding in found.findings:
+        same = reported[finding.place or "", finding.result.constraint]
+        if same:
+            told.append(same.pop(0))
+            result = replace(finding.result, message=told[-1].message)
+            findings.append(replace(finding, result=result))
+        else:
+            findings.append(finding)
+    merged = set(map(id, told))
+    left = tuple(one for one in diagnostics if id(one) not in merged)
+    return replace(found, findings=tuple(findings)), left
 
 
 def _originals(batch: SourceBatch, assembly: Assembly) -> dict[str, tuple[str, str]]:
