@@ -187,6 +187,11 @@ class TermReader:
             self._memo[key] = term
         return term
 
+    def read_stems(self) -> None:
+        """Look up the terms of all English stems that words are related to."""
+        for number in range(lexicon.count_stems()):
+            self._terms_of_number(number)
+
     def identifiers(self, wholes: Iterable[str]) -> list[QueryTerm]:
         """Return terms of the compound identifiers that the catalogue holds as they stand."""
         found = ((whole, self._index.find_identifier(whole)) for whole in wholes)

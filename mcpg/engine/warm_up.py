@@ -56,6 +56,7 @@ def _read_words(index: Index, memo: Memo) -> None:
     numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
     words = map(index.word, numbers[:MOST_WORDS])
     reader = TermReader(index, index.language or lexicon.ENGLISH, memo)
+    reader.read_stems()
     for term in reader.read(words):
         index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
 

@@ -337,6 +337,11 @@ def stem_of(number: int) -> str:
     return stems.word(number) if number < len(stems) else ""
 
 
+def count_stems() -> int:
+    """Return how many English stems have a number."""
+    return len(_table(f"{ENGLISH}.related"))
+
+
 def numbers_of_stems() -> dict[str, int]:
     """Return the number of every English stem that has one."""
     return _table(f"{ENGLISH}.related").numbers()
