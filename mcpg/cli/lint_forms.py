@@ -30,8 +30,8 @@ def write_findings(report: Report, form: str, limit: int, output: Output) -> Non
     if form == "json":
         _stream(_json_head(report), "findings", map(finding_json, report.findings), output)
     elif form == "sarif":
-        lines = report.locator.lines
-        results = (sarif_result(one, lines(one.place)) for one in report.findings)
+        snippet = report.locator.snippet
+        results = (sarif_result(one, snippet(one.place)) for one in report.findings)
         _stream(sarif_log(__version__), "results", results, output)
     elif form == "text":
         _in_parts((_text(one, report, output) for one in shown), "\n\n", output)

@@ -44,6 +44,7 @@ _ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re
 _DECODER = json.JSONDecoder(strict=False)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _LONGEST_NEEDLE = 60
+_LONGEST_SNIPPET = 1_000
 _LINE_AT_END = re.compile(r":(\d+)\Z")
 
 
@@ -71,6 +72,19 @@ class Locator:
             return ()
         last = place.end_line or place.line
         return [text.line(number) for number in range(place.line, last + 1)]
+
+    def snippet(self, place: Place | None) -> str:
+        """Return the lines that *place* is on; of long ones, such as a file of one line, "".
+
+        As many findings as there are tools would otherwise quote all tools each.
+        """
+        if place is None or place.line is None:
+            return ""
+        text = self._open(place.file)
+        last = place.end_line or place.line
+        if text is None or text.length_of(place.line, last) > _LONGEST_SNIPPET:
+            return ""
+        return "\n".join(self.lines(place))
 
     def text(self, path: str) -> FileText | None:
         """Return the text of the file at *path*, `None` where it cannot be read."""
@@ -126,6 +140,11 @@ class FileText:
         start = self._starts[number - 1]
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
+
+    def length_of(self, first: int, last: int) -> int:
+        """Return how many characters the lines from *first* to *last* have."""
+        end = self._starts[last] if last < len(self._starts) else len(self.text)
+        return end - self._start(first)
 
     def place(self, span: Span) -> Place:
         """Return the place of a range of characters."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -49,8 +50,8 @@ class _Pattern(NamedTuple):
     regex: re.Pattern[str]
 
     def may_match(self, lower: str) -> bool:
-        """Return whether a text, in lower case, has the signs."""
-        return all(any(sign in lower for sign in one) for one in self.signs)
+        """Return whether a text, in lower case, with a sign of the first list has the others."""
+        return all(any(sign in lower for sign in one) for one in self.signs[1:])
 
 
 def _of_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
@@ -107,6 +108,20 @@ _PATTERNS: Sequence[_Pattern] = (
     ),
     *(pattern for words in _DATA["languages"].values() for pattern in _of_language(words)),
 )
+
+
+def _by_sign(patterns: Sequence[_Pattern]) -> Sequence[tuple[str, tuple[int, ...]]]:
+    """Return the signs of the first lists, each with the numbers of the patterns that have it."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for number, pattern in enumerate(patterns):
+        for sign in pattern.signs[0]:
+            found[sign].append(number)
+    return [(sign, tuple(numbers)) for sign, numbers in found.items()]
+
+
+# Each text is looked at for all signs: one look for each, whatever has it.
+_SIGNS = _by_sign(_PATTERNS)
+_ASCII_SIGNS = [(sign, numbers) for sign, numbers in _SIGNS if sign.isascii()]
 _MARKS: Sequence[str] = _DATA["secrets"]["marks"]
 _SECRETS = _compiled("|".join(_DATA["secrets"]["patterns"]), {}, 0)
 _NAMED = _compiled(_DATA["secrets"]["named"], {})
@@ -173,8 +188,10 @@ def _attacks(tool: Tool, text: Text, read: str) -> Iterator[Finding]:
 def _found(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the code and the range of the first attack of each kind in *text*."""
     lower = text.lower()
+    signs = _ASCII_SIGNS if lower.isascii() else _SIGNS
+    numbers = {number for sign, some in signs if sign in lower for number in some}
     seen: set[str] = set()
-    for pattern in _PATTERNS:
+    for pattern in map(_PATTERNS.__getitem__, sorted(numbers)):
         if pattern.code in seen or not pattern.may_match(lower):
             continue
         found = _first(pattern, text)

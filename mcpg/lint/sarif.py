@@ -67,15 +67,15 @@ def _rules() -> Iterator[dict[str, Any]]:
         }
 
 
-def sarif_result(finding: Finding, lines: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a finding as a result; *lines* are those of its place."""
+def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
+    """Return a finding as a result; *snippet* is the text of the lines of its place."""
     advice = f" ({finding.suggestion})" if finding.suggestion else ""
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": _NUMBERS[finding.code],
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{finding.message}{advice}"},
-        "locations": [_location(finding, lines)],
+        "locations": [_location(finding, snippet)],
         "partialFingerprints": {"mcpg/v1": _fingerprint(finding)},
     }
     related = [*_related(finding.others)]
@@ -84,17 +84,17 @@ def sarif_result(finding: Finding, lines: Sequence[str] = ()) -> dict[str, Any]:
     return result
 
 
-def _location(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
+def _location(finding: Finding, snippet: str) -> dict[str, Any]:
     location: dict[str, Any] = {}
     if finding.place is not None:
-        location["physicalLocation"] = _physical(finding.place, lines)
+        location["physicalLocation"] = _physical(finding.place, snippet)
     names = finding.tool_ids or tuple(filter(None, [finding.tool_id]))
     if names:
         location["logicalLocations"] = [{"name": name, "kind": "function"} for name in names]
     return location
 
 
-def _physical(place: Place, lines: Sequence[str] = ()) -> dict[str, Any]:
+def _physical(place: Place, snippet: str = "") -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri_of(place.file)}}
     if place.line is not None:
         region: dict[str, Any] = {
@@ -103,8 +103,8 @@ def _physical(place: Place, lines: Sequence[str] = ()) -> dict[str, Any]:
             "endLine": place.end_line or place.line,
             "endColumn": place.end_column or (place.column or 1),
         }
-        if lines:
-            region["snippet"] = {"text": "\n".join(lines)}
+        if snippet:
+            region["snippet"] = {"text": snippet}
         physical["region"] = region
     return physical
 

@@ -240,6 +240,17 @@ def test_many_findings_stay_usable(folder: Path, run: Callable[..., Run]) -> Non
     assert len(whole["findings"]) == 300
 
 
+def test_sarif_of_one_long_line_stays_small(folder: Path, run: Callable[..., Run]) -> None:
+    """Results do not quote the line of a file that is a single line, as each would have all."""
+    tools = [{"name": f"x{n}", "description": "y\u200bz"} for n in range(300)]
+    (folder / "shop.json").write_text(json.dumps(tools), "utf-8")
+    log = run("lint", "shop.json", "--select", "H", "--format", "sarif")
+    results = log.json["runs"][0]["results"]
+    assert len(results) == 300
+    assert len(log.out) < 300 * 2_000
+    assert len({json.dumps(one["locations"]) for one in results}) == 300
+
+
 def test_sources_that_fail_fail_the_run(folder: Path, run: Callable[..., Run]) -> None:
     """A broken file of a folder is an error; one that is named ends the run; so does no source."""
     (folder / "tools").mkdir()
