@@ -405,7 +405,7 @@ def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
         title: Its title in the front matter.
         description: Its description there; must not be blank.
     """
-    name = one_line(tool.name) or _stem(UNNAMED)
+    name = one_line(tool.name) or stem_of(UNNAMED)
     display = one_line(tool.display_name)
     is_labelled = display and (tool.title or tool.display_name != tool.name)
     is_titled = title.strip() and (is_labelled or one_line(title) != name)
@@ -462,7 +462,7 @@ def _cut(source: SourceDocument, place: str) -> _Text:
 
 def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
     front, page = text.front, text.page
-    name = _first(front, _NAME_KEYS) or text.contract.get(NAME_LABEL) or _stem(path)
+    name = _first(front, _NAME_KEYS) or text.contract.get(NAME_LABEL) or stem_of(path)
     if not name:
         remedy = "give it a file name, or a `name` in the front matter"
         raise DocumentError("nothing names the tool", place=place, remedy=remedy)
@@ -658,7 +658,8 @@ def _member(front: JsonObject, *keys: str) -> JsonObject | None:
     return None if stated is None else without_spelling(stated)
 
 
-def _stem(path: str) -> str:
+def stem_of(path: str) -> str:
+    """Return the name of the file at *path* as its author wrote it, without the extension."""
     name = path.rpartition("/")[2]
     return unquote(name.rpartition(".")[0] or name).strip()
 

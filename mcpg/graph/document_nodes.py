@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument, tool_path, tool_uri
-from mcpg.documents.reader import TOOL_KEY, read_mappings
+from mcpg.documents.reader import TOOL_KEY, read_mappings, stem_of
 from mcpg.errors import DocumentError
 from mcpg.graph import terms as v
 from mcpg.graph.iris import (
@@ -163,16 +163,18 @@ class NodeReader:
         """
         self._read_front_matter()
         title = self._text(v.SCHEMA_NAME) or self._text(v.MCPG_PATH) or self.node
+        path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
+        # Links may name a page by its file.
+        name = stem_of(path) or title
         tool = Tool(
             id="",
             source_id="",
-            name=title,
-            title=title,
+            name=name,
+            title=None if title == name else title,
             description=self._text(v.SCHEMA_DESCRIPTION) or "",
             hints=self._hints(),
             place=self.place,
         )
-        path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
         page = self._document(tool, path, tool_uri("pages", slug(title)))
         further = page.further if TOOL_KEY in page.further else {TOOL_KEY: False, **page.further}
         return replace(page, further=further, is_page=True)

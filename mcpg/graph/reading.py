@@ -251,7 +251,7 @@ def _page_text(page: ToolDocument) -> str:
     """Write a page as Markdown-LD, its prose as its author wrote it."""
     hints = page.tool.hints
     values: JsonObject = {
-        "title": page.tool.display_name,
+        "title": page.tool.title,
         "summary": page.tool.description,
         **{name: list(getattr(hints, name)) for name in TEXTS},
         **{name: getattr(hints, name) for name in (*FLAGS, *TIERS)},

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mcpg.graph.terms import Triple
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
+RECORDED = Path(__file__).parents[1] / "interop"
 wide = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 WRITERS: Mapping[str, Callable[[Iterable[Triple]], Iterator[str]]] = {
@@ -87,6 +88,27 @@ def test_the_examples_survive(examples: tuple[ToolDocument, ...], name: str) -> 
 
     assert found.documents == examples
     assert not found.diagnostics
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("bundle", ["manifests", "dev"])
+def test_what_is_recorded_survives(bundle: str, name: str) -> None:
+    """Tools of real servers come back as they were, and pages with all that they state."""
+    assembly = assemble(read_sources([RECORDED / f"{bundle}.bundle.json"]))
+    given = (*assembly.documents, *assembly.pages)
+    found = read_graph(written(given, name), name)
+
+    assert not found.diagnostics
+    back = {one.path: one for one in found.documents}
+    assert back.keys() == {one.path for one in given}
+    assert [back[one.path] for one in assembly.documents] == list(assembly.documents)
+    for page in assembly.pages:
+        again = back[page.path]
+        assert (again.uri, again.body, again.is_page) == (page.uri, page.body, True)
+        assert again.tool.name == page.tool.name
+        assert again.tool.display_name == page.tool.display_name
+    # What one document states of another comes back as an edge of the latter.
+    assert set(triples_of(found.documents)) >= set(triples_of(given))
 
 
 PAGE = """\
