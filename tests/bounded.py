@@ -1,9 +1,16 @@
-"""Work that must end: run in another process, so that a hang fails one test and not the suite."""
+"""Work that must end, and not grow with the square of what it is given.
+
+A hang in another process fails one test and not the suite; elsewhere calls are counted.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MOST_SECONDS = 90
 """Far more than the work takes, and far less than it took when it grew with the square."""
@@ -16,3 +23,21 @@ def output_of(program: str) -> str:
         command, capture_output=True, text=True, timeout=MOST_SECONDS, check=True
     )
     return ended.stdout
+
+
+def calls_in(work: Callable[[], object]) -> int:
+    """Count the calls of functions, those in C included, in the second run of *work*."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    work()
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
