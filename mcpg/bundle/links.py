@@ -199,6 +199,11 @@ LINK_MARKS = ("](", "[[", "]:")
 
 _PAGE = (".md", ".markdown", ".mdx")
 _TEXT = (".txt", ".text")
+# What notes show by a wiki link of its own.
+_SHOWN_FILES = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".bmp", ".pdf", ".canvas"),
+    *(".mp3", ".mp4", ".wav", ".webm", ".ogg", ".mov"),
+)
 _TOOL_SCHEME = "tool:"
 _QUALIFIED = re.compile(r"[\w.-]+::[\w.-]+")
 
@@ -360,7 +365,8 @@ def _broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagn
 def _of_link(reference: Reference, item: ReadDocument, fault: str) -> Diagnostic:
     target = reference.target[:_LONGEST_SHOWN]
     # A link that was led to another place is found by the name of the file.
-    words = (f"[[{target}", f"]({target}", target, _file_name(target))
+    plain = unquote(target)
+    words = (f"[[{target}", f"]({target}", target, plain, _file_name(target), _file_name(plain))
     message = f"the link to {target!r} {fault}"
     return warning(Code.RELATION_UNRESOLVED, message, item.place_of(*words))
 
@@ -395,7 +401,8 @@ def _is_broken(
 ) -> bool:
     """Return whether a link leads to a document that is not there; a wiki link may name a thing."""
     if reference.is_wiki:
-        return bool(meant) and bool(meant[0]) and "://" not in meant[0]
+        is_name = bool(meant) and bool(meant[0]) and "://" not in meant[0]
+        return is_name and not meant[-1].casefold().endswith(_SHOWN_FILES)
     if reference.target.startswith(_TOOL_SCHEME):
         return True
     if not meant or ":" in meant[0]:

@@ -25,6 +25,16 @@ tool: false
 
 ## Who pays?
 
+## Named {: .wide #by-class }
+
+<h2>In <em>HTML</em></h2>
+
+Said once. ^block-7
+
+## Café: `a.b` & [more](https://x.example/)!
+
+## 料金について 🚀
+
 ```md
 ## In code
 ```
@@ -53,6 +63,10 @@ def told(run: Callable[..., Run], sources: Path, link: str) -> list[tuple[str, s
         *("[a](#own-heading)", "[a](#top)", "[a](#Own%20Heading)", "[a](#:~:text=guide)"),
         *("[a](guide.md#who-pays)", "[a](guide.md#who-pays-1)", "[a](guide.md#a-guide)"),
         *("[a](guide.md#stated)", "[[guide#Who pays?]]", "[a](tool:shipment_status)"),
+        *("[a](guide.md#by-class)", "[a](guide.md#in-html)", "[a](guide.md?plain=1#L4-L9)"),
+        *("[[guide#^block-7]]", "[[guide#A guide#Who pays?]]", "![[dock.png]]"),
+        *("[a](guide.md#cafe%CC%81-ab--more)", "[a](guide.md#user-content-caf%C3%A9-ab--more)"),
+        *("[a](guide.md#料金について-)", "![a](none.md.png)", "[a](mailto:guide.md)"),
         *("[a](https://x.example/y#z)", "[a](page.html#z)", "`[a](#none)`"),
     ],
 )
@@ -72,6 +86,10 @@ def test_links_that_lead_somewhere_are_not_told(
         ("[[guide#nothing at all]]", "names no heading of 'pages/guide.md'"),
         ("[a](tool:shipment_statu)", "does not match any document; did you mean 'shipment_status'"),
         ("[a](../none.md)", "does not match any document"),
+        ("[a](<no where.md>)", "does not match any document"),
+        ("[a](#L-nothing)", "names no heading of 'pages/page.md'"),
+        ("[[guide#^block-8]]", "names no heading of 'pages/guide.md'"),
+        ("![[no such note]]", "does not match any document"),
     ],
 )
 def test_links_that_lead_nowhere_are_told(
