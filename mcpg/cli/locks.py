@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from mcpg.bundle import Assembly
 from mcpg.bundle.locked import assembly_changes, change_diagnostics, quarantined
 from mcpg.catalog.definitions import Part
-from mcpg.catalog.lock import DEFAULT_LOCK, Kind, Lock, LockChange, change_diff, read_lock, visible
+from mcpg.catalog.lock import Kind, Lock, LockChange, change_diff, visible
+from mcpg.catalog.lock_file import DEFAULT_LOCK, read_lock
 from mcpg.cli.terminal import lines_kept, paint
 from mcpg.errors import NotFoundError
 from mcpg.sources import SourceBatch, is_failure

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from mcpg.catalog.lock import Lock, read_lock
+from mcpg.catalog.lock import Lock
+from mcpg.catalog.lock_file import read_lock
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.engine.results import wrong_type
 from mcpg.errors import McpgError, Severity, UsageError

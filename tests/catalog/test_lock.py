@@ -22,11 +22,9 @@ from mcpg.catalog.lock import (
     as_approved,
     change_diff,
     lock_changes,
-    lock_text,
-    parse_lock,
-    read_lock,
     stated_by_source,
 )
+from mcpg.catalog.lock_file import lock_text, parse_lock, read_lock
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import InputError, NotFoundError
 from mcpg.text.safeyaml import UNSAFE

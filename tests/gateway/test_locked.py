@@ -13,7 +13,8 @@ from builders import ids
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.bundle.locked import assembly_changes
-from mcpg.catalog.lock import Lock, approve, lock_text
+from mcpg.catalog.lock import Lock, approve
+from mcpg.catalog.lock_file import lock_text
 from mcpg.errors import Code, InputError, NotFoundError, UsageError
 from mcpg.gateway import FaultCode, FileSource, Gateway, SyncGateway, ToolLock
 from mcpg.sources import read_sources

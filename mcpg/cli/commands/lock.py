@@ -182,7 +182,7 @@ def _stated(intake: Intake, excluded: Sequence[str], output: Output) -> _Stated:
 
 def _present(path: str) -> Lock | None:
     """Read the lock at *path*, `None` where there is none."""
-    from mcpg.catalog.lock import read_lock  # noqa: PLC0415 - as above
+    from mcpg.catalog.lock_file import read_lock  # noqa: PLC0415 - as above
 
     try:
         return read_lock(path)
@@ -220,7 +220,8 @@ def _compared(
     path: str, present: Lock | None, stated: _Stated, wanted: _Wanted, output: Output
 ) -> int:
     """Compare the tools with the lock, and write what is approved."""
-    from mcpg.catalog.lock import Lock, approve, lock_changes, lock_text  # noqa: PLC0415
+    from mcpg.catalog.lock import Lock, approve, lock_changes  # noqa: PLC0415
+    from mcpg.catalog.lock_file import lock_text  # noqa: PLC0415
     from mcpg.files import atomic_write  # noqa: PLC0415
 
     is_whole = stated.is_whole

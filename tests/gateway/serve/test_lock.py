@@ -11,7 +11,8 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from mcpg.catalog.lock import Lock, approve, lock_changes, lock_text, stated_by_source
+from mcpg.catalog.lock import Lock, approve, lock_changes, stated_by_source
+from mcpg.catalog.lock_file import lock_text
 from mcpg.catalog.manifest import read_manifest
 from mcpg.gateway import Gateway, ToolLock
 from mcpg.gateway.serve import (
