@@ -7,6 +7,7 @@ are never edited: they are built again.
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
 from collections import defaultdict
@@ -65,7 +66,7 @@ class FileFix:
             OutputError: It has changed, or cannot be written.
         """
         data = read_bytes(self.path, MAX_BYTES)
-        mark = data[:3] if data.startswith(b"\xef\xbb\xbf") else b""
+        mark = _mark_of(data)
         if data != mark + self.before.encode("utf-8"):
             raise OutputError(
                 "the file has changed since it was read, or is not UTF-8",
@@ -73,6 +74,18 @@ class FileFix:
                 remedy="run the command again",
             )
         atomic_write(Path(self.path), mark + self.after.encode("utf-8"), special=False)
+
+
+def _mark_of(data: bytes) -> bytes:
+    return codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        read_bytes(path, MAX_BYTES).decode("utf-8")
+    except (McpgError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
@@ -161,7 +174,7 @@ def _unescaped(raw: str) -> str:
 
 def _fixed(path: str, spans: Mapping[tuple[int, int], str], locator: Locator) -> FileFix | None:
     text = locator.text(path)
-    if text is None:
+    if text is None or not _is_utf8(path):
         return None
     parts: list[str] = []
     end = 0

@@ -44,6 +44,7 @@ _ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re
 _DECODER = json.JSONDecoder(strict=False)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _LONGEST_NEEDLE = 60
+_WIDTHS = (60, 16, 5)  # a line of a file may end, or be escaped, near a part of a text
 _LONGEST_SNIPPET = 1_000
 _LINE_AT_END = re.compile(r":(\d+)\Z")
 
@@ -244,8 +245,11 @@ class FileText:
     def _found(self, start: int, spot: Spot) -> Span:
         """Return where the text of *spot* stands from *start* on, or else the line there."""
         whole = spot.text[spot.start : spot.start + spot.size] if spot.size else spot.text
+        at = self._in_context(start, spot) if spot.size else None
+        if at is not None:
+            return at, at + spot.size
         needle = whole.split("\n", 1)[0][:_LONGEST_NEEDLE].strip()
-        if needle:
+        if any(map(str.isalnum, needle)):  # other signs stand anywhere
             alone = re.compile(rf"(?<![\w-]){re.escape(needle)}(?![\w-])")
             match = alone.search(self.text, start) or alone.search(self.text)
             at = match.start() if match else self.text.find(needle, start)
@@ -255,6 +259,18 @@ class FileText:
         line = self.line(bisect_right(self._starts, start))
         indent = len(line) - len(line.lstrip())
         return start + indent, start + max(len(line), indent)
+
+    def _in_context(self, start: int, spot: Spot) -> int | None:
+        """Return where the part of *spot* stands from *start* on, known by what is around it."""
+        text, end = spot.text, spot.start + spot.size
+        for width in _WIDTHS:
+            before = text[max(0, spot.start - width) : spot.start].rsplit("\n", 1)[-1].lstrip()
+            after = text[end : end + width].split("\n", 1)[0].rstrip()
+            if any(map(str.isalnum, before + after)):
+                at = self.text.find(f"{before}{text[spot.start : end]}{after}", start)
+                if at >= 0:
+                    return at + len(before)
+        return None
 
 
 def values_of(text: str) -> JsonValue:

@@ -144,7 +144,6 @@ _MOST_CHARACTERS, _WINDOW, _OVERLAP = 32_768, 4_096, 512
 _QUOTES = "\"'`“”‘’«»"  # noqa: RUF001
 _QUOTED_CODES = ("X101", "X102", "X103")
 _EXAMPLE = re.compile(r"\b(?:examples?|e\.g\.|such as)\b[^\n]{0,80}\n?\s*\Z", re.IGNORECASE)
-_VALUES = ("default", "const")
 _FEWEST_SEAMS = 3
 _NEARBY = 120
 _SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
@@ -176,9 +175,7 @@ def _is_unseen(sign: str) -> bool:
 
 
 def _attacks(tool: Tool, text: Text, read: str) -> Iterator[Finding]:
-    # What a property is called stands before its `default`.
-    name = str(text.member[-2]) if text.member[-1] in _VALUES and len(text.member) > 1 else ""
-    secret = _secret(read, name)
+    secret = _secret(read, text.holder)
     if secret is not None:
         yield _finding("X105", tool, text, *secret)
     for code, start, end in _found(read):

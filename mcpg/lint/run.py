@@ -36,14 +36,15 @@ Tell = Callable[[str, int, int], None]
 
 def _in_texts(catalogue: Linted) -> Iterator[Finding]:
     """Yield what is wrong with single texts, each of which is read once."""
-    sound: set[tuple[str, bool]] = set()  # schemas repeat their texts
+    sound: set[tuple[str, bool, str]] = set()  # schemas repeat their texts
     for tool in catalogue.tools:
         for text in texts_of(tool):
-            if (text.text, text.is_key) in sound:
+            key = (text.text, text.is_key, text.holder)
+            if key in sound:
                 continue
             found = [*hidden.in_text(tool, text), *poisoning.in_text(tool, text)]
             if not found:
-                sound.add((text.text, text.is_key))
+                sound.add(key)
             yield from found
 
 

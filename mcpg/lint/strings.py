@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mcpg.json_types import JsonValue
 
 _MOST_TEXTS = 2_000
+_VALUES = ("default", "const")
 _HINTS = ("aliases", "keywords", "categories", "tags", "data_sources")
 
 
@@ -27,6 +28,12 @@ class Text(NamedTuple):
     member: tuple[str | int, ...]
     text: str
     is_key: bool = False
+
+    @property
+    def holder(self) -> str:
+        """The name of the property whose default or only value this is, "" for other texts."""
+        is_value = self.member[-1] in _VALUES and len(self.member) > 1
+        return str(self.member[-2]) if is_value else ""
 
 
 def texts_of(tool: Tool) -> Iterator[Text]:

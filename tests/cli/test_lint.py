@@ -112,6 +112,32 @@ def test_fixes_are_shown_and_made(faulty: Path, run: Callable[..., Run]) -> None
     assert run("lint", "shop.json", "--fix", "--diff").code == 2
 
 
+def test_fixes_leave_what_was_not_found(folder: Path, run: Callable[..., Run]) -> None:
+    """--fix edits the texts of tools: no code, no comment, no file in another encoding."""
+    files = {
+        "pay.md": (
+            "---\r\nname: pay\r\ndescription: Pay the post\u200bage.\r\n---\r\nX `a \u200b b`\r\n"
+        ),
+        "api.yaml": (
+            "openapi: 3.0.0\ninfo: {title: Shop, version: '1'} # \u200b\npaths:\n  /a:\n    get:\n"
+            "      operationId: find\n      description: |\n        Find it.\n\n"
+            "        Then pa\u200by it.\n"
+            "      responses: {'200': {description: ok}}\n"
+        ),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8", newline="")
+    (folder / "wide.json").write_text(json.dumps([TOOLS[1]], ensure_ascii=False), "utf-16")
+    before = (folder / "wide.json").read_bytes()
+    for _ in range(2):
+        run("lint", ".", "--select", "H", "--fix")
+        for name, text in files.items():
+            after = text.replace("t\u200ba", "ta").replace("a\u200by", "ay")
+            assert (folder / name).read_bytes() == after.encode()
+    assert (folder / "wide.json").read_bytes() == before
+    assert run("lint", ".", "--select", "H", "--diff").code == 0
+
+
 def labelled(*labels: str) -> str:
     """Return a manifest of tools, each with one of the categories."""
     tools = [

@@ -226,6 +226,8 @@ def test_values_of_credentials_are_secrets(found: Callable[..., set[str]]) -> No
         ("password", "gR7kq2Wz9x4", {"X105"}),
         ("password", "required", set()),
         ("colour", "gR7kq2Wz9x4", set()),
+        ("colour,password", "gR7kq2Wz9x4", {"X105"}),
     ):
-        schema = {"type": "object", "properties": {name: {"type": "string", "default": value}}}
+        member = {"type": "string", "default": value}
+        schema = {"type": "object", "properties": dict.fromkeys(name.split(","), member)}
         assert found(tool("parcel_find", "x", inputSchema=schema), select=["X"]) == expected
