@@ -33,7 +33,7 @@ def _compiled(
     return re.compile(_BREAK.sub("", pattern.strip()).replace(" ", r"\s+"), flags)
 
 
-_NESTED = range(2)  # a part may hold others
+_NESTED = range(3)  # a part may hold others
 
 
 class _Pattern(NamedTuple):
@@ -66,7 +66,8 @@ def _of_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
     ordered = (earlier, part["ignore"]) if words.get("has_verb_last") else (part["ignore"], earlier)
     silent, user = part["silent"], part["user"]
     # Some languages have the user within what they have for "do not tell".
-    concealed = f"(?:(?={_NEAR}{user}){silent}|{user}{_NEAR}{silent})"
+    condition = rf"(?!,?\s+{_DATA['parts']['CONDITION'].strip()}(?!\w))"
+    concealed = f"(?:(?={_NEAR}{user}{condition}){silent}|{user}{_NEAR}{silent})"
     orders, users = (_beginnings(words[name]) for name in ("orders", "user"))
     yield _Pattern("X101", (orders,), _compiled(_NEAR.join(ordered), {}))
     yield _Pattern("X102", (users,), _compiled(concealed, {}))
