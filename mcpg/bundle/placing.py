@@ -166,9 +166,9 @@ def assign_paths(
                 for what, old, new in pairs
                 if old != new
             ]
-            diagnostics.append(
-                warning(Code.DOCUMENT_INVALID, "; ".join(changes), tool.place or None)
-            )
+            # A path has no line.
+            place = read[tool.id].place_of(wanted[1]) if wanted[1] != uri else tool.place
+            diagnostics.append(warning(Code.DOCUMENT_INVALID, "; ".join(changes), place or None))
     return addresses, diagnostics
 
 

@@ -277,7 +277,7 @@ def _members_of_values(front: JsonObject, near: _Suggestions) -> Found:
         if isinstance(held, dict):
             yield from _unknown_members(held, _VALUE_MEMBERS, path, near, is_lost=False)
     for _, path, item in _items(front, _PROPERTY_KEYS):
-        if isinstance(item, dict) and "predicate" not in item and _is_triple(item):
+        if isinstance(item, dict) and "predicate" not in item and is_misspelt_triple(item):
             yield from _unknown_members(item, _VALUE_MEMBERS, path, near, is_lost=True)
 
 
@@ -422,15 +422,18 @@ def _values(front: JsonObject) -> Iterator[tuple[Path, str, JsonValue]]:
         if "predicate" in held:
             yield path, str(held["predicate"]), held
             continue
-        if _is_triple(held):
+        if is_misspelt_triple(held):
             continue
         for predicate, value in held.items():
             for place, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 yield (*path, predicate, *(() if place is None else (place,))), predicate, one
 
 
-def _is_triple(held: JsonObject) -> bool:
-    """Return whether *held* is meant as a predicate with a value, and the former is misspelt."""
+def is_misspelt_triple(held: JsonObject) -> bool:
+    """Return whether *held* is meant as a predicate with a value, and the former is misspelt.
+
+    `check_front_matter` reports it, and nothing that it holds can be what its author meant.
+    """
     odd = [key for key in held if key not in _VALUE_MEMBERS]
     return 0 < len(odd) < len(held) and likeliest(odd[0], ("predicate",)) is not None
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.documents import dotnet
+from mcpg.documents.checks import is_misspelt_triple
 from mcpg.documents.facts import TARGET_KEYS, facts_of, text_of
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 
@@ -164,7 +165,7 @@ class _Front:
 
     def mend_properties(self, key: str) -> None:
         """Have a mapping under *key*, of predicates that other readers resolve to their values."""
-        value = self._values[key]
+        value = _without_misspelt(self._values[key])
         if not isinstance(value, dict) or "predicate" in value:
             self._write((key,), "a mapping", f"{key} is not a mapping of predicates")
             value = _by_predicate({key: value})
@@ -272,6 +273,14 @@ def numbered(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue]]:
 
 def _listed(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [value]
+
+
+def _without_misspelt(value: JsonValue) -> JsonValue:
+    """Return properties without those that are none by a slip, `{}` if there are no others."""
+    if not isinstance(value, list):
+        return {} if isinstance(value, dict) and is_misspelt_triple(value) else value
+    kept = [one for one in value if not isinstance(one, dict) or not is_misspelt_triple(one)]
+    return kept if kept or not value else {}
 
 
 def _by_predicate(values: JsonObject) -> JsonObject:

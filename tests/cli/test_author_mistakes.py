@@ -183,3 +183,43 @@ A fence:
 
     assert done.code == 0, done.err
     assert json.loads(done.out)["diagnostics"] == []
+
+
+@pytest.mark.parametrize("mark", ["- ", "  "])
+def test_a_misspelt_predicate_is_told_once(
+    run: Callable[..., Run], sources: Path, mark: str
+) -> None:
+    """What becomes of a property is not told as well where its author is told of the slip."""
+    text = (
+        "---\ntool: shipment_status\nrdf_properties:\n"
+        f'{mark}predicat: schema:version\n  value: "1"\n  datatype: xsd:string\n---\nx\n'
+    )
+    (sources / "about.md").write_text(text, "utf-8")
+    done = run("bundle", "tools", "-o", "graph.mdld", "--format", "json").json
+    told = [one for one in done["diagnostics"] if one["severity"] != "info"]
+    assert [one["code"] for one in told] == ["key_unknown"]
+    assert "did you mean 'predicate'?" in told[0]["message"]
+
+
+def test_an_address_of_two_documents_is_told_with_its_line(
+    run: Callable[..., Run], sources: Path
+) -> None:
+    """The one that gives way is named with the line on which it states the address."""
+    for name in ("alpha", "beta"):
+        text = f"---\nname: {name}\ncanonical_url: https://shop.example/a\n---\nx\n"
+        (sources / f"{name}.md").write_text(text, "utf-8")
+    done = run("bundle", "tools", "-o", "graph.mdld", "--format", "json").json
+    (place,) = [one["place"] for one in done["diagnostics"] if "is taken" in one["message"]]
+    assert place == "tools/beta.md:3"
+
+
+def test_a_link_to_a_tool_becomes_an_edge(run: Callable[..., Run], sources: Path) -> None:
+    """`tool:NAME` in prose relates the two tools, which the graph tells."""
+    text = "---\ntool: shipment_status\n---\nFirst [find it](tool:invoice_search).\n"
+    (sources / "about.md").write_text(text, "utf-8")
+    run("bundle", "tools", "-o", "graph.mdld")
+    question = (
+        "SELECT ?s { ?s ?related ?t . ?t schema:name ?name "
+        "FILTER(STRENDS(STR(?s), 'shipment_status/') && STRENDS(STR(?t), 'invoice_search/')) }"
+    )
+    assert run("graph", "sparql", question, "--format", "json").json["results"]["bindings"]
