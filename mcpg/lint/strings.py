@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
     from mcpg.json_types import JsonValue
 
-_MOST_TEXTS = 2_000
+_MOST_TEXTS = 100_000
 _VALUES = ("default", "const")
 _HINTS = ("aliases", "keywords", "categories", "tags", "data_sources")
 
