@@ -107,7 +107,7 @@ class KeptMemo(Memo):
         known: Mapping[bytes, bytes] | None = None,
         fresh: Spool | None = None,
     ) -> None:
-        self._known = known or {}
+        self._known: Mapping[bytes, bytes] = {} if known is None else known
         self._used: set[bytes] = set()  # those known that this run has asked for
         self._fresh: dict[bytes, bytes] | Spool = {} if fresh is None else fresh
         self._room = MOST_BYTES if fresh is None else MOST_SAVED

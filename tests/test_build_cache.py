@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -226,3 +227,11 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(OutputError):
         kept(tmp_path / "a" / "b.memo", b"a")
+
+
+def test_a_file_without_results_is_closed(file: Path) -> None:
+    """A file whose results were of no use any more holds none, and is closed like any other."""
+    with load_memo(file) as known:
+        save_memo(file, known)
+    assert recalled_from(file, b"a") == [b"a"]
+    gc.collect()  # an open file fails the test

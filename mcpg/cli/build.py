@@ -321,7 +321,8 @@ class Memory:
     def keep(self) -> None:
         """Write down what is known now; where that cannot be done it is forgotten."""
         if self._path and isinstance(self.memo, KeptMemo):
-            with suppress(OutputError, OSError):
+            # A file that was cut short meanwhile is a ValueError.
+            with suppress(OutputError, OSError, ValueError):
                 save_memo(self._path, self.memo)
                 _drop_oldest(self._path.parent)
 
