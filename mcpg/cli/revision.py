@@ -60,9 +60,8 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         if hasattr(tarfile, "data_filter"):
             files.extractall(root, filter=_within)  # noqa: S202 - what leads out is left out
-        else:  # Python before 3.11.4 cannot tell which links lead out
-            plain = [one for one in files.getmembers() if one.isfile() or one.isdir()]
-            files.extractall(root, plain)  # noqa: S202 - git archives no path that leads out
+        else:
+            _extract_without_filter(files, root)
     for entry in _git(folder, "ls-tree", "-r", "-z", commit, "--", name).split(b"\0"):
         stated, _, path = entry.partition(b"\t")
         if stated.startswith(_SUBMODULE):
@@ -71,6 +70,21 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
                 pinned = stated.split()[-1].decode()
                 left = _extract(folder / inner, pinned, ".", root / inner, left)
     return left
+
+
+def _extract_without_filter(files: tarfile.TarFile, root: Path) -> None:
+    """Extract as `_within` does, on Python before 3.11.4, which has no filters.
+
+    A link is made once all files are there, and only to one of them, so that no later link can
+    lead it out.
+    """
+    members = files.getmembers()
+    # No path in an archive of git leads out.
+    files.extractall(root, [one for one in members if one.isfile() or one.isdir()])  # noqa: S202
+    for member in members:
+        target = (root / member.name).parent.joinpath(member.linkname).resolve()
+        if member.issym() and target.exists() and target.is_relative_to(root.resolve()):
+            files.extract(member, root)
 
 
 def _within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
