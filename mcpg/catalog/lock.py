@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
 
 DIGITS = 32
-"""How many digits of a digest are shown: enough that nobody finds two texts with the same."""
+"""How many digits of a digest are shown: too many to find two texts with the same."""
 
 BODY = "body"
 """The member of a document's entry that has its prose."""

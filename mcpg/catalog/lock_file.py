@@ -204,7 +204,7 @@ def _members(entry: JsonObject, member: str, place: str) -> JsonObject | None:
 
 
 def _check_digests(one: Statement, entry: JsonObject, place: str) -> None:
-    """Check that nobody has changed the text of an entry without its digests, or a part alone."""
+    """Check that the parts of an entry are those that its digests were made of."""
     stated, computed = entry.get("digests"), digests_of(one)
     if not isinstance(stated, dict):
         raise _damaged("has no 'digests'", place)

@@ -81,17 +81,12 @@ class SchemaReader:
         """Return the schemas that *schema* refers to, and those that these refer to, by address."""
         found: JsonObject = {}
         left = [schema]
-        while left:
-            one = left.pop()
-            if isinstance(one, list):
-                left += one
-            elif isinstance(one, dict):
-                left += one.values()
-                stated = (one.get(key) for key in _REFERENCES)
-                for address in (each for each in stated if isinstance(each, str)):
-                    if address not in found:
-                        found[address] = self._referenced(address)
-                        left.append(found[address])
+        for one in _objects_in(left):
+            stated = (one.get(key) for key in _REFERENCES)
+            for address in (each for each in stated if isinstance(each, str)):
+                if address not in found:
+                    found[address] = self._referenced(address)
+                    left.append(found[address])
         return found
 
     def _referenced(self, reference: JsonValue) -> JsonObject | None:
@@ -104,18 +99,12 @@ class SchemaReader:
 
     def _named(self) -> Iterator[tuple[str, JsonObject]]:
         """Yield the schemas with an anchor or an id, by what refers to them."""
-        left: list[JsonValue] = [self._root]
-        while left:
-            one = left.pop()
-            if isinstance(one, list):
-                left += one
-            elif isinstance(one, dict):
-                left += one.values()
-                yield from (
-                    (f"{sign}{one[key]}", one)
-                    for key, sign in _ANCHORS.items()
-                    if isinstance(one.get(key), str)
-                )
+        for one in _objects_in([self._root]):
+            yield from (
+                (f"{sign}{one[key]}", one)
+                for key, sign in _ANCHORS.items()
+                if isinstance(one.get(key), str)
+            )
 
     def branches(self, schema: JsonObject) -> list[JsonObject]:
         """Return the plain schemas of which a value has to match one.
@@ -147,6 +136,17 @@ class SchemaReader:
         return is_stated and not all(
             are_disjoint(one, other) for at, one in enumerate(found) for other in found[:at]
         )
+
+
+def _objects_in(left: list[JsonValue]) -> Iterator[JsonObject]:
+    """Yield all objects in what is *left*, to which the caller may append."""
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left += one
+        elif isinstance(one, dict):
+            left += one.values()
+            yield one
 
 
 def are_disjoint(one: JsonObject, other: JsonObject) -> bool:

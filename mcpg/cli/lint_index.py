@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from mcpg.index import Index
 from mcpg.index.file import SUFFIX, fresh_index, open_index, write_index
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import recipe_of
+from mcpg.index.word_sections import digest_of
 from mcpg.lint.catalogue import compiled
 from mcpg.sources import SourceBatch
 
@@ -84,12 +84,9 @@ def _opened(path: Path, key: bytes) -> Index | None:
 
 
 def _key(assembly: Assembly) -> bytes:
-    digest = hashlib.sha256(json.dumps(assembly.ranking, sort_keys=True).encode())
-    for document in sorted(assembly.documents, key=lambda one: one.tool.id):
-        content = encode_content(document)
-        digest.update(b"%d " % len(content))
-        digest.update(content)
-    return digest.digest()
+    documents = sorted(assembly.documents, key=lambda one: one.tool.id)
+    ranking = json.dumps(assembly.ranking, sort_keys=True).encode()
+    return digest_of([ranking, *map(encode_content, documents)])
 
 
 def _drop_oldest(folder: Path) -> None:

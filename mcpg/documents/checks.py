@@ -191,7 +191,7 @@ def _misspelt(front: JsonObject) -> Found:
     if unknown[_COMPARED:]:
         message = f"{len(unknown) - _COMPARED:,} more keys are unknown"
         yield Code.KEY_UNKNOWN, message, (unknown[_COMPARED],)
-    # What has no near name is a key of somebody else.
+    # A key without a near name belongs to another program.
     for key in unknown[:_COMPARED]:
         near = likeliest(key, _SUGGESTED)
         below = (f"graph_{key.lower()}", f"rdf_{key.lower()}")

@@ -92,7 +92,7 @@ def remembered_sections(
 
 
 def digest_of(contents: Iterable[bytes]) -> bytes:
-    """Return a digest of the *contents* of documents and of their order."""
+    """Return a digest of *contents*, such as those of documents, and of their order."""
     digest = hashlib.sha256()
     for content in contents:
         digest.update(b"%d " % len(content))

@@ -1,8 +1,8 @@
 """Safe fixes: edits of files that change nothing but what is meant.
 
-What nobody sees is removed from any file, for nothing is lost by that. A rare spelling of a label
-is written like the frequent one, where the file then reads as before but for that label. Bundles
-are never edited: they are built again.
+Invisible characters are removed from any file, since nothing is lost by that. A rare spelling of a
+label is written like the frequent one, where the file then reads as before but for that label.
+Bundles are never edited: they are built again.
 """
 
 from __future__ import annotations

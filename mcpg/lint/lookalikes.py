@@ -29,7 +29,7 @@ def _letters() -> dict[str, str]:
 def plain(sign: str) -> str:
     """Return the ASCII character that *sign* looks like, *sign* itself where there is none.
 
-    Characters for tags, which nobody sees, are taken as what they stand for.
+    Characters for tags, which are invisible, are taken as what they stand for.
     """
     if sign.isascii():
         return sign

@@ -141,7 +141,7 @@ _REMEDY = {
     "X106": "remove it: models read what pages do not show",
 }
 _FEWEST_SIGNS = 8
-_MOST_CHARACTERS, _WINDOW, _OVERLAP = 32_768, 4_096, 512
+_WINDOW, _OVERLAP = 4_096, 512
 _QUOTES = "\"'`“”‘’«»"  # noqa: RUF001
 _QUOTED_CODES = ("X101", "X102", "X103")
 _EXAMPLE = re.compile(r"\b(?:examples?|e\.g\.|such as)\b[^\n]{0,80}\n?\s*\Z", re.IGNORECASE)
@@ -166,7 +166,7 @@ def in_text(tool: Tool, text: Text) -> Iterator[Finding]:
 
 
 def _shown(text: str) -> tuple[str, Sequence[int]]:
-    """Return what *text* looks like, without what nobody sees, and where each character stands."""
+    """Return what *text* looks like, less what is invisible, and where each character stands."""
     kept = [place for place, sign in enumerate(text) if not _is_unseen(sign)]
     return "".join(plain(text[place]) for place in kept), kept
 
@@ -226,7 +226,7 @@ def _is_random(value: str) -> bool:
 
 def _first(pattern: _Pattern, text: str) -> re.Match[str] | None:
     # Windows bound the time that a text made for it can take.
-    for start in range(0, min(len(text), _MOST_CHARACTERS), _WINDOW - _OVERLAP):
+    for start in range(0, len(text), _WINDOW - _OVERLAP):
         for found in pattern.regex.finditer(text, start, start + _WINDOW):
             is_told = pattern.code in _QUOTED_CODES and _is_quoted(text, found)
             if not is_told:

@@ -190,7 +190,7 @@ def test_hints_where_the_lock_has_none_are_a_change(hints: Hints, is_change: boo
 
 
 def test_hints_that_are_gone_are_no_change() -> None:
-    """A tool that states fewer words is found by none that nobody approved."""
+    """A tool that states fewer words is found by approved words alone."""
     fewer = replace(TRACK, hints=Hints())
     assert lock_changes(locked(TRACK), [stated_by_source(fewer)]) == ()
 

@@ -42,7 +42,7 @@ Said once. ^block-7
 
 
 def told(run: Callable[..., Run], sources: Path, link: str) -> list[tuple[str, str, str]]:
-    """Return severity, message and place of what is told of a page with *link*."""
+    """Return severity, message and place of the diagnostics of a page with *link*."""
     pages = sources.parent / "pages"
     pages.mkdir()
     (pages / "guide.md").write_text(GUIDE, "utf-8")

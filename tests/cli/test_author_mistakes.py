@@ -189,7 +189,7 @@ A fence:
 def test_a_misspelt_predicate_is_told_once(
     run: Callable[..., Run], sources: Path, mark: str
 ) -> None:
-    """What becomes of a property is not told as well where its author is told of the slip."""
+    """Where the mistake itself is reported, its effect on the bundle is not."""
     text = (
         "---\ntool: shipment_status\nrdf_properties:\n"
         f'{mark}predicat: schema:version\n  value: "1"\n  datatype: xsd:string\n---\nx\n'

@@ -217,7 +217,7 @@ def test_a_misspelt_hint_is_told() -> None:
 
 
 def test_every_unknown_member_is_told() -> None:
-    """Beyond the names that are compared, members are told of without a suggestion."""
+    """Members beyond the names that are compared are reported without a suggestion."""
     items = "\n".join(f"  - {{target: a, weigh{place:03}: 1}}" for place in range(150))
     found = told(f"---\ntitle: a\ngraph_related:\n{items}\n  - {{target: a, wieght: 1}}\n---\nx\n")
     assert len(found) == 151

@@ -122,9 +122,9 @@ def test_no_file_is_overwritten_through_a_link(builder: Builder, tmp_path: Path)
     beside.symlink_to(elsewhere)
     assert builder.get().how == IN_MEMORY
     assert not elsewhere.exists()
-    elsewhere.write_text("somebody's own")
+    elsewhere.write_text("another program's")
     assert builder.get().how == IN_MEMORY
-    assert elsewhere.read_text() == "somebody's own"
+    assert elsewhere.read_text() == "another program's"
 
     write_index(str(elsewhere), bytes(builder.get().index.data))
     builder.source.write_text("two")

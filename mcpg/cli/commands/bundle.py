@@ -415,7 +415,7 @@ def _write(
     data = Encoding(made)
     written = write_encoded(wanted.target, data, force=wanted.force)
     facts = _facts(data.content_hash, assembly, guard) | {"bytes": data.size}
-    # What differs from the lock is no part of what was built, and nobody has approved it.
+    # What differs from the lock is not approved, and no part of what was built.
     kept = {name: one for name, one in facts.items() if name != _LOCK_CHANGES}
     run = build.this_run(signature, assembly, kept)
     noticed = assembly.diagnostics

@@ -234,7 +234,7 @@ def _shown(one: _Changed, flags: Mapping[str, bool]) -> Tool:
     reviewed = one.reviewed
     # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
     has_output = all(change.part is not Part.OUTPUT_SCHEMA for change in one.changes)
-    # Hints that nobody approved stand in `_meta`.
+    # `_meta` has hints that are not approved.
     has_meta = all(change.part is not Part.HINTS for change in one.changes)
     return replace(
         one.live,
