@@ -238,7 +238,7 @@ def _told_as_output_error(path: Path | str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError) as fault:
-        raise _output_error(path, fault) from fault
+        raise output_error(path, fault) from fault
 
 
 def _write(
@@ -372,7 +372,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _output_error(path: Path | str, fault: Exception) -> OutputError:
+def output_error(path: Path | str, fault: Exception) -> OutputError:
+    """Return the error of a file at *path* that cannot be written because of *fault*."""
     number = getattr(fault, "errno", None)
     remedy = _REMEDIES.get(number or 0, "choose another place")
     if number == errno.EISDIR:

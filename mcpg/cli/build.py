@@ -373,7 +373,7 @@ def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memory: 
     Raises:
         OutputError: It cannot be written.
     """
-    from mcpg.engine.loading import compile_assembly  # noqa: PLC0415 - as above
+    from mcpg.engine.loading import assembly_sections  # noqa: PLC0415 - as above
     from mcpg.engine.opening import opening_section  # noqa: PLC0415 - as above
     from mcpg.index.file import write_index_of  # noqa: PLC0415
 
@@ -382,8 +382,8 @@ def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memory: 
     # What was noticed about sources is not what there is to notice about the bundle.
     opening = [] if run.noticed else [opening_section(bundle, ())]
     extra = [run.section(), *opening]
-    data = compile_assembly(assembly, key, extra, memory.memo, memory.word_sections)
-    write_index_of(bundle, data)
+    parts = assembly_sections(assembly, key, extra, memory.memo, memory.word_sections)
+    write_index_of(bundle, *parts)
     return True
 
 

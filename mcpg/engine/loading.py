@@ -43,7 +43,7 @@ from mcpg.index.file import (
     renewed_index,
 )
 from mcpg.index.layout import NO_KEY, StaleIndexError
-from mcpg.index.packing import Section
+from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
 from mcpg.values import replace, value
 
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.engine.candidate_source import CandidateSource
+    from mcpg.index.layout import Header
     from mcpg.index.word_sections import WordSections
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.llm.normalizer import Normalizer
@@ -455,18 +456,29 @@ def compile_assembly(
     key: bytes = NO_KEY,
     extra: Sequence[Section] = (),
     memo: Memo | None = None,
-    word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
 ) -> bytes:
-    """Compile the index of assembled documents, with the model that they carry or the shipped one.
+    """Compile the index of assembled documents in memory; see `assembly_sections`."""
+    return pack(*assembly_sections(assembly, key, extra, memo))
 
-    *key* is the SHA-256 of the bundle that holds them; the result is the same without *memo*, and
-    without *word_sections_of*, see `compile_index`.
+
+def assembly_sections(
+    assembly: Assembly,
+    key: bytes = NO_KEY,
+    extra: Sequence[Section] = (),
+    memo: Memo | None = None,
+    word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
+) -> tuple[Iterable[Section], Header]:
+    """Return the sections of the index of assembled documents, and its header.
+
+    The model is that which the documents carry, or the shipped one. *key* is the SHA-256 of the
+    bundle that holds them; the result is the same without *memo*, and without *word_sections_of*,
+    see `index_sections`.
     """
     ranking, reason = ranking_of(assembly.ranking)
     from mcpg.build_cache import NO_MEMO  # noqa: PLC0415 - as above
-    from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
+    from mcpg.index.compile import index_sections  # noqa: PLC0415 - as above
 
-    return compile_index(
+    return index_sections(
         assembly.documents,
         key=key,
         recipe=recipe(),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import ParamSpec
 
 from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Memo
@@ -38,6 +39,8 @@ from mcpg.index.records import compressed, dictionary_of, own_dictionary
 from mcpg.index.word_sections import WordSections, word_sections
 from mcpg.relations.provides import Provision
 from mcpg.text import joined, lexicon
+
+_Parts = ParamSpec("_Parts")
 
 _SAID = {None: UNSAID, True: READS, False: WRITES}
 
@@ -123,7 +126,7 @@ def _keys(tool: Tool) -> Iterable[str]:
     return filter(None, dict.fromkeys(map(joined, names)))
 
 
-def compile_index(  # noqa: PLR0913 - each is one part of what is kept
+def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     documents: Iterable[ToolDocument],
     *,
     key: bytes = NO_KEY,
@@ -135,8 +138,10 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
     provisions: Sequence[Sequence[Provision]] | None = None,
     memo: Memo = NO_MEMO,
     word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
-) -> bytes:
-    """Compile *documents*; equal documents give equal bytes, whatever their order.
+) -> tuple[Iterator[Section], Header]:
+    """Return the sections of an index of *documents*, each made when it is asked for, and a header.
+
+    Equal documents give equal sections, whatever their order.
 
     Args:
         documents: The documents, their tools with distinct ids.
@@ -157,26 +162,38 @@ def compile_index(  # noqa: PLR0913 - each is one part of what is kept
         words = word_sections(analysed_documents(ordered, memo))
     else:
         words = word_sections_of(ordered)
-    sections = deque(
-        (
-            Section("model", "d", array("d", model).tobytes()),
-            *_search_sections(ordered, words, provisions),
-            *extra,
-            *_page_sections(pages),
-            _place_section(ordered, pages),
-            *_record_sections(ordered, texts or {}),
-        )
-    )
     members = {
         "generator": f"mcpg {__version__}",
         "tools": len(ordered),
         "words": words.words,
     }
-    sections.appendleft(Section("meta", "B", json.dumps(members, sort_keys=True).encode()))
+    sections = chain(
+        (
+            Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
+            Section("model", "d", array("d", model).tobytes()),
+        ),
+        _search_sections(ordered, words, provisions),
+        extra,
+        _page_sections(pages),
+        _place_sections(ordered, pages),
+        _record_sections(ordered, texts or {}),
+    )
     # What was compiled without a word table is stale as soon as it is written.
     made_with = recipe_of(recipe) ^ bool(lexicon.faults)
-    # Each is handed over, so that its memory is free as soon as it is written.
-    return pack((sections.popleft() for _ in range(len(sections))), Header(key, made_with))
+    return sections, Header(key, made_with)
+
+
+def _packed(
+    sections_of: Callable[_Parts, tuple[Iterable[Section], Header]],
+) -> Callable[_Parts, bytes]:
+    def compiled(*parts: _Parts.args, **named: _Parts.kwargs) -> bytes:
+        return pack(*sections_of(*parts, **named))
+
+    return compiled
+
+
+compile_index = _packed(index_sections)
+"""Compile documents in memory: pack the `index_sections` of them."""
 
 
 def _search_sections(
@@ -202,12 +219,14 @@ def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:
         yield from bytes_sections(PAGES, records, "Q")
 
 
-def _place_section(documents: Sequence[ToolDocument], pages: Sequence[ToolDocument]) -> Section:
-    """Return the section of places: a bundle holds its documents in the order of their paths."""
+def _place_sections(
+    documents: Sequence[ToolDocument], pages: Sequence[ToolDocument]
+) -> Iterator[Section]:
+    """Yield the section of places: a bundle holds its documents in the order of their paths."""
     paths = sorted(document.path for document in (*documents, *pages))
     places = {path: place for place, path in enumerate(paths)}
     found = array("I", (places[document.path] for document in documents))
-    return Section("tools.place", "I", found.tobytes())
+    yield Section("tools.place", "I", found.tobytes())
 
 
 def _record_sections(

@@ -14,16 +14,15 @@ from mcpg.index.layout import (
     NO_STAMP,
     StaleIndexError,
     head_size,
-    unpack,
 )
 from mcpg.index.reader import Index, recipe_of
-from mcpg.values import value
+from mcpg.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcpg.index.layout import Buffer, Stamp
+    from mcpg.index.layout import Buffer, Header, Stamp
     from mcpg.index.packing import Section
 
 SUFFIX = ".idx"
@@ -85,18 +84,28 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
     atomic_write(path, data, special=False)
 
 
-def write_index_of(source: str, data: bytes) -> str:
-    """Put the index *data* of the file *source* beside it, and give the path of the index.
+def write_index_of(source: str, sections: Iterable[Section], header: Header) -> str:
+    """Put the index of the file *source* beside it, and return the path of the index.
+
+    Args:
+        source: The file.
+        sections: The sections of the index, which are never all in memory.
+        header: Its header; a stamp of *source* is added where *source* has the content of the key.
 
     Raises:
         OutputError: It cannot be written.
     """
-    from mcpg.index.packing import restamped_parts  # noqa: PLC0415 - as above
+    from mcpg.files import output_error  # noqa: PLC0415 - as for `write_index`
+    from mcpg.index.spooled import SpooledIndex  # noqa: PLC0415 - as above
 
     path, stamp = source + SUFFIX, _stamp(source)
-    header, _ = unpack(data)
-    is_present = header.key == content_key(source) and stamp == _stamp(source)
-    write_index(path, restamped_parts(data, stamp) if is_present else data)
+    try:
+        index = SpooledIndex(sections, os.path.dirname(path) or os.curdir)  # noqa: PTH120 - as above
+    except OSError as fault:
+        raise output_error(path, fault) from fault
+    with index:
+        is_present = header.key == content_key(source) and stamp == _stamp(source)
+        write_index(path, index.parts(replace(header, stamp=stamp) if is_present else header))
     return path
 
 

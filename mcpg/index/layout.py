@@ -23,11 +23,17 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, Protocol, TypeAlias, overload
 
     Buffer: TypeAlias = "bytes | memoryview"
     Stamp: TypeAlias = "tuple[int, int, int, int]"
+
+    class Pieces(Protocol):
+        """Data that is not in one piece: how many bytes it has, and its pieces."""
+
+        def __len__(self) -> int: ...
+        def __iter__(self) -> Iterator[Buffer]: ...
 
     class Items(Protocol):
         """The items of a section: a memory view, or one whose blocks are compared on demand."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -23,7 +24,6 @@ from mcpg.index.layout import (
     NONE,
     Header,
     block_table,
-    blocks_of,
     body_start,
     head_checksum,
     unpack,
@@ -32,7 +32,9 @@ from mcpg.index.tables import MOST_PROBES
 from mcpg.values import value
 
 if TYPE_CHECKING:
-    from mcpg.index.layout import Buffer, Stamp
+    from mcpg.index.layout import Buffer, Pieces, Stamp
+
+_CHUNK = 1 << 20
 
 
 @value
@@ -42,12 +44,33 @@ class Section:
     Attributes:
         name: Its name, ASCII, up to 23 characters.
         item_type: Type of its items as in `struct`: `B`, `H`, `I`, `Q` or `d`.
-        data: Its bytes.
+        data: Its bytes, or the pieces of them.
     """
 
     name: str
     item_type: str
-    data: Buffer
+    data: Buffer | Pieces
+
+
+def pieces_of(data: Buffer | Pieces) -> Iterable[Buffer]:
+    """Return *data*, or the pieces of it."""
+    return (data,) if isinstance(data, (bytes, memoryview)) else data
+
+
+class _Joined:
+    """The pieces of data that is in memory; to join them would take as much again."""
+
+    __slots__ = ("_pieces", "_size")
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self._pieces = pieces
+        self._size = sum(map(len, pieces))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Buffer]:
+        return iter(self._pieces)
 
 
 def pack(sections: Iterable[Section], header: Header) -> bytes:
@@ -55,54 +78,72 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
 
     A section that nobody else holds is released as soon as it is written.
     """
-    names: list[tuple[bytes, bytes]] = []
-    parts: list[Buffer] = []
-    for section in sections:
-        name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
-        if len(section.data) % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
-            raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
-        names.append((name, section.item_type.encode("ascii")))
-        parts.append(section.data)
-    padded = [len(part) + -len(part) % ALIGNMENT for part in parts]
-    blocks = blocks_of(sum(padded))
-    start = body_start(len(parts), blocks)
-    places = accumulate(padded, initial=start)
-    entries = zip(names, places, map(len, parts), strict=False)  # the last place is the end
-    table = [ENTRY.pack(name, kind, place, length) for (name, kind), place, length in entries]
-    checksums = _block_checksums(_aligned(parts))
-    tables = b"".join((*table, checksums)).ljust(start - FIXED_SIZE, b"\0")
+    table = Table()
+    pieces = deque(chain.from_iterable(map(table.noted, sections)))
     file = BytesIO()
-    file.write(_head(header, tables, (len(table), start + sum(padded), blocks)))
-    parts.reverse()
-    while parts:
-        file.writelines(_aligned([parts.pop()]))
+    file.write(table.head(header))
+    while pieces:
+        file.write(pieces.popleft())
     return file.getvalue()
 
 
-def _aligned(parts: Iterable[Buffer]) -> Iterator[Buffer]:
-    """Yield *parts*, each with what fills it up to where the next one begins."""
-    for part in parts:
-        yield part
-        yield bytes(-len(part) % ALIGNMENT)
+class Table:
+    """The table of sections, and the checksums of blocks, of a file that is being written."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[bytes, bytes, int]] = []
+        self._size = 0
+        self._checksums = _Checksums()
+
+    def noted(self, section: Section) -> Iterator[Buffer]:
+        """Note *section*, and yield the pieces of its data, up to where the next one begins."""
+        name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
+        length = len(section.data)
+        if length % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
+            raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
+        self._entries.append((name, section.item_type.encode("ascii"), length))
+        self._size += length + -length % ALIGNMENT
+        for piece in (*pieces_of(section.data), bytes(-length % ALIGNMENT)):
+            self._checksums.add(piece)
+            yield piece
+
+    def head(self, header: Header) -> bytes:
+        """Return all that comes before the sections."""
+        checksums = self._checksums.all()
+        start = body_start(len(self._entries), len(checksums))
+        sizes = (length + -length % ALIGNMENT for _, _, length in self._entries)
+        places = accumulate(sizes, initial=start)
+        entries = zip(self._entries, places, strict=False)  # the last place is the end
+        table = [ENTRY.pack(name, kind, place, length) for (name, kind, length), place in entries]
+        tables = b"".join((*table, checksums.tobytes())).ljust(start - FIXED_SIZE, b"\0")
+        return _head(header, tables, (len(table), start + self._size, len(checksums)))
 
 
-def _block_checksums(parts: Iterable[Buffer]) -> bytes:
-    """Return the CRC-32 of each block of *parts*, which stand one after the other."""
-    checksums, checksum, left = array("I"), 0, BLOCK_SIZE
-    for part in parts:
-        view = memoryview(part)
+class _Checksums:
+    """The CRC-32 of each block of pieces that stand one after the other."""
+
+    def __init__(self) -> None:
+        self._whole = array("I")
+        self._last = 0
+        self._left = BLOCK_SIZE
+
+    def add(self, piece: Buffer) -> None:
+        """Add the next *piece*."""
+        view = memoryview(piece).cast("B")
         start = 0
         while start < len(view):
-            piece = view[start : start + left]
-            checksum = crc32(piece, checksum)
-            start += len(piece)
-            left -= len(piece)
-            if not left:
-                checksums.append(checksum)
-                checksum, left = 0, BLOCK_SIZE
-    if left < BLOCK_SIZE:
-        checksums.append(checksum)
-    return checksums.tobytes()
+            part = view[start : start + self._left]
+            self._last = crc32(part, self._last)
+            start += len(part)
+            self._left -= len(part)
+            if not self._left:
+                self._whole.append(self._last)
+                self._last, self._left = 0, BLOCK_SIZE
+
+    def all(self) -> array[int]:
+        """Return the checksums of all blocks; the last one may be shorter than the others."""
+        is_open = self._left < BLOCK_SIZE
+        return self._whole + array("I", [self._last] if is_open else [])
 
 
 def restamped(data: Buffer, stamp: Stamp) -> bytes:
@@ -187,12 +228,19 @@ def keys_sections(name: str, texts: Sequence[str]) -> list[Section]:
 
 def bytes_sections(name: str, parts: Iterable[bytes], offset_type: str = "I") -> list[Section]:
     """Make the sections of rows of bytes: *name* and *name*`.at`."""
-    kept, starts, end = [], array(offset_type, [0]), 0
+    joined: list[bytes] = []
+    kept: list[bytes] = []
+    starts, end, first = array(offset_type, [0]), 0, 0
     for part in parts:
         kept.append(part)
         end += len(part)
         starts.append(end)
+        if end - first >= _CHUNK:
+            joined.append(b"".join(kept))
+            kept.clear()
+            first = end
+    joined.append(b"".join(kept))
     return [
-        Section(name, "B", b"".join(kept)),
+        Section(name, "B", joined[0] if len(joined) == 1 else _Joined(joined)),
         Section(f"{name}.at", offset_type, starts.tobytes()),
     ]

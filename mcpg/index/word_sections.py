@@ -12,6 +12,7 @@ import marshal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.build_cache import NO_MEMO, Memo, load_memo, save_memo
@@ -20,7 +21,7 @@ from mcpg.index.analysed import Analysed, analysed_contents
 from mcpg.index.fuzzy_sections import Grams, spelling_sections
 from mcpg.index.inverted import InvertedFile
 from mcpg.index.meanings import Foreign, meaning_sections
-from mcpg.index.packing import Section
+from mcpg.index.packing import Section, pieces_of
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.text import lexicon
 
@@ -119,7 +120,8 @@ def make_sections(path: Path | None, given: bytes) -> bytes | None:
         return None
     table = [(one.name, one.item_type, len(one.data)) for one in made.sections]
     head = json.dumps((len(made.operations), made.words, table)).encode()
-    return b"".join((head, b"\n", made.operations, *(one.data for one in made.sections)))
+    pieces = chain.from_iterable(pieces_of(one.data) for one in made.sections)
+    return b"".join((head, b"\n", made.operations, *pieces))
 
 
 def sections_of(data: bytes) -> WordSections:

@@ -1,0 +1,66 @@
+"""Indexes that are written without being in memory: their sections wait in a temporary file."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING
+
+from mcpg.index.packing import Section, Table
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from mcpg.index.layout import Header
+
+_IN_MEMORY = 8 << 20
+_CHUNK = 1 << 20
+
+
+class SpooledIndex:
+    """The file that `pack` returns, in a temporary file until it has its place.
+
+    What stands before the sections depends on all of them. The temporary file has no name, or loses
+    it with the process.
+
+    Args:
+        sections: The sections; each is released before the next one is made.
+        folder: Where the temporary file is.
+
+    Raises:
+        OSError: There is no room for the temporary file.
+    """
+
+    def __init__(self, sections: Iterable[Section], folder: str) -> None:
+        self._table = Table()
+        self._body = SpooledTemporaryFile(_IN_MEMORY, dir=folder)  # noqa: SIM115 - see `close`
+        try:
+            # A loop would hold each section while the next one is made.
+            deque(map(self._write, sections), maxlen=0)
+        except BaseException:
+            self._body.close()
+            raise
+
+    def _write(self, section: Section) -> None:
+        for piece in self._table.noted(section):
+            self._body.write(piece)
+
+    def __enter__(self) -> Self:
+        """Return the index, which is to be closed."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the temporary file."""
+        self._body.close()
+
+    def parts(self, header: Header) -> Iterator[bytes]:
+        """Return the file with that *header*, in parts.
+
+        Raises:
+            OSError: The temporary file cannot be read.
+        """
+        yield self._table.head(header)
+        self._body.seek(0)
+        while part := self._body.read(_CHUNK):
+            yield part
