@@ -24,8 +24,8 @@ from mcpg.engine.closeness import (
     closeness,
     weight_inputs,
 )
-from mcpg.engine.features import FEATURES
 from mcpg.engine.fusion import feature_values, greatest_lexical
+from mcpg.engine.model import FEATURES
 from mcpg.evaluation.metrics import ndcg_at
 
 if TYPE_CHECKING:

@@ -33,9 +33,15 @@ from scaling import standardised_logistic
 
 import mcpg.engine
 import mcpg.text
-from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
-from mcpg.engine.model import INPUTS, Model, ModelProvenance, default_model, default_provenance
+from mcpg.engine.model import (
+    FEATURES,
+    INPUTS,
+    Model,
+    ModelProvenance,
+    default_model,
+    default_provenance,
+)
 from mcpg.engine.query import analyse
 from mcpg.evaluation.metrics import auroc
 from mcpg.text import split_words

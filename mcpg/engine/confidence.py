@@ -10,7 +10,8 @@ from itertools import chain, compress
 from math import exp, fsum, log1p
 from operator import itemgetter, mul
 
-from mcpg.engine.features import FEATURES, Candidate
+from mcpg.engine.features import Candidate
+from mcpg.engine.model import FEATURES, Model
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL, RELATED_CREDIT
 from mcpg.values import DECIMALS, SHOWN_DECIMALS, value
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcpg.engine.fusion import Fused
-    from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
     from mcpg.engine.query_terms import QueryTerm
 

@@ -12,10 +12,10 @@ from operator import mul
 from mcpg.engine.advice import advice_on, best_lexical, found_documents
 from mcpg.engine.closeness import WEIGHT_INPUTS
 from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
-from mcpg.engine.features import FEATURES, NameMatcher, named_exactly
+from mcpg.engine.features import NameMatcher, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank
-from mcpg.engine.model import INPUTS, Model, provenance_of
+from mcpg.engine.model import FEATURES, INPUTS, Model, provenance_of
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion, related_words
 from mcpg.engine.results import PREREQUISITE, Request, SearchResult

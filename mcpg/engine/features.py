@@ -21,27 +21,6 @@ if TYPE_CHECKING:
     from mcpg.engine.context import Nearness
     from mcpg.engine.query import Analysis
 
-FEATURES = (
-    "bm25f",
-    "nameCoverage",
-    "openingName",
-    "grams",
-    "cosine",
-    "source",
-    "coverage",
-    "sentence",
-    "related",
-    "relatedName",
-    "operation",
-    "question",
-    "contextEdge",
-    "contextWalk",
-    "contextSource",
-    "exactName",
-    "intent",
-)
-"""The features of the fused score, in the order in which models list their weights."""
-
 _GRAM_SCALE = 1 << 20
 _NOT_NEAR = (0.0, 0.0, 0.0)
 _ASKED = ("term", "unknown")

@@ -17,8 +17,9 @@ from mcpg.engine.confidence import (
     CalibrationInputs,
     logistic,
 )
-from mcpg.engine.features import FEATURES, Candidate, extract_features
+from mcpg.engine.features import Candidate, extract_features
 from mcpg.engine.fusion import Fused, feature_values, fuse, greatest_lexical, spread
+from mcpg.engine.model import FEATURES, Model
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, RankingMode, Request, Strategy
 from mcpg.engine.retrieval import POOL, Pool
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from mcpg.embeddings.provider import EmbeddingError
-    from mcpg.engine.model import Model
     from mcpg.engine.results import RankingModeName
     from mcpg.engine.vectors import VectorScores
 

@@ -11,8 +11,8 @@ from os import PathLike, fspath
 from os.path import isfile
 
 from mcpg.engine.engine import Engine
-from mcpg.engine.features import FEATURES
 from mcpg.engine.model import (
+    FEATURES,
     INPUTS,
     Model,
     ModelProvenance,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 
-from mcpg.engine.features import FEATURES
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
 from mcpg.values import value
@@ -17,6 +16,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcpg.index.packing import Section
+
+FEATURES = (
+    "bm25f",
+    "nameCoverage",
+    "openingName",
+    "grams",
+    "cosine",
+    "source",
+    "coverage",
+    "sentence",
+    "related",
+    "relatedName",
+    "operation",
+    "question",
+    "contextEdge",
+    "contextWalk",
+    "contextSource",
+    "exactName",
+    "intent",
+)
+"""The features of the fused score, in the order in which models list their weights."""
 
 INPUTS = (
     "likenessLead",

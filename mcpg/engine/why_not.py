@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mcpg.engine.confidence import calibrate
-from mcpg.engine.features import FEATURES, extract_features, lacked, named_exactly
+from mcpg.engine.features import extract_features, lacked, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, best_change
+from mcpg.engine.model import FEATURES
 from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, Request, SearchResult

@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import Index
-from mcpg.index.scoring import FIELDS
 
-__all__ = ["FIELDS", "Index", "StaleIndexError"]
+__all__ = ["Index", "StaleIndexError"]

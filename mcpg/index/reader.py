@@ -1,7 +1,7 @@
 """Reading an index, from a memory-mapped file or from bytes alike.
 
-Nothing is read before it is asked for, and nothing that is slow to import is imported before a
-whole record is asked for.
+Nothing is read before it is asked for, nor is what reads it imported: a list of tools needs neither
+postings nor an analysis of texts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from itertools import islice
 
 from mcpg import __version__
 from mcpg.index.blocks import Blocks, CheckedItems
-from mcpg.index.decoded import Grams, Names, Postings
 from mcpg.index.layout import (
     ABSENT,
     BLOCK_SIZE,
@@ -27,12 +26,7 @@ from mcpg.index.layout import (
     section_sizes,
     unpack,
 )
-from mcpg.index.links import LinkTables
-from mcpg.index.scoring import FIELDS
-from mcpg.index.speller import Speller
 from mcpg.index.tables import Keys, Rows, Texts
-from mcpg.text import lexicon, operations
-from mcpg.text.words import LANGUAGES
 
 TYPE_CHECKING = False
 
@@ -43,7 +37,10 @@ if TYPE_CHECKING:
     from mcpg.catalog.view import ToolView
     from mcpg.documents.model import ToolDocument
     from mcpg.index.blocks import Read
+    from mcpg.index.decoded import Grams, Names, Postings
     from mcpg.index.layout import Buffer, Entry, Items
+    from mcpg.index.links import LinkTables
+    from mcpg.index.speller import Speller
 
 
 CHECKED_SIZE = 32 << 20
@@ -296,6 +293,8 @@ class Index:
             name = bytes(self.section("language")).decode("ascii")
         except UnicodeDecodeError as fault:
             raise StaleIndexError("its language is broken") from fault
+        from mcpg.text.words import LANGUAGES  # noqa: PLC0415 - a list of tools analyses no text
+
         if name and name not in LANGUAGES:
             raise StaleIndexError("its language is unknown")
         return name or None
@@ -339,6 +338,8 @@ class Index:
     @property
     def names(self) -> Names:
         if not self._names:
+            from mcpg.index.decoded import Names  # noqa: PLC0415 - as above
+
             self._names.append(Names(self))
         return self._names[0]
 
@@ -354,6 +355,8 @@ class Index:
 
     def operations(self, tools: Iterable[int]) -> list[bytes]:
         """Return how likely each tool does each kind of operation; all 0 where unknown."""
+        from mcpg.text import operations  # noqa: PLC0415 - as above
+
         shares, count = self.section("tools.operation"), len(operations.KINDS)
         if len(shares) != count * len(self):
             raise StaleIndexError("its operations are of unequal length")
@@ -404,6 +407,8 @@ class Index:
     @property
     def relations(self) -> LinkTables:
         if not self._relations:
+            from mcpg.index.links import LinkTables  # noqa: PLC0415 - as above
+
             self._relations.append(LinkTables(self))
         return self._relations[0]
 
@@ -495,6 +500,8 @@ class Index:
         The number is 0 and the words are none when no word is within `allowed_edits`.
         """
         if not self._spellers:
+            from mcpg.index.speller import Speller  # noqa: PLC0415 - most words are spelt right
+
             deletions = self.items("deletions"), self.items("deletions.word")
             pairs = self.items("pairs.key"), self.rows("pairs")
             self._spellers.append(Speller(self.texts("words"), deletions, pairs))
@@ -503,6 +510,8 @@ class Index:
     @property
     def grams(self) -> Grams:
         if not self._grams:
+            from mcpg.index.decoded import Grams  # noqa: PLC0415 - as above
+
             self._grams.append(Grams(self))
         return self._grams[0]
 
@@ -541,7 +550,11 @@ class Index:
             return []
         term = self._item("stems.term", place)
         found = [] if term == NONE else [(term, 1.0)]
-        return [*found, *self.meant_by(lexicon.stem_of(number))] if with_meanings else found
+        if not (with_meanings and self.has_section(MEANINGS)):
+            return found
+        from mcpg.text import lexicon  # noqa: PLC0415 - most catalogues are in English
+
+        return [*found, *self.meant_by(lexicon.stem_of(number))]
 
     def find_identifier(self, text: str) -> int:
         """Return the term that *text* is as a whole identifier that occurs, or `ABSENT`."""
@@ -589,11 +602,15 @@ class Index:
 
     def _held_terms(self) -> Postings:
         if not self._postings:
+            from mcpg.index.decoded import Postings  # noqa: PLC0415 - as above
+
             self._postings.append(Postings(self))
         return self._postings[0]
 
     def field_means(self) -> memoryview:
         """Return the mean number of words in each of `FIELDS`."""
+        from mcpg.index.scoring import FIELDS  # noqa: PLC0415 - as above
+
         means = self.section("fields.mean")
         if len(means) != len(FIELDS):
             raise StaleIndexError("its means are not as many as its fields")

@@ -18,10 +18,10 @@ from math import fsum, log2
 from operator import mul
 
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
-from mcpg.engine.features import FEATURES, Candidate, extract_features
+from mcpg.engine.features import Candidate, extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.loading import BY_ORDER, FITTED, MOST_WEIGHT
-from mcpg.engine.model import Model, model_of
+from mcpg.engine.model import FEATURES, Model, model_of
 from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import Request

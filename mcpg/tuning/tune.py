@@ -16,7 +16,6 @@ from pathlib import PurePath
 from statistics import pstdev
 from typing import TypeVar
 
-from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import (
     FITTED,
     WEIGHT_DECIMALS,
@@ -25,7 +24,7 @@ from mcpg.engine.loading import (
     ranking_json,
     with_fitted,
 )
-from mcpg.engine.model import Model, ModelProvenance
+from mcpg.engine.model import FEATURES, Model, ModelProvenance
 from mcpg.evaluation.judged import Judgements
 from mcpg.evaluation.metrics import Significance, paired_randomisation
 from mcpg.json_types import JsonObject

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
-from mcpg.engine.features import FEATURES
-from mcpg.engine.model import INPUTS, default_provenance
+from mcpg.engine.model import FEATURES, INPUTS, default_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,6 @@ from mcpg.bundle import (
     encode_bundle,
     write_bundle,
 )
-from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import (
     CONTEXTUAL,
     FITTED,
@@ -35,7 +34,7 @@ from mcpg.engine.loading import (
     shipped_ranking,
     with_fitted,
 )
-from mcpg.engine.model import INPUTS, Model, ModelProvenance, provenance_of
+from mcpg.engine.model import FEATURES, INPUTS, Model, ModelProvenance, provenance_of
 from mcpg.errors import Code
 from mcpg.sources import RawBundle, SourceBatch
 

@@ -13,8 +13,8 @@ from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.engine import hint_suggestions
-from mcpg.engine.features import FEATURES
 from mcpg.engine.hint_suggestions import MOST_READ, HintSearch
+from mcpg.engine.model import FEATURES
 from mcpg.engine.trace import FeatureGap, Retrieval
 from mcpg.engine.why_not import reasons
 from mcpg.errors import NotFoundError, UsageError

@@ -10,7 +10,6 @@ from builders import make_engine, make_tool
 
 from mcpg.bundle import Assembly, assemble
 from mcpg.engine import Engine
-from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import (
     CONTEXTUAL,
     GIVEN,
@@ -21,7 +20,7 @@ from mcpg.engine.loading import (
     ranking_json,
     shipped_ranking,
 )
-from mcpg.engine.model import Model
+from mcpg.engine.model import FEATURES, Model
 from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
 from mcpg.index import Index
 from mcpg.sources import SourceBatch

@@ -19,9 +19,8 @@ from mcpg.cli.query import uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
 from mcpg.engine import load
-from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import CONTEXTUAL, FITTED, Ranking, ranking_json, shipped_ranking
-from mcpg.engine.model import INPUTS, Model
+from mcpg.engine.model import FEATURES, INPUTS, Model
 from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
 from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
 from mcpg.files import is_folder
