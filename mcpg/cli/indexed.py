@@ -11,7 +11,7 @@ from mcpg.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from mcpg.catalog.model import Tool
@@ -39,16 +39,27 @@ class IndexedBundle:
     diagnostics: tuple[Diagnostic, ...]
 
     @property
-    def tools(self) -> Sequence[IndexedTool]:
-        """All tools, in the order of their ids."""
-        return [IndexedTool(self.index, number) for number in range(len(self.index))]
+    def size(self) -> int:
+        """The number of all tools."""
+        return len(self.index)
 
-    def filtered(self, **filters: Any) -> tuple[Sequence[IndexedTool], tuple[Diagnostic, ...]]:
-        """Return the tools that pass the *filters* of a search, with diagnostics."""
+    def listed(
+        self, limit: int | None, filters: Mapping[str, Any]
+    ) -> tuple[Sequence[IndexedTool], tuple[Diagnostic, ...]]:
+        """Return at most *limit* tools that pass the *filters* of a search, with diagnostics.
+
+        They are in the order of their ids.
+        """
+        if not filters:
+            return self._tools(range(self.size)[:limit]), ()
         from mcpg.engine.filters import filter_index  # noqa: PLC0415 - most lists are whole
 
         numbers, noticed = filter_index(self.index, **filters)
-        return [IndexedTool(self.index, number) for number in numbers], noticed
+        return self._tools(numbers[:limit]), noticed
+
+    def _tools(self, numbers: Sequence[int]) -> list[IndexedTool]:
+        cards = self.index.cards(numbers)
+        return [IndexedTool(self.index, *one) for one in zip(numbers, cards, strict=True)]
 
     def named(self, name: str) -> int:
         """Return the number of the one tool that *name* means, as `Catalog.named` finds it.
@@ -61,7 +72,7 @@ class IndexedBundle:
             return number
         from mcpg.catalog.catalog import ToolLookup  # noqa: PLC0415 - most are named by their ids
 
-        return self.index.find_tool(ToolLookup(self.tools).named(name).id)
+        return self.index.find_tool(ToolLookup(self._tools(range(self.size))).named(name).id)
 
     def document(self, number: int) -> ToolDocument:
         """Return the document of a tool, with its place in the bundle."""
@@ -105,26 +116,11 @@ def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) 
 class IndexedTool:
     """A tool of an index, as lists show it."""
 
-    __slots__ = ("_index", "_number")
+    __slots__ = ("_index", "_number", "_summary", "display_name", "id", "name", "source_id")
 
-    def __init__(self, index: Index, number: int) -> None:
+    def __init__(self, index: Index, number: int, card: tuple[str, str, str, str, str]) -> None:
         self._index, self._number = index, number
-
-    @property
-    def id(self) -> str:
-        return self._index.tool_id(self._number)
-
-    @property
-    def source_id(self) -> str:
-        return self._index.source_id(self._number)
-
-    @property
-    def name(self) -> str:
-        return self._index.tool_name(self._number)
-
-    @property
-    def display_name(self) -> str:
-        return self._index.display_name(self._number)
+        self.id, self.source_id, self.name, self.display_name, self._summary = card
 
     @property
     def enabled(self) -> bool:
@@ -133,7 +129,7 @@ class IndexedTool:
     @property
     def description(self) -> str:
         """The description on one line."""
-        summary = self._index.summary(self._number)
+        summary = self._summary
         # The rest stands in the record, which takes longer.
         return summary if len(summary) < SUMMARY_LENGTH else self.view().description
 

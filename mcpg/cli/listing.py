@@ -79,8 +79,8 @@ def table_text(table: Table, output: View) -> str:
     from rich.text import Text  # noqa: PLC0415
 
     layout = Layout(output)
-    columns, rows = layout.shown(table)
-    cells = [[layout.spans(cell) for cell in row] for row in rows]
+    columns, places = layout.shown(table)
+    cells = [[layout.spans(row[place]) for place in places] for row in table.cells]
     heads = [layout.spans(column.head) for column in columns]
     drawn = Drawn(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for column, size in zip(columns, layout.sizes(columns, [heads, *cells]), strict=True):

@@ -82,7 +82,7 @@ def _facts(block: model.Facts) -> Iterator[str]:
 
 @_written.register(model.Table)
 def _table(block: model.Table) -> Iterator[str]:
-    drawn = [[inline(cell).strip() for cell in row] for row in block.rows]
+    drawn = [[inline(cell).strip() for cell in row] for row in block.cells]
     # A column of bars is empty here.
     kept = [place for place in range(len(block.columns)) if any(row[place] for row in drawn)]
     if not kept:

@@ -6,15 +6,12 @@ import os
 
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
-from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.model import recipe
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.packing import Section
-from mcpg.index.reader import Index
 from mcpg.values import replace, to_json, value
 
 TYPE_CHECKING = False
@@ -27,6 +24,8 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.evaluation.judged import Judgements
+    from mcpg.index.packing import Section
+    from mcpg.index.reader import Index
     from mcpg.sources import SourceBatch
 
 
@@ -50,11 +49,21 @@ class Opened:
     def tools(self) -> tuple[Tool, ...]:
         return self.catalog.tools
 
-    def filtered(self, **filters: Any) -> tuple[Sequence[Tool], tuple[Diagnostic, ...]]:
-        """Return the tools that pass the *filters* of a search, with diagnostics."""
+    @property
+    def size(self) -> int:
+        """The number of all tools."""
+        return len(self.tools)
+
+    def listed(
+        self, limit: int | None, filters: Mapping[str, Any]
+    ) -> tuple[Sequence[Tool], tuple[Diagnostic, ...]]:
+        """Return at most *limit* tools that pass the *filters* of a search, with diagnostics."""
+        if not filters:
+            return self.tools[:limit], ()
         from mcpg.engine.filters import filter_tools  # noqa: PLC0415 - most lists are whole
 
-        return filter_tools(self.tools, **filters)
+        found, noticed = filter_tools(self.tools, **filters)
+        return found[:limit], noticed
 
 
 def settings_of(**flags: Any) -> Settings:
@@ -73,7 +82,8 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
     Raises:
         McpgError: Nothing is named or found, or what is there cannot be used.
     """
-    from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
+    from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
+    from mcpg.engine import load  # noqa: PLC0415 - as above
 
     factory = ServiceFactory(settings)
     arguments = factory.arguments()
@@ -239,6 +249,8 @@ class BuildStamp:
     def section(self) -> Section:
         """Return the section of an index that holds this stamp."""
         import json  # noqa: PLC0415 - of a build alone
+
+        from mcpg.index.packing import Section  # noqa: PLC0415 - as above
 
         return Section(_SECTION, "B", json.dumps(to_json(self)).encode())
 

@@ -470,6 +470,12 @@ FREQUENT = {"search": SEARCH, "list": LIST, "show": SHOW, "explain": EXPLAIN}
 """The commands that `mcpg.cli.quick` parses."""
 
 
+def filters_of(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return those of the values *given* of `FILTERS` that are set, as arguments of a search."""
+    names = {"sources": "sources", "in_categories": "categories", "read_only": "read_only"}
+    return tuple((names[one.name], given[one.name]) for one in FILTERS if given.get(one.name))
+
+
 def output_of(*given: Mapping[str, Any]) -> Output:
     """Return the output for the common options; of several values of one the first counts."""
     from mcpg.cli.output import Color, Output  # noqa: PLC0415 - a plain search does without

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import FILTERS, FUSION, SETTINGS
+from mcpg.cli.parameters import FUSION, SETTINGS, filters_of
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.result_forms import result_text
 from mcpg.cli.settings import Settings
@@ -114,12 +114,6 @@ class Showing:
                 place="--format",
                 remedy="use text, json or markdown",
             )
-
-
-def filters_of(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Return those of the values *given* of `FILTERS` that are set, as arguments of a search."""
-    names = {"sources": "sources", "in_categories": "categories", "read_only": "read_only"}
-    return tuple((names[one.name], given[one.name]) for one in FILTERS if given.get(one.name))
 
 
 def context_of(context: str | None, summary: str | None) -> Any:

@@ -131,6 +131,16 @@ def one_line(text: str) -> str:
     return safeyaml.UNSAFE.sub(safeyaml.visible_form, line)
 
 
+def one_lines(texts: list[str]) -> list[str]:
+    """Bring each of *texts* to one line, as `one_line` does; of many, most are so already."""
+    joined = "\n".join(("", *texts, ""))
+    is_one_each = joined.count("\n") == len(texts) + 1 and joined.replace("\n", "").isprintable()
+    # The only white space that is printable is the space.
+    if is_one_each and not any(run in joined for run in ("  ", "\n ", " \n")):
+        return texts
+    return [one_line(text) for text in texts]
+
+
 def lines_kept(text: str) -> str:
     """Make what is unsafe in *text* visible, keeping line ends and tabs."""
     from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets what is unsafe

@@ -7,18 +7,17 @@ one renderer serves all commands.
 from __future__ import annotations
 
 import sys
-from functools import singledispatchmethod
 from itertools import chain, islice
 
 from mcpg.cli.output import glyphs_of_standard_output, hanging
-from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, width
+from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, one_lines, width
 from mcpg.reports import blocks as model
 from mcpg.values import score_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, ClassVar, TypeAlias
 
     from mcpg.cli.matches import View
 
@@ -57,38 +56,30 @@ class Layout:
         else:
             yield list(self.lines(block))
 
-    @singledispatchmethod
     def lines(self, block: model.Block, indent: str = "") -> Iterator[str]:
         """Return the lines of *block*, each behind *indent*."""
-        raise TypeError(block, indent)
+        return self._writers[type(block)](self, block, indent)
 
-    @lines.register(model.Chart)
     def _chart(self, _block: model.Chart, _indent: str = "") -> Iterator[str]:
         return iter(())
 
-    @lines.register(model.Paragraph)
     def _paragraph(self, block: model.Paragraph, indent: str = "") -> Iterator[str]:
         others = f"{indent}  " if indent else ""
         yield from hanging(self._plain(block.content), self._columns, indent, others)
 
-    @lines.register(model.Bullets)
     def _bullets(self, block: model.Bullets, indent: str = "") -> Iterator[str]:
         yield from self._all(map(model.Paragraph, block.items), indent or "  ")
 
-    @lines.register(model.Source)
     def _source(self, block: model.Source, _indent: str = "") -> Iterator[str]:
         yield from block.text.split("\n")
 
-    @lines.register(model.Notices)
     def _notices(self, block: model.Notices, indent: str = "") -> Iterator[str]:
         lines = (model.Paragraph(model.Code(diagnostic_text(item))) for item in block.items)
         yield from self._all(lines, indent)
 
-    @lines.register(model.Details)
     def _details(self, block: model.Details, indent: str = "") -> Iterator[str]:
         yield from self._all(block.blocks if block.short is None else block.short, indent)
 
-    @lines.register(model.Section)
     def _section(self, block: model.Section, indent: str = "") -> Iterator[str]:
         title = block.title.lower() if block.heading is None else block.heading
         within = list(self._all(block.blocks, indent + INDENT))
@@ -97,7 +88,6 @@ class Layout:
                 yield self._painted([(line, "bold")])
             yield from within
 
-    @lines.register(model.Entries)
     def _entries(self, block: model.Entries, _indent: str = "") -> Iterator[str]:
         yield from chain.from_iterable(map(self._entry, block.items))
 
@@ -122,7 +112,6 @@ class Layout:
             yield INDENT + self._glyphs.cut(about, self._row_columns - len(INDENT))
         yield from self._all(entry.blocks, INDENT)
 
-    @lines.register(model.Facts)
     def _facts(self, facts: model.Facts, indent: str = "") -> Iterator[str]:
         rows = [(name, shown) for name, value in facts.rows if (shown := self._plain(value))]
         columns = max((len(name) for name, _ in rows), default=0) + 2
@@ -130,11 +119,49 @@ class Layout:
             first = f"{indent}{name:<{columns}}"
             yield from hanging(shown, self._columns, first, " " * len(first))
 
-    @lines.register(model.Table)
     def _table(self, table: model.Table, indent: str = "") -> Iterator[str]:
-        columns, rows = self.shown(table)
+        columns, places = self.shown(table)
         if not columns:
-            return
+            return iter(())
+        is_below = any(column.is_below for column in table.columns)
+        if self._row_columns >= UNLIMITED and not (table.wraps or is_below):
+            return self._whole(table, places, indent)
+        return self._fitting(table, columns, places, indent)
+
+    def _whole(self, table: model.Table, places: list[int], indent: str) -> Iterator[str]:
+        """Return the lines of *table*, none of whose cells is cut or wrapped."""
+        drawn = []
+        for place in places:
+            column, cells = table.columns[place], [row[place] for row in table.rows]
+            texts, widths = self._drawn(column, cells)
+            if table.has_heads:
+                head = self.spans(column.head, "bold")
+                texts, widths = [self._painted(head), *texts], [_width(head), *widths]
+            size = max(widths)
+            if column.is_number:
+                texts = [" " * (size - one) + text for text, one in zip(texts, widths, strict=True)]
+            elif place != places[-1]:
+                texts = [text + " " * (size - one) for text, one in zip(texts, widths, strict=True)]
+            drawn.append(texts)
+        return ((indent + _GAP.join(row)).rstrip() for row in zip(*drawn, strict=True))
+
+    def _drawn(self, column: model.Column, cells: list[Any]) -> tuple[list[str], list[int]]:
+        """Return what is written of *cells*, those of a *column*, and how wide each is."""
+        if column.is_code:
+            texts, style = one_lines(cells), column.style
+            widths = [*map(width, texts)]
+            if style and self._is_colored:
+                texts = [self._view.paint(text, style) for text in texts]
+            return texts, widths
+        spans = [*map(self.spans, cells)]
+        return [*map(self._painted, spans)], [*map(_width, spans)]
+
+    def _fitting(
+        self, table: model.Table, columns: list[model.Column], places: list[int], indent: str
+    ) -> Iterator[str]:
+        """Return the lines of *table*, whose cells are cut or wrapped where there is no room."""
+        cells = [*table.cells]
+        rows = [[row[place] for place in places] for row in cells]
         below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
         widest = max((len(head) for _, head in below), default=0)
         if table.has_heads:
@@ -144,26 +171,25 @@ class Layout:
         sizes = self.sizes(columns, [*widths], len(indent))
         if table.has_heads:
             yield from islice(self._row(drawn.pop(0), columns, sizes, indent, wraps=False), 1)
-        for row, cells in zip(drawn, table.rows, strict=True):
+        for row, whole in zip(drawn, cells, strict=True):
             yield from self._row(row, columns, sizes, indent, wraps=table.wraps)
             for place, head in below:
-                if not self.spans(cells[place]):
+                if not self.spans(whole[place]):
                     continue
                 lead = f"{indent}{INDENT}{head:<{widest}} "
                 others = " " * len(lead)
-                yield from hanging(self._plain(cells[place]), self._row_columns, lead, others)
+                yield from hanging(self._plain(whole[place]), self._row_columns, lead, others)
 
-    def shown(self, table: model.Table) -> tuple[list[model.Column], list[list[model.Inline]]]:
-        """Return the columns of *table* that stand side by side, and its rows."""
-        kept = [
+    def shown(self, table: model.Table) -> tuple[list[model.Column], list[int]]:
+        """Return the columns of *table* that stand side by side, and their places."""
+        places = [
             place
             for place, column in enumerate(table.columns)
             if not (column.is_wide or column.is_below)
             and column.least_room <= self._row_columns
-            and any(self.spans(row[place]) for row in table.rows)
+            and any(self.spans(column.content(row[place])) for row in table.rows)
         ]
-        columns = [table.columns[place] for place in kept]
-        return columns, [[row[place] for place in kept] for row in table.rows]
+        return [table.columns[place] for place in places], places
 
     def sizes(
         self, columns: Sequence[model.Column], rows: Sequence[Sequence[list[Span]]], indent: int = 0
@@ -259,6 +285,19 @@ class Layout:
         if not self._is_colored:
             return "".join([text for text, _ in spans])
         return "".join(self._view.paint(text, style) if style else text for text, style in spans)
+
+    _writers: ClassVar[Mapping[type, Callable[[Layout, Any, str], Iterator[str]]]] = {
+        model.Bullets: _bullets,
+        model.Chart: _chart,
+        model.Details: _details,
+        model.Entries: _entries,
+        model.Facts: _facts,
+        model.Notices: _notices,
+        model.Paragraph: _paragraph,
+        model.Section: _section,
+        model.Source: _source,
+        model.Table: _table,
+    }
 
 
 def _width(spans: Iterable[Span]) -> int:

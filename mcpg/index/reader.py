@@ -31,7 +31,7 @@ from mcpg.index.tables import Keys, Rows, Texts
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from mcpg.catalog.view import ToolView
@@ -262,6 +262,18 @@ class Index:
 
     def source_id(self, tool: int) -> str:
         return self.texts("sources")[self._item("source_of", tool)]
+
+    def cards(self, tools: Sequence[int]) -> Iterator[tuple[str, str, str, str, str]]:
+        """Return id, source, name, displayed name and summary of each of the *tools*, in order.
+
+        Of tools that follow each other, that is quicker than each by itself.
+        """
+        ids, titles = self.texts("ids").some(tools), self.texts("titles").some(tools)
+        named = zip(self.texts("names").some(tools), ids, strict=True)
+        names = [name.removeprefix(NAMED) if name else tool_id for name, tool_id in named]
+        shown = [title or name for title, name in zip(titles, names, strict=True)]
+        sources = self.texts("sources").some(self.sources_of(tools))
+        return zip(ids, sources, names, shown, self.texts("summaries").some(tools), strict=True)
 
     def sources_of(self, tools: Iterable[int]) -> list[int]:
         return self._some("source_of", tools)

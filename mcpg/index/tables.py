@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import pairwise
 from zlib import crc32
 
 from mcpg.index.layout import ABSENT, NONE, StaleIndexError
@@ -10,7 +11,7 @@ from mcpg.index.layout import ABSENT, NONE, StaleIndexError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Protocol
 
     from mcpg.index.layout import Items
@@ -28,6 +29,8 @@ MOST_PROBES = 64
 """The most slots that are looked into: texts that are made to share a hash would otherwise take
 time with the square of their number."""
 
+# How many texts are decoded for each that is wanted, at most, to decode them all at once.
+_MOST_SPREAD = 4
 # Texts of a table that are all decoded, at some hundred bytes each.
 _MOST_DECODED = 32_768
 
@@ -70,6 +73,20 @@ class Rows:
             raise StaleIndexError("a row leads out of its table")
         return self._items[start:end]
 
+    def run(self, first: int, end: int) -> tuple[bytes, list[int]]:
+        """Return the rows of bytes from number *first* up to *end* in one, and where each begins.
+
+        The last place is where they end.
+        """
+        starts: list[int] = self._starts[first : end + 1].tolist()
+        if len(starts) != end + 1 - first:
+            raise StaleIndexError("a number leads out of its table")
+        offset = starts[0]
+        places = [start - offset for start in starts]
+        if starts[-1] > self._end or starts != sorted(starts):
+            raise StaleIndexError("a row leads out of its table")
+        return bytes(self._items[offset : starts[-1]]), places
+
     def holds(self, number: int, key: bytes) -> bool:
         """Return whether row *number* is *key*; most others have another length."""
         starts = self._starts
@@ -100,7 +117,28 @@ class Texts:
             raise StaleIndexError("a text is broken") from fault
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.__getitem__, range(len(self)))
+        return iter(self._run(0, len(self)))
+
+    def some(self, numbers: Sequence[int]) -> list[str]:
+        """Return the texts of *numbers*; where these are close, that is quicker than one by one."""
+        first, end = min(numbers, default=0), max(numbers, default=-1) + 1
+        if end - first > _MOST_SPREAD * len(numbers):
+            return [self[number] for number in numbers]
+        texts = self._run(first, end)
+        return [texts[number - first] for number in numbers]
+
+    def _run(self, first: int, end: int) -> list[str]:
+        """Return the texts from number *first* up to *end*."""
+        data, places = self._rows.run(first, end)
+        try:
+            if data.isascii():
+                text = data.decode("ascii")
+                return [text[start:stop] for start, stop in pairwise(places)]
+            return [
+                str(data[start:stop], "utf-8", "surrogatepass") for start, stop in pairwise(places)
+            ]
+        except UnicodeDecodeError as fault:
+            raise StaleIndexError("a text is broken") from fault
 
     def beginning_with(self, prefix: str) -> Iterator[str]:
         """Return the texts of a sorted table that begin with *prefix*, in order."""

@@ -12,7 +12,7 @@ from mcpg.values import value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any, TypeAlias
 
     Inline: TypeAlias = "str | Code | Figure | Score | Styled | Bar | tuple[Inline, ...]"
@@ -113,6 +113,8 @@ class Column:
         is_below: Whether text puts its cells on lines of their own, wrapped on a terminal.
         is_whole: Whether text never cuts it, as ids that are to be copied.
         least_room: Columns of a terminal below which text leaves it out.
+        is_code: Whether its cells are text of others as it is, of which long tables are made.
+        style: The style of such cells.
     """
 
     head: str
@@ -122,6 +124,14 @@ class Column:
     is_below: bool = False
     is_whole: bool = False
     least_room: int = 0
+    is_code: bool = False
+    style: str = ""
+
+    def content(self, cell: Inline) -> Inline:
+        """Return what a *cell* shows."""
+        if not (self.is_code and isinstance(cell, str)):
+            return cell
+        return Styled(Code(cell), self.style) if self.style else Code(cell)
 
 
 @value
@@ -141,6 +151,12 @@ class Table:
     rows: tuple[tuple[Inline, ...], ...]
     has_heads: bool = False
     wraps: bool = False
+
+    @property
+    def cells(self) -> Iterator[list[Inline]]:
+        """What the cells of each row show."""
+        for row in self.rows:
+            yield [column.content(cell) for column, cell in zip(self.columns, row, strict=True)]
 
 
 @value

@@ -331,7 +331,7 @@ def _table(table: model.Table) -> Markup:
                 for place, (cell, kind) in enumerate(zip(row, kinds, strict=True))
             ],
         )
-        for row in table.rows
+        for row in table.cells
     ]
     return element(
         "div",

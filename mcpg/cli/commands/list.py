@@ -5,6 +5,7 @@ from __future__ import annotations
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.indexed import from_index
 from mcpg.cli.open_bundle import open_catalog, paths_of, settings_of
+from mcpg.cli.parameters import filters_of
 from mcpg.cli.terminal import json_text
 from mcpg.values import value
 
@@ -49,9 +50,10 @@ def run(
     **given: Any,
 ) -> int:
     """List the tools of a bundle, disabled ones included."""
-    from mcpg.cli.query import check_schemas, filters_of  # noqa: PLC0415 - help needs none of it
+    if input_schema:
+        from mcpg.cli.query import check_schemas  # noqa: PLC0415 - few lists have schemas
 
-    check_schemas(form, is_asked=input_schema)
+        check_schemas(form, is_asked=True)
     settings, filters = settings_of(bundle=bundle), dict(filters_of(given))
 
     def answer(opened: Opened | IndexedBundle) -> _Answer:
@@ -91,9 +93,7 @@ def _answer(
     *,
     with_schema: bool,
 ) -> _Answer:
-    every = opened.tools
-    found, noticed = opened.filtered(**filters) if filters else (every, ())
-    tools = found[:limit]
+    tools, noticed = opened.listed(limit, filters)
     if form == "json":
         records = [_record(tool, with_schema=with_schema) for tool in tools]
         text = json_text(_list_json(records, (*opened.diagnostics, *noticed)))
@@ -102,7 +102,7 @@ def _answer(
 
         text = listing_text(_listing(tools, form, with_schema=with_schema), form, output)
     is_finding = bool(filters) and not tools
-    return _Answer(text, opened.diagnostics, noticed, len(tools), len(every), is_finding)
+    return _Answer(text, opened.diagnostics, noticed, len(tools), opened.size, is_finding)
 
 
 def _write(answer: _Answer, form: str, output: Output) -> int:
@@ -139,16 +139,14 @@ def _listing(
 
 def _table(tools: Iterable[Tool | IndexedTool]) -> Table:
     from mcpg.cli.matches import WITH_SOURCE, summary  # noqa: PLC0415 - as above
-    from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
+    from mcpg.reports.blocks import Column, Table  # noqa: PLC0415 - as above
 
     columns = (
-        Column("tool", is_whole=True),
-        Column("source", most=16, least_room=WITH_SOURCE),
-        Column("description"),
+        Column("tool", is_whole=True, is_code=True, style="cyan"),
+        Column("source", most=16, least_room=WITH_SOURCE, is_code=True),
+        Column("description", is_code=True),
     )
-    rows = tuple(
-        (Styled(Code(tool.id), "cyan"), Code(tool.source_id), Code(summary(tool))) for tool in tools
-    )
+    rows = tuple([(tool.id, tool.source_id, summary(tool)) for tool in tools])
     return Table("Tools", columns, rows, has_heads=True)
 
 
