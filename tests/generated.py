@@ -11,7 +11,7 @@ from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.documents.model import Link, ToolDocument, tool_uri
 from mcpg.documents.page import tidy
-from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 
 NASTY = (
     "Tags: x",

@@ -30,7 +30,7 @@ from mcpg.engine.ask import INTENTS
 from mcpg.engine.results import FUSIONS, STRATEGIES
 from mcpg.gateway.calls import FaultCode
 from mcpg.gateway.serve.http import SHORTEST_TOKEN
-from mcpg.relations.model import Coverage, EdgeOrigin
+from mcpg.relations.edges import Coverage, EdgeOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

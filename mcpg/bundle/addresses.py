@@ -18,7 +18,7 @@ from mcpg.documents.front_matter import one_line
 from mcpg.documents.markdown import targets_of, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import GRAPH_KEYS, LINK_KEYS, SPELLINGS
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue

@@ -48,8 +48,8 @@ from mcpg.documents.model import (
 )
 from mcpg.documents.writer import DRAFTED, can_be_written, draft_document, write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
+from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.relations.infer import Inferred, authored_edges, infer
-from mcpg.relations.model import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.text.spelling import joined_name
 from mcpg.values import counted, replace
 

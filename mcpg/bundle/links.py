@@ -24,8 +24,8 @@ from mcpg.documents.model import LineNumbers, Link, ToolDocument, path_key
 from mcpg.documents.reader import LINK_KEYS, SPELLINGS
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.files import is_file
+from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, ToolRelations
 from mcpg.relations.infer import STATED
-from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 
 Suggest = Callable[[str], str]
 """Returns advice on a name that nobody bears, such as one that is nearly the same; "" for none."""

@@ -10,8 +10,8 @@ from mcpg.bundle.links import joined_links
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Code, Diagnostic, SourceError, error, info, warning
+from mcpg.relations.edges import COVERAGE_FACTORS, Edge, EdgeOrigin, weight_of
 from mcpg.relations.learned import ToolNames, learned_edges
-from mcpg.relations.model import COVERAGE_FACTORS, Edge, EdgeOrigin, weight_of
 from mcpg.relations.observed import Observed, decode, merge, names_of, renamed
 from mcpg.sources.model import ObservedFile
 from mcpg.values import counted

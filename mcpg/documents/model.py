@@ -16,7 +16,7 @@ from urllib.parse import quote
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
-from mcpg.relations.model import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
+from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.words import normalized
 from mcpg.text.written_numbers import read_float, write_json
 from mcpg.values import compared_members, member, value

@@ -42,7 +42,7 @@ from mcpg.documents.page import (
 from mcpg.documents.page_checks import check_page
 from mcpg.documents.rewritten import authored_text
 from mcpg.errors import Code, Diagnostic, DocumentError, warning
-from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.text.written_numbers import without_spelling
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from mcpg.graph.parsing import ANONYMOUS
 from mcpg.graph.terms import Literal, Triple
 from mcpg.graph.triples import FLAGS, PREDICATES, TEXTS, TIERS, stated_by
 from mcpg.json_types import JsonObject
-from mcpg.relations.model import Coverage, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeOrigin, FieldMapping
 from mcpg.text.written_numbers import read_float
 
 if TYPE_CHECKING:

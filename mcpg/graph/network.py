@@ -15,7 +15,7 @@ from mcpg.documents.facts import facts_of
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import terms as v
 from mcpg.graph.terms import Literal, Triple, compacted, terms
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS
 
 TOOL, PAGE, GROUP, THING = "tool", "page", "group", "thing"

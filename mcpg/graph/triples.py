@@ -59,7 +59,7 @@ from mcpg.graph.terms import (
     plain,
     terms,
 )
-from mcpg.relations.model import EdgeKind
+from mcpg.relations.edges import EdgeKind
 
 if TYPE_CHECKING:
     Said: TypeAlias = tuple[str, str | Literal]

@@ -12,7 +12,7 @@ from mcpg.index.packing import Section, rows_sections, texts_sections
 from mcpg.relations.provides import Provision, build_field_index
 
 if TYPE_CHECKING:
-    from mcpg.relations.model import FieldMapping
+    from mcpg.relations.edges import FieldMapping
 
     _Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
 

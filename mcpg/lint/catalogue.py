@@ -15,7 +15,7 @@ from mcpg.index import Index
 from mcpg.index.layout import NO_KEY
 from mcpg.lint.model import Finding, Other, Spot
 from mcpg.lint.registry import Selection
-from mcpg.relations.model import Relations
+from mcpg.relations.edges import Relations
 from mcpg.text import split_words
 from mcpg.text.words import stem, stop_words_of
 from mcpg.values import counted

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from mcpg.errors import Code, Diagnostic, Severity
 from mcpg.lint.catalogue import Linted, found_in
 from mcpg.lint.model import Finding, Other, Spot
-from mcpg.relations.model import EdgeOrigin
+from mcpg.relations.edges import EdgeOrigin
 from mcpg.values import replace
 
 _DEAD = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from mcpg.catalog.model import Tool
-from mcpg.relations.model import Vocabulary, rarity
+from mcpg.relations.vocabulary import Vocabulary, rarity
 
 SAME_SOURCE = 0.1
 """What two tools that share a term gain when one server offers both."""

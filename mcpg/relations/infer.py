@@ -17,19 +17,10 @@ from typing import TYPE_CHECKING
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.relations.affinity import AffinityIndex, Home, Near, build_affinity
-from mcpg.relations.model import (
-    PROSE,
-    Edge,
-    EdgeKind,
-    EdgeOrigin,
-    Relations,
-    ToolRelations,
-    Vocabulary,
-    build_vocabulary,
-    weight_of,
-)
+from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, Relations, ToolRelations, weight_of
 from mcpg.relations.next_steps import NextStepIndex, build_next_steps, strength_of
 from mcpg.relations.provides import Provision, build_field_index, quoted
+from mcpg.relations.vocabulary import PROSE, Vocabulary, build_vocabulary
 from mcpg.relations.workflow import MOST_NEAREST, ServerSteps
 from mcpg.text import fold
 

@@ -20,7 +20,7 @@ from math import log, log10, sqrt
 
 from mcpg.catalog.catalog import ToolLookup
 from mcpg.catalog.model import Tool
-from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, weight_of
+from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, weight_of
 from mcpg.relations.observed import (
     UNDATED,
     Observed,

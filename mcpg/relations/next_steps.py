@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mcpg.catalog.model import Tool
 from mcpg.relations.affinity import AffinityIndex, Near
+from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, weight_of
 from mcpg.relations.kinds import FOLLOWED_BY, Operation, operation_of
-from mcpg.relations.model import Coverage, Edge, EdgeKind, EdgeOrigin, weight_of
 from mcpg.relations.provides import FieldIndex, Provision, quoted
 from mcpg.relations.workflow import LEAST_CHANCE, ServerSteps
 

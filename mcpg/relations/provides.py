@@ -13,6 +13,14 @@ from dataclasses import dataclass
 from math import prod
 
 from mcpg.catalog.model import Tool
+from mcpg.relations.edges import (
+    COVERAGE_FACTORS,
+    Coverage,
+    EdgeKind,
+    EdgeOrigin,
+    FieldMapping,
+    weight_of,
+)
 from mcpg.relations.fields import (
     Field,
     FieldKey,
@@ -23,16 +31,7 @@ from mcpg.relations.fields import (
     taken_fields,
 )
 from mcpg.relations.kinds import kinds_of
-from mcpg.relations.model import (
-    COVERAGE_FACTORS,
-    Coverage,
-    EdgeKind,
-    EdgeOrigin,
-    FieldMapping,
-    rarity,
-    subject_terms,
-    weight_of,
-)
+from mcpg.relations.vocabulary import rarity, subject_terms
 from mcpg.text import split_words
 
 # What a name is worth that is made of all that is known of its owner, or of a part of it; and a

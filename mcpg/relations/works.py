@@ -21,7 +21,7 @@ from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.relations.fields import field_key, singular
 from mcpg.relations.kinds import likely_kinds, names_operation
-from mcpg.relations.model import rarity, subject_terms
+from mcpg.relations.vocabulary import rarity, subject_terms
 from mcpg.text import split_words, stem
 
 _PREFIX_SHARE = 0.5

@@ -24,7 +24,7 @@ from mcpg.bundle import (
 )
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.errors import BundleError, Code, Severity
-from mcpg.relations.model import EdgeOrigin
+from mcpg.relations.edges import EdgeOrigin
 from mcpg.sources import RawBundle, SourceBatch, read_sources
 
 if TYPE_CHECKING:

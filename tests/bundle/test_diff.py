@@ -10,7 +10,7 @@ from mcpg.bundle import Bundle, FieldChange, assemble, bundle_of, diff_bundles, 
 from mcpg.catalog.model import SourceDocument, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
-from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 
 

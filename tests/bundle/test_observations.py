@@ -9,7 +9,7 @@ import pytest
 from traces import observed_of
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
-from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin
+from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin
 from mcpg.relations.observed import encode
 from mcpg.sources import read_sources
 

@@ -21,7 +21,7 @@ from mcpg.errors import BundleError
 from mcpg.graph.iris import node_iri
 from mcpg.graph.terms import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO
 from mcpg.graph.triples import triples_of
-from mcpg.relations.model import EdgeKind
+from mcpg.relations.edges import EdgeKind
 from mcpg.sources.model import RawBundle, SourceBatch
 
 RECORDED = Path(__file__).parents[1] / "interop"

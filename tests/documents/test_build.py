@@ -7,7 +7,7 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import Link, document_for, uris_for
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
-from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
+from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, ToolRelations
 
 TRACK = make_tool("shipment_track")
 GET = make_tool("order_get")

@@ -8,7 +8,7 @@ from mcpg.catalog.model import SourceDocument, SourceKind, Tier, ToolExample
 from mcpg.documents.model import Link, ToolDocument, tool_path, tool_uri
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 
 GOLDEN = Path(__file__).parent / "golden" / "shipment_track.md"
 

@@ -11,7 +11,7 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, DocumentError
-from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 
 if TYPE_CHECKING:
     from mcpg.errors import Diagnostic

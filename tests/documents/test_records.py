@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import record_view
 from mcpg.documents.model import Link, ToolDocument, decode_record, encode_record
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.plain_json import read_json
 
 ANY_TEXT = st.text(st.characters(), max_size=8)

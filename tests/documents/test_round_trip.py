@@ -16,7 +16,7 @@ from mcpg.documents.model import Link, ToolDocument, encode_record, tool_uri
 from mcpg.documents.reader import RELATIONS_KEY, parse_document, tool_without_extras
 from mcpg.documents.writer import can_be_written, write_document
 from mcpg.errors import DocumentError
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.safeyaml import load_yaml
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
 from mcpg.documents.authored import lines_of
 from mcpg.documents.model import Link, ToolDocument, tool_uri
-from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:

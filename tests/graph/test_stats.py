@@ -19,7 +19,7 @@ from mcpg.graph.network import (
     spread_of,
     statistics_of,
 )
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 
 RELATED, NEXT = EdgeKind.RELATED, EdgeKind.NEXT_STEP
 PAIRS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=12)

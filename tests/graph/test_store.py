@@ -8,7 +8,7 @@ from builders import make_tool
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import PREFIXES, triples_of
 from mcpg.graph.exports import graph_of, turtle
-from mcpg.relations.model import EdgeKind
+from mcpg.relations.edges import EdgeKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

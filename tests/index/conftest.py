@@ -6,7 +6,7 @@ from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.index.compile import compile_index
 from mcpg.index.reader import Index
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 
 
 @pytest.fixture(scope="session")

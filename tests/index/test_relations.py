@@ -15,7 +15,7 @@ from mcpg.index.compile import compile_index
 from mcpg.index.layout import StaleIndexError, unpack
 from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
-from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 
 

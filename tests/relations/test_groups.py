@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from builders import make_tool
 
 from mcpg.relations.infer import groups_of
-from mcpg.relations.model import build_vocabulary
+from mcpg.relations.vocabulary import build_vocabulary
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

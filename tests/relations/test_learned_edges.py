@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from traces import DAY, START, observed_of
 
 from mcpg.catalog.model import Tool
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.relations.learned import (
     NEXT_STEPS_PER_TOOL,
     RELATED_PER_TOOL,
@@ -19,7 +20,6 @@ from mcpg.relations.learned import (
     learned_edges,
     least_sessions,
 )
-from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.relations.observed import (
     NOTHING,
     Observed,

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.model import (
-    Coverage,
-    EdgeKind,
-    EdgeOrigin,
-    FieldMapping,
-    weight_of,
-)
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, weight_of
 from mcpg.relations.provides import Provision, build_field_index
 
 

@@ -15,16 +15,9 @@ from hypothesis import strategies as st
 from mcpg.build_cache import KeptMemo
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations.affinity import affordable, build_affinity
+from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, Relations
 from mcpg.relations.infer import STATED, relate
-from mcpg.relations.model import (
-    Coverage,
-    Edge,
-    EdgeKind,
-    EdgeOrigin,
-    FieldMapping,
-    Relations,
-    build_vocabulary,
-)
+from mcpg.relations.vocabulary import build_vocabulary
 from mcpg.relations.workflow import reason_alone
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.relations.model import build_vocabulary, rarity, subject_terms
+from mcpg.relations.vocabulary import build_vocabulary, rarity, subject_terms
 
 
 @given(st.integers(1, 1_000), st.integers(0, 100_000))

@@ -20,7 +20,7 @@ from mcpg.bundle import assemble
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.network import network_of
-from mcpg.relations.model import EdgeKind
+from mcpg.relations.edges import EdgeKind
 from mcpg.reports.map import framed_map, graph_page
 from mcpg.sources import SourceBatch
 

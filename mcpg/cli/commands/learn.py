@@ -27,9 +27,9 @@ from mcpg.errors import Diagnostic, NotFoundError, OutputError, UsageError, info
 from mcpg.files import MAX_BYTES, atomic_write, exists, is_file, locked_folder, read_bytes
 from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.call_traces import Tally
+from mcpg.relations.edges import EdgeKind
 from mcpg.relations.learned import LearnedEdge, ToolNames, learned_edges
 from mcpg.relations.learning import Learner, Lesson
-from mcpg.relations.model import EdgeKind
 from mcpg.relations.observed import (
     NOTHING,
     SCHEMA,

@@ -16,7 +16,7 @@ from mcpg.cli.terminal import lines_kept
 from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.gateway.json import diagnostics_json
-from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.reports.blocks import (
     Bullets,
     Code,

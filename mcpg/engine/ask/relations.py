@@ -15,7 +15,7 @@ from mcpg.catalog.model import walk_parameters
 from mcpg.engine.ask.model import Answer, Direction, MentionKind, RelatedItem
 from mcpg.engine.ask.tokens import does
 from mcpg.engine.prerequisites import prerequisites
-from mcpg.relations.model import EdgeKind
+from mcpg.relations.edges import EdgeKind
 from mcpg.text import joined, operations, split_words, stem
 from mcpg.values import DECIMALS
 

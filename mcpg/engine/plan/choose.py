@@ -17,7 +17,7 @@ from mcpg.engine.plan.evidence import (
 )
 from mcpg.engine.prerequisites import NEXT_STEP
 from mcpg.engine.query_terms import operation_of
-from mcpg.relations.model import ORIGIN_FACTORS, EdgeOrigin
+from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.text import operations
 from mcpg.values import DECIMALS, value
 

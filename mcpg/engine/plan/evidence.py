@@ -20,7 +20,7 @@ from math import fsum, log, log1p
 from mcpg.engine.confidence import logistic
 from mcpg.relations.fields import singular
 from mcpg.relations.kinds import names_operation
-from mcpg.relations.model import rarity
+from mcpg.relations.vocabulary import rarity
 from mcpg.text import operations, split_words, stem
 from mcpg.values import value
 

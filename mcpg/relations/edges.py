@@ -1,0 +1,125 @@
+"""Edges between tools: what they say, where they come from, and what they weigh."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class EdgeKind(StrEnum):
+    """What an edge says about its target."""
+
+    RELATED = "related"
+    NEXT_STEP = "nextStep"
+
+
+class EdgeOrigin(StrEnum):
+    """Where an edge comes from, the most reliable first."""
+
+    AUTHORED = "authored"
+    OBSERVED = "observed"
+    SCHEMA = "schema"
+    INFERRED = "inferred"
+
+
+class Coverage(StrEnum):
+    """How much of what a tool takes another one provides."""
+
+    STRICT = "strict"
+    PARTIAL = "partial"
+    OPTIONAL = "optional"
+
+
+@value
+class FieldMapping:
+    """An output field of one tool that fills an argument of another.
+
+    Attributes:
+        given: Path of the output field, as in `orders[].id`.
+        argument: Name of the argument.
+        required: Whether the argument is required.
+    """
+
+    given: str
+    argument: str
+    required: bool = True
+
+
+@value
+class Edge:
+    """A directed edge from one tool to another.
+
+    Attributes:
+        kind: What the edge says.
+        source: Tool id it leaves.
+        target: Tool id it reaches.
+        weight: Strength in (0, 1], see `weight_of`; 1 for what an author wrote.
+        reason: Why, for people ("shares the rare term 'invoice'").
+        origin: Where it comes from.
+        fields: The output fields of the source that fill arguments of the target.
+        coverage: How much of what the target takes these are; `None` where there are none.
+    """
+
+    kind: EdgeKind
+    source: str
+    target: str
+    weight: float
+    reason: str
+    origin: EdgeOrigin = EdgeOrigin.INFERRED
+    fields: tuple[FieldMapping, ...] = ()
+    coverage: Coverage | None = None
+
+
+KIND_FACTORS = {EdgeKind.NEXT_STEP: 1.0, EdgeKind.RELATED: 0.8}
+ORIGIN_FACTORS = {
+    EdgeOrigin.AUTHORED: 1.0,
+    EdgeOrigin.OBSERVED: 1.0,
+    EdgeOrigin.SCHEMA: 0.7,
+    EdgeOrigin.INFERRED: 0.5,
+}
+COVERAGE_FACTORS = {Coverage.STRICT: 1.0, Coverage.PARTIAL: 0.7, Coverage.OPTIONAL: 0.4}
+"""What a mapping of fields is worth by its coverage; a part of the strength of the evidence."""
+
+LEAST_WEIGHT = 0.01
+
+
+def weight_of(kind: EdgeKind, origin: EdgeOrigin, strength: float) -> float:
+    """Return the weight of an edge that no author gave one, in hundredths of (0, 1].
+
+    It is the factor of its kind times the factor of its origin times the *strength* of the
+    evidence, in (0, 1]. Hundredths keep a document as it is when a tool is added elsewhere in the
+    catalogue and every rarity moves by a hair.
+    """
+    weight = KIND_FACTORS[kind] * ORIGIN_FACTORS[origin] * strength
+    return min(1.0, max(LEAST_WEIGHT, round(weight, 2)))
+
+
+@value
+class ToolRelations:
+    """What the graph says about one tool.
+
+    Attributes:
+        groups: Group ids such as `domain:invoice` or `category:billing`.
+        related: Edges to tools of the same kind of work, strongest first.
+        next_steps: Edges to tools one would call afterwards, strongest first.
+    """
+
+    groups: tuple[str, ...] = ()
+    related: tuple[Edge, ...] = ()
+    next_steps: tuple[Edge, ...] = ()
+
+
+@value
+class Relations:
+    """The relations of a whole catalogue, by tool id."""
+
+    by_tool: Mapping[str, ToolRelations]
+
+    def of(self, tool_id: str) -> ToolRelations:
+        """Return what is known about *tool_id*; empty when nothing is."""
+        return self.by_tool.get(tool_id, ToolRelations())
