@@ -36,6 +36,14 @@ SHOWN_DECIMALS = 6
 TIME_DECIMALS = 3
 """Decimals of times in milliseconds."""
 
+_SCALE = 10.0**DECIMALS
+# Beside this number, floats have no digits after the point: adding it rounds to a whole number.
+_WITHOUT_FRACTIONS = 1.5 * 2.0**52
+# Below it, a scaled score is off by less than a thousandth.
+_GREATEST_SCALED = 2.0**43
+# Nearer to the middle of two whole numbers, what it is off by could decide.
+_CLEAR = 0.499
+
 
 def counted(number: int, one: str, many: str = "") -> str:
     """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
@@ -121,6 +129,19 @@ def compared_members(kind: type) -> tuple[str, ...]:
     """Return the names of those members of the class of values *kind* that are compared."""
     made: Any = kind
     return made._compared  # type: ignore[no-any-return]  # noqa: SLF001 - as above
+
+
+def round_score(score: float) -> float:
+    """Return `round(score, DECIMALS)`, in a quarter of the time for most scores.
+
+    Where the scaled score is clearly nearest to one whole number, the quotient of that and the
+    scale is the float that is nearest to the decimal number, which is what `round` returns.
+    """
+    scaled = score * _SCALE
+    whole = scaled + _WITHOUT_FRACTIONS - _WITHOUT_FRACTIONS
+    if 0.0 < scaled < _GREATEST_SCALED and -_CLEAR < scaled - whole < _CLEAR:
+        return whole / _SCALE
+    return round(score, DECIMALS)
 
 
 def rounded(score: float) -> float:

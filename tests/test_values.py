@@ -8,8 +8,18 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from dataclasses import replace as dataclass_replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mcpg.values import compared_members, member, replace, to_json, value
+from mcpg.values import (
+    DECIMALS,
+    compared_members,
+    member,
+    replace,
+    round_score,
+    to_json,
+    value,
+)
 
 
 @value
@@ -168,3 +178,12 @@ def test_members_are_renamed_everywhere_and_left_out_at_the_top() -> None:
     """A JSON name counts for values within, too; what is left out is a member of the value."""
     written = to_json(Branch("a", Leaf("b")), {"source": "from"}, ("more", "weights", "is_long"))
     assert written == {"toolId": "a", "firstLeaf": {"from": "b", "isLong": False}, "remark": None}
+
+
+ties = st.integers(0, 10**14).map(lambda number: (number + 0.5) / 10**DECIMALS)
+
+
+@given(st.floats(0, 40) | st.floats(allow_nan=False) | ties)
+def test_scores_are_rounded_as_python_rounds(score: float) -> None:
+    """A score is rounded as by `round`, and so is a tie or a number that is no score."""
+    assert repr(round_score(score)) == repr(round(score, DECIMALS))

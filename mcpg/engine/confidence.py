@@ -7,22 +7,22 @@ a coefficient of its own.
 from __future__ import annotations
 
 from itertools import chain, compress
-from math import exp, fsum, log1p
+from math import copysign, exp, fsum, log1p
 from operator import itemgetter, mul
 
 from mcpg.engine.features import Candidate
 from mcpg.engine.model import FEATURES, Model
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL, RELATED_CREDIT
-from mcpg.values import DECIMALS, SHOWN_DECIMALS, value
+from mcpg.values import SHOWN_DECIMALS, round_score, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from mcpg.engine.fusion import Fused
     from mcpg.engine.query import Analysis
-    from mcpg.engine.query_terms import QueryTerm
+    from mcpg.engine.query_terms import QueryTerm, TermExpansion
 
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
@@ -95,8 +95,8 @@ def calibrate(
     evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
     calibrations: list[Calibration] = []
     lowest = 1.0
-    for fused in ranked[:limit]:
-        inputs = evidence.of(fused)
+    for fused, strength in zip(ranked[:limit], evidence.strengths(ranked, limit), strict=True):
+        inputs = evidence.of(fused.candidate, strength)
         lowest = min(lowest, probability(inputs, model))
         calibrations.append(Calibration(inputs, lowest))
     return calibrations
@@ -114,7 +114,9 @@ def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[f
     likelihood methods", Advances in Large Margin Classifiers, 1999.
     """
     logit = intercept + fsum(map(mul, inputs, coefficients))
-    return round(1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit)))), DECIMALS)
+    if abs(logit) > _STEEPEST:
+        logit = copysign(_STEEPEST, logit)
+    return round_score(1 / (1 + exp(-logit)))
 
 
 def worth_offering(scores: Sequence[float], request: Request) -> int:
@@ -124,6 +126,8 @@ def worth_offering(scores: Sequence[float], request: Request) -> int:
     """
     if request.abstain and (not scores or scores[0] < LOW_CONFIDENCE):
         return 0
+    if not request.min_score:
+        return len(scores)
     return sum(round(score, SHOWN_DECIMALS) >= request.min_score for score in scores)
 
 
@@ -134,13 +138,15 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
     share of the greatest: to be better than nothing says nothing.
     """
     greatest = sorted(found, reverse=True)[:count]
+    if len(greatest) == count:
+        return greatest
     greatest += [0.0] * (min(tools, count) - len(greatest))
     return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
 
 
-def _is_known(clause: QueryTerm) -> bool:
-    """Return whether *clause* stands for words of the catalogue without any repair."""
-    return clause.kind in _KNOWN and not clause.repairs[0].distance
+def _is_known(repair: TermExpansion) -> bool:
+    """Return whether a word of the query stands for *repair* as it is."""
+    return not repair.distance and repair.kind in _KNOWN
 
 
 class CalibrationInputs:
@@ -157,46 +163,58 @@ class CalibrationInputs:
         self._weights = _without_lead(model.weights)
         # Whatever the limit, a match is compared with the same others.
         pool = candidates[:POOL]
-        strengths = [self._strength(one) for one in ranked[:MARGIN_DEPTH]]
+        self._strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
         cosines = _among([one.cosine for one in pool], POOL, _USUAL_COSINE, tools)
         grams = _among([one.grams for one in pool], _NEAREST, _USUAL_GRAMS, tools)
         self._mean = fsum(cosines) / POOL
         self._nearest = fsum(grams) / _NEAREST
-        self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
-        # For each word of the query, what it adds to a sum; the context's words come after these.
-        asked = [clause for clause in analysis.clauses if clause.origin == "query"]
-        self._words = [clause.weight for clause in asked]
-        self._known = [clause.weight if _is_known(clause) else 0.0 for clause in asked]
-        self._contents = [clause.content for clause in asked]
-        self._held = [
-            clause.weight * clause.repairs[0].similarity if clause.repairs else 0.0
-            for clause in asked
-        ]
-        self._related = [
-            RELATED_CREDIT * clause.weight * clause.related_variants[0][1]
-            if clause.related_variants
-            else 0.0
-            for clause in asked
-        ]
+        self._floor = _among(self._strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
+        self._read_words(analysis.clauses)
         self._length = log1p(len(analysis.words))
 
-    def of(self, fused: Fused) -> tuple[float, ...]:
-        """Return the inputs of one match, in the order of `INPUTS`."""
-        candidate = fused.candidate
-        held = list(compress(self._words, candidate.impacts))
-        known = fsum(compress(self._known, candidate.impacts))
-        total = fsum(held) or 1.0
-        contents = list(compress(self._contents, candidate.impacts)) or self._contents
-        content = max(contents, default=1.0)
+    def _read_words(self, clauses: Iterable[QueryTerm]) -> None:
+        """Keep, for each word of the query, what it adds to a sum; the context's come after."""
+        words, contents, known, held, related = [], [], [], [], []
+        for clause in clauses:
+            if clause.origin != "query":
+                continue
+            weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
+            words.append(weight)
+            contents.append(clause.content)
+            known.append(weight if repairs and _is_known(repairs[0]) else 0.0)
+            held.append(weight * repairs[0].similarity if repairs else 0.0)
+            related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
+        self._words, self._contents, self._known = words, contents, known
+        self._held, self._related = held, related
+        self._weight = fsum(words) or 1.0
+
+    def strengths(self, ranked: Sequence[Fused], limit: int | None) -> list[float]:
+        """Return the strength of each of the *ranked*, as they were given, up to the *limit*."""
+        return [*self._strengths[:limit], *map(self.strength, ranked[MARGIN_DEPTH:limit])]
+
+    def strength(self, fused: Fused) -> float:
+        """Return the fused score of the features that a lead may consist of."""
+        return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
+
+    def of(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
+        """Return the inputs of one match of that *strength*, in the order of `INPUTS`."""
+        impacts = candidate.impacts
+        held = list(compress(self._words, impacts))
+        if held:
+            content = max(compress(self._contents, impacts))
+            share = len(held) / len(self._words)
+            repaired = (1 - fsum(compress(self._known, impacts)) / fsum(held)) ** 3
+        else:
+            content, share, repaired = max(self._contents, default=1.0), 0.0, 0.0
         return (
             content * (candidate.cosine - self._mean),
             content * (candidate.grams - self._nearest),
-            content * log1p(min(max(self._strength(fused) - self._floor, 0.0), _WIDEST)),
+            content * log1p(min(max(strength - self._floor, 0.0), _WIDEST)),
             log1p(len(held)),
-            len(held) / len(self._words) if held else 0.0,
+            share,
             self._answered(candidate),
             self._length,
-            (1 - known / total) ** 3 if held else 0.0,
+            repaired,
             candidate.related,
             candidate.related_name,
             candidate.opening,
@@ -205,11 +223,8 @@ class CalibrationInputs:
 
     def _answered(self, candidate: Candidate) -> float:
         """Return the share of the query that its words answer, or in part words related to them."""
-        impacts = candidate.impacts
-        near = [self._related[place] for place, _ in candidate.gains if not impacts[place]]
-        answered = fsum(chain(compress(self._held, impacts), near))
-        return answered / (fsum(self._words) or 1.0)
-
-    def _strength(self, fused: Fused) -> float:
-        """Return the fused score of the features that a lead may consist of."""
-        return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
+        impacts, gains = candidate.impacts, candidate.gains
+        if not gains:
+            return fsum(compress(self._held, impacts)) / self._weight
+        near = [self._related[place] for place, _ in gains if not impacts[place]]
+        return fsum(chain(compress(self._held, impacts), near)) / self._weight

@@ -18,11 +18,12 @@ again).
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from math import fsum, inf
+from bisect import bisect_right
+from heapq import heapify, heappop, heapreplace
+from math import fsum
 from operator import mul
 
-from mcpg.values import DECIMALS, value
+from mcpg.values import round_score, value
 
 TYPE_CHECKING = False
 
@@ -51,26 +52,37 @@ def spread(
         adds, of each intent, what those before it leave open and it answers as well as any tool
         does. An intent weighs what its best tool answers of the request; together they weigh 1.
     """
-    best = [max(column) for column in zip(*answered, strict=True)]
+    columns = list(zip(*answered, strict=True))
+    best = list(map(max, columns))
     total = fsum(best) or 1.0
     shares = [one / total for one in best]
-    degrees = [
-        [one / top if top else 0.0 for one, top in zip(row, best, strict=True)] for row in answered
+    parts = [
+        [one / top for one in column] if top else column
+        for top, column in zip(best, columns, strict=True)
     ]
+    degrees = list(zip(*parts, strict=True))
+    adding = [fsum(map(mul, shares, row)) for row in degrees]
     # Minus what each reached when it was scored last, its place, after how many that was, and
     # what it added. What was reached before is a bound of what is reached now.
-    left = [(-inf, place, -1, 0.0) for place in range(len(scores))]
+    left = [
+        (-round_score(score + weight * added), place, 0, added)
+        for place, (score, added) in enumerate(zip(scores, adding, strict=True))
+    ]
+    heapify(left)
     count = 0
     while left and count < limit:
-        negative, place, at, added = left.pop(0)
+        negative, place, at, added = left[0]
         if at == count:
+            heappop(left)
             yield place, added, -negative
-            shares = list(map(mul, shares, [1 - degree for degree in degrees[place]]))
+            shares = [
+                share * (1 - degree) for share, degree in zip(shares, degrees[place], strict=True)
+            ]
             count += 1
         else:
             added = fsum(map(mul, shares, degrees[place]))
-            reached = round(scores[place] + weight * added, DECIMALS)
-            insort(left, (-reached, place, count, added))
+            reached = round_score(scores[place] + weight * added)
+            heapreplace(left, (-reached, place, count, added))
 
 
 @value
@@ -109,7 +121,7 @@ def fuse(
         values = feature_values(candidate, lexical)
         score = fsum(map(mul, values, weights))
         tier = bisect_right(ends, place)
-        ranked.append((tier, -round(score, DECIMALS), candidate.document, values, candidate, score))
+        ranked.append((tier, -round_score(score), candidate.document, values, candidate, score))
     ranked.sort()
     if not candidates[0].intents:
         return [

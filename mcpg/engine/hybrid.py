@@ -348,7 +348,8 @@ class VectorCalibration:
         model = self._model
         values = feature_values(candidate, self._lexical)
         alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
-        products = map(mul, self._graph.of(alone), model.coefficients)
+        inputs = self._graph.of(candidate, self._graph.strength(alone))
+        products = map(mul, inputs, model.coefficients)
         return (
             round(fsum((model.intercept, *products)), DECIMALS),
             log1p(max(standardised, 0.0)),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import fsum
 from typing import TYPE_CHECKING
 
 import pytest
@@ -149,6 +150,46 @@ def test_scores_never_rise_and_nothing_is_lost(
     for place, added, score in found:
         assert score == pytest.approx(scores[place] + weight * added, abs=1e-8)
     assert list(spread(scores, answered, weight, 2)) == found[:2]
+
+
+def by_trying_all(
+    scores: list[float], answered: list[tuple[float, ...]], weight: float
+) -> list[tuple[int, float, float]]:
+    """Return what `spread` does, with every candidate scored again each time."""
+    best = list(map(max, zip(*answered, strict=True)))
+    total = fsum(best) or 1.0
+    left, order = dict(enumerate(answered)), []
+    open_shares = [one / total for one in best]
+    while left:
+        adding = {
+            place: fsum(
+                share * (one / top if top else 0.0)
+                for share, one, top in zip(open_shares, row, best, strict=True)
+            )
+            for place, row in left.items()
+        }
+        reached = {place: round(scores[place] + weight * adding[place], 9) for place in left}
+        place = min(left, key=lambda one: (-reached[one], one))
+        order.append((place, adding[place], reached[place]))
+        degrees = [
+            one / top if top else 0.0 for one, top in zip(left.pop(place), best, strict=True)
+        ]
+        open_shares = [
+            share * (1 - degree) for share, degree in zip(open_shares, degrees, strict=True)
+        ]
+    return order
+
+
+@given(st.lists(st.tuples(shares, st.tuples(shares, shares)), min_size=1), st.floats(0, 8))
+def test_few_are_scored_again_and_the_best_comes_each_time(
+    candidates: list[tuple[float, tuple[float, float]]], weight: float
+) -> None:
+    """The order, what each adds and its score are those of scoring every candidate each time."""
+    scores = [score for score, _ in candidates]
+    answered = [row for _, row in candidates]
+    found = by_trying_all(scores, answered, weight)
+
+    assert list(spread(scores, answered, weight, len(scores))) == found
 
 
 def test_where_no_tool_answers_nothing_is_added() -> None:
