@@ -433,8 +433,9 @@ def _look_ahead(
         memo.ahead([DRAFTED], (content_of(tool) for tool in catalog.tools if tool.id not in read))
         return
     contents = [*map(content_of, catalog.tools)]
-    ahead(contents)
+    # Texts are needed before the index is.
     memo.ahead([DRAFTED], compress(contents, (tool.id not in read for tool in catalog.tools)))
+    ahead(contents)
 
 
 def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:

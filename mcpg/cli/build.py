@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from mcpg.build_cache import NO_MEMO, KeptMemo, Memo, load_memo, save_memo
-from mcpg.build_workers import Workers, processors
+from mcpg.build_workers import COLLECTED_AFTER, Workers, processors
 from mcpg.bundle import RANKING, Assembly, decode_bundle
 from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.exits import ExitCode
@@ -56,13 +56,9 @@ _TOLD = 10
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """Look for unreachable circles less often for as long as the block runs.
-
-    Putting a graph together makes millions of values and hardly any circle; looking for them takes
-    a sixth of the time.
-    """
+    """Look for unreachable circles less often for as long as the block runs."""
     thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, *thresholds[1:])
+    gc.set_threshold(COLLECTED_AFTER, *thresholds[1:])
     try:
         yield
     finally:
@@ -282,6 +278,8 @@ class Memory:
         if isinstance(self.memo, KeptMemo) and (jobs := self._jobs_for(size)) > 1:
             self._workers = Workers(jobs)
             self.memo.employ(self._workers)
+            if self.makes_index:
+                self._prepare(self._workers)
         return self.memo
 
     def open_for(self, sources: Sequence[str]) -> Memo:
@@ -289,6 +287,15 @@ class Memory:
         if self._path and any(source.startswith(CODE) for source in sources):
             self.memo = load_memo(self._path)
         return self.memo
+
+    @staticmethod
+    def _prepare(workers: Workers) -> None:
+        """Start processes while this one finds out what there is for them to do."""
+        from mcpg.documents.writer import DRAFTED  # noqa: PLC0415 - as above
+        from mcpg.index.word_sections import make_sections  # noqa: PLC0415 - as above
+
+        if DRAFTED.make is not None:
+            workers.prepare(partial(make_sections, None), DRAFTED.make)
 
     def words_ahead(self, contents: Sequence[bytes]) -> None:
         """Let a process make what the index takes from the words of documents of these contents."""
