@@ -15,8 +15,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
+from tempfile import gettempdir
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from mcpg.build_pieces import NOWHERE, PieceFile, Place, pieces_at
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -58,13 +62,17 @@ class Workers:
 
     Args:
         jobs: How many processes work at once, this one included.
+        folder: Where what they work on waits for them, in a temporary file; `None` for the folder
+            of the system.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, folder: Path | None = None) -> None:
         self._size = min(jobs, _MOST_PROCESSES) - 1
         self._pool: ProcessPoolExecutor | None = None
         self._tasks: dict[bytes, _Task] = {}
         self._lock = Lock()
+        self._folder = folder
+        self._given: PieceFile | None = None
 
     def start(
         self,
@@ -83,7 +91,7 @@ class Workers:
         with suppress(OSError, RuntimeError, ImportError):  # no process can be started here
             while self._size > 0 and (chunk := list(islice(remaining, _PER_TASK))):
                 task = _Task([keys for keys, _ in chunk])
-                task.future = self._submitted(makes, [given for _, given in chunk])
+                task.future = self._submitted(makes, self._handed(given for _, given in chunk))
                 self._tasks |= {key: task for keys in task.keys for key in keys}
                 task.future.add_done_callback(partial(self._store, task, keep))
 
@@ -91,7 +99,7 @@ class Workers:
         """Start the processes, and let them import the functions that they will be sent."""
         with suppress(OSError, RuntimeError, ImportError):  # as below
             for _ in range(self._size):
-                self._submitted(makes, ())
+                self._submitted(makes, NOWHERE)
 
     def wait_for(self, key: bytes, keep: Callable[[bytes, bytes], None]) -> None:
         """Wait until the result for *key* is kept, if a process is computing it.
@@ -114,8 +122,20 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+        if self._given is not None:
+            self._given.close()
+            self._given = None
 
-    def _submitted(self, makes: Sequence[Make], given: Sequence[bytes]) -> Future[Rows]:
+    def _handed(self, given: Iterable[bytes]) -> Place:
+        """Put what results depend on where processes read it."""
+        if self._given is None:
+            self._given = PieceFile(self._folder or Path(gettempdir()))
+        start = self._given.since().end
+        for one in given:
+            self._given.add(one)
+        return self._given.since(start)
+
+    def _submitted(self, makes: Sequence[Make], place: Place) -> Future[Rows]:
         if self._pool is None:
             from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - few builds need it
             from multiprocessing import get_context  # noqa: PLC0415 - as above
@@ -124,7 +144,7 @@ class Workers:
             spawn = get_context("spawn")
             self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
         with _interrupts_held():  # each of the first tasks starts a process
-            return self._pool.submit(_computed, makes, given)
+            return self._pool.submit(_computed, makes, place)
 
     def _store(
         self, task: _Task, keep: Callable[[bytes, bytes], None], future: Future[Rows]
@@ -170,5 +190,5 @@ def _begin() -> None:
     Thread(target=end_with_parent, daemon=True).start()
 
 
-def _computed(makes: Sequence[Make], given: Iterable[bytes]) -> Rows:
-    return [[make(one) for make in makes] for one in given]
+def _computed(makes: Sequence[Make], place: Place) -> Rows:
+    return [[make(one) for make in makes] for one in pieces_at(place)]

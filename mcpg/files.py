@@ -284,7 +284,7 @@ def _replace(
 @contextmanager
 def _temporary_file(folder: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
     """Make a file that is removed if the block fails, and is in use until the block ends."""
-    temporary, handle = _new_file(folder, mode)
+    temporary, handle = new_file(folder, mode)
     # The copy keeps the lock while the file itself is closed, as Windows needs to rename it.
     lock = os.dup(handle) if _HAS_LOCKS else None
     try:
@@ -298,8 +298,19 @@ def _temporary_file(folder: Path, mode: int | None) -> Iterator[tuple[Path, int]
             os.close(lock)
 
 
-def _new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
-    """Make a temporary file, locked where that can be done."""
+def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
+    """Make a temporary file in *folder*, and return its path and a handle of it.
+
+    It is locked, where that can be done, until the handle is closed. Should the process be killed,
+    a later write to the folder removes it.
+
+    Args:
+        folder: The folder.
+        mode: The mode that the file will have; `None` for that of any new file.
+
+    Raises:
+        OSError: It cannot be made.
+    """
     import secrets  # noqa: PLC0415 - what only reads needs none
 
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

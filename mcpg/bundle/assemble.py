@@ -236,7 +236,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     earlier: Iterable[Tool] = (),
     memo: Memo = NO_MEMO,
     texts: bool = True,
-    ahead: Callable[[Sequence[bytes]], None] | None = None,
+    ahead: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
     hosted: bool = False,
     infers: bool = True,
 ) -> Assembly:
@@ -254,8 +254,9 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         earlier: Tools with the ids that they had before, and keep.
         memo: What is known from an earlier run; what comes out is the same without it.
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
-        ahead: Takes the contents of the documents of all tools, in the order of ids, before the
-            tools are related; see `encode_content`. Hardly any document gets another content yet.
+        ahead: Returns the contents that it is given, those of the documents of all tools in the
+            order of ids, before the tools are related; see `encode_content`. Hardly any document
+            gets another content yet. They are read only where another process is at work.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
         infers: Whether relations that nobody states are inferred, which takes longer than much of
             the rest; without, tools of manifests have none, those of hints files excepted, which
@@ -416,7 +417,7 @@ def _look_ahead(
     catalog: Catalog,
     placed: Placed,
     memo: Memo,
-    ahead: Callable[[Sequence[bytes]], None] | None,
+    ahead: Callable[[Iterable[bytes]], Iterator[bytes]] | None,
 ) -> None:
     """Let others begin with what does not depend on what tools have in common.
 
@@ -429,13 +430,10 @@ def _look_ahead(
         document = replace(known.document, tool=tool) if known else None
         return encode_content(document or ToolDocument(tool, *addresses[tool.id]))
 
-    if ahead is None:
-        memo.ahead([DRAFTED], (content_of(tool) for tool in catalog.tools if tool.id not in read))
-        return
-    contents = [*map(content_of, catalog.tools)]
-    # Texts are needed before the index is.
+    contents: Iterator[bytes] = map(content_of, catalog.tools)
+    if ahead is not None:
+        contents = ahead(contents)
     memo.ahead([DRAFTED], compress(contents, (tool.id not in read for tool in catalog.tools)))
-    ahead(contents)
 
 
 def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
     from mcpg.documents.model import ToolDocument
     from mcpg.gateway.sources import ServerSource
-    from mcpg.index.word_sections import WordSections
+    from mcpg.index.word_sections import Handover, WordSections
     from mcpg.json_types import JsonValue
 
 _TOLD = 10
@@ -257,7 +257,8 @@ class Memory:
         self._words_path = self._path and self._path.with_suffix(WORDS_SUFFIX)
         self._jobs = jobs
         self._workers: Workers | None = None
-        self._word_sections: dict[bytes, bytes] = {}
+        self._handovers: dict[bytes, Handover] = {}
+        self._files = ExitStack()
         self.memo = Memo()
         self.makes_index = makes_index
 
@@ -266,8 +267,9 @@ class Memory:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End processes that are still at work."""
+        """End processes that are still at work, and remove temporary files."""
         self.memo.close()
+        self._files.close()
 
     def open(self, batch: SourceBatch) -> Memo:
         """Look up what is known, if what the sources hold is much."""
@@ -276,7 +278,7 @@ class Memory:
         if self._path and is_much and not isinstance(self.memo, KeptMemo):
             self.memo = load_memo(self._path)
         if isinstance(self.memo, KeptMemo) and (jobs := self._jobs_for(size)) > 1:
-            self._workers = Workers(jobs)
+            self._workers = Workers(jobs, self._path and self._path.parent)
             self.memo.employ(self._workers)
             if self.makes_index:
                 self._prepare(self._workers)
@@ -297,15 +299,26 @@ class Memory:
         if DRAFTED.make is not None:
             workers.prepare(partial(make_sections, None), DRAFTED.make)
 
-    def words_ahead(self, contents: Sequence[bytes]) -> None:
-        """Let a process make what the index takes from the words of documents of these contents."""
-        if self._workers is None:
-            return
-        from mcpg.index.word_sections import digest_of, given_of, make_sections  # noqa: PLC0415 - as above
+    def words_ahead(self, contents: Iterable[bytes]) -> Iterator[bytes]:
+        """Return *contents*, those of documents in the order of ids.
 
-        make = partial(make_sections, self._words_path)
-        keyed = [([digest_of(contents)], given_of(contents))]
-        self._workers.start([make], keyed, self._word_sections.__setitem__)
+        After the last, a process makes what the index takes from their words.
+        """
+        from mcpg.index.word_sections import Handover, make_sections  # noqa: PLC0415 - as above
+
+        remaining = iter(contents)
+        with suppress(OSError):  # then this process makes it
+            if self._workers is not None and self._words_path is not None:
+                handover = Handover(self._words_path.parent)
+                self._files.callback(handover.close)
+                for content in remaining:
+                    yield content
+                    handover.add(content)
+                if self._handovers.setdefault(handover.key, handover) is handover:
+                    make = partial(make_sections, self._words_path)
+                    keyed = [([handover.key], handover.given())]
+                    self._workers.start([make], keyed, handover.keep)
+        yield from remaining
 
     def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
         """Return what the index takes from the words of *documents*, in the order of ids."""
@@ -314,14 +327,14 @@ class Memory:
         from mcpg.index.word_sections import (  # noqa: PLC0415 - as above
             digest_of,
             remembered_sections,
-            sections_of,
         )
 
-        if self._workers is not None:
+        if self._workers is not None and self._handovers:
             key = digest_of(map(encode_content, documents))
-            self._workers.wait_for(key, self._word_sections.__setitem__)
-            if key in self._word_sections:
-                return sections_of(self._word_sections.pop(key))
+            if (handover := self._handovers.get(key)) is not None:
+                self._workers.wait_for(key, handover.keep)
+                if (made := handover.sections()) is not None:
+                    return made
         path = self._words_path if isinstance(self.memo, KeptMemo) else None
         return remembered_sections(path, partial(analysed_documents, documents))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mcpg.index.packing import Section, Table
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Self
 
     from mcpg.index.layout import Header
@@ -64,3 +65,30 @@ class SpooledIndex:
         self._body.seek(0)
         while part := self._body.read(_CHUNK):
             yield part
+
+
+class StoredPieces:
+    """Data that stands in a file, and is read when it is written to another one.
+
+    Args:
+        path: The file.
+        start: Offset of its first byte.
+        size: How many bytes it has.
+    """
+
+    def __init__(self, path: Path, start: int, size: int) -> None:
+        self._path, self._start, self._size = path, start, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._path.open("rb") as file:
+            file.seek(self._start)
+            left = self._size
+            while left > 0:
+                piece = file.read(min(left, _CHUNK))
+                if not piece:
+                    raise OSError(f"{self._path} ends early")
+                left -= len(piece)
+                yield piece

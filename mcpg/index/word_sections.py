@@ -7,15 +7,14 @@ another process while this one relates the tools and writes their documents.
 from __future__ import annotations
 
 import hashlib
-import json
-import marshal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
-from itertools import chain
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.build_cache import NO_MEMO, Memo, load_memo, save_memo
+from mcpg.build_pieces import PieceFile, pieces_at
 from mcpg.errors import OutputError
 from mcpg.index.analysed import Analysed, analysed_contents
 from mcpg.index.fuzzy_sections import Grams, spelling_sections
@@ -23,6 +22,7 @@ from mcpg.index.inverted import InvertedFile
 from mcpg.index.meanings import Foreign, meaning_sections
 from mcpg.index.packing import Section, pieces_of
 from mcpg.index.scoring import HINTS_MASK
+from mcpg.index.spooled import StoredPieces
 from mcpg.text import lexicon
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ class WordSections(NamedTuple):
         operations: The probabilities of kinds of operation, one tool after the other.
         words: The number of words that occur.
         sections: The sections of terms, words, postings, spelling, 3-grams, stems, meanings and
-            language.
+            language, each made when it is asked for.
     """
 
     operations: bytes
     words: int
-    sections: Sequence[Section]
+    sections: Iterable[Section]
 
 
 def word_sections(analysed: Iterable[Analysed]) -> WordSections:
@@ -65,7 +65,7 @@ def word_sections(analysed: Iterable[Analysed]) -> WordSections:
         yield from meaning_sections(foreign, inverted.term_of, inverted.stem_terms())
         yield Section("language", "B", (inverted.language or "").encode())
 
-    return WordSections(bytes(operations), len(inverted.words), [*sections()])
+    return WordSections(bytes(operations), len(inverted.words), sections())
 
 
 def _own_words(analysed: Analysed) -> frozenset[str]:
@@ -92,55 +92,104 @@ def remembered_sections(
     return made
 
 
+class Digest:
+    """A digest of contents, such as those of documents, and of their order."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def add(self, content: bytes) -> None:
+        """Add the next content."""
+        self._digest.update(b"%d " % len(content))
+        self._digest.update(content)
+
+    def value(self) -> bytes:
+        """Return the digest of what was added."""
+        return self._digest.digest()
+
+
 def digest_of(contents: Iterable[bytes]) -> bytes:
-    """Return a digest of *contents*, such as those of documents, and of their order."""
-    digest = hashlib.sha256()
+    """Return the `Digest` of *contents*."""
+    digest = Digest()
     for content in contents:
-        digest.update(b"%d " % len(content))
-        digest.update(content)
-    return digest.digest()
+        digest.add(content)
+    return digest.value()
 
 
 # What one process hands to another.
 
 
-def given_of(contents: Sequence[bytes]) -> bytes:
-    """Return what `make_sections` takes."""
-    return marshal.dumps([*contents])
+class Handover:
+    """What a process reads that makes sections, and what it leaves: two temporary files.
+
+    Args:
+        folder: Where they are.
+
+    Raises:
+        OSError: They cannot be made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._contents, self._made = PieceFile(folder), PieceFile(folder)
+        self._digest = Digest()
+        self._found: bytes | None = None
+
+    def add(self, content: bytes) -> None:
+        """Hand over the content of the next document.
+
+        Raises:
+            OSError: There is no room for it.
+        """
+        self._contents.add(content)
+        self._digest.add(content)
+
+    @property
+    def key(self) -> bytes:
+        """The digest of the contents."""
+        return self._digest.value()
+
+    def given(self) -> bytes:
+        """Return what `make_sections` takes.
+
+        Raises:
+            OSError: There is no room for the contents.
+        """
+        return pickle.dumps((self._contents.since(), self._made.path))
+
+    def keep(self, _: bytes, found: bytes) -> None:
+        """Take what `make_sections` returned."""
+        self._found = found
+
+    def sections(self) -> WordSections | None:
+        """Return the sections that a process has left, `None` where none has."""
+        if self._found is None:
+            return None
+        operations, words, table = pickle.loads(self._found)  # noqa: S301 - from a process of this one
+        sizes = (size for _, _, size in table)
+        starts = accumulate(sizes, initial=0)
+        sections = [
+            Section(name, kind, StoredPieces(self._made.path, start, size))
+            for (name, kind, size), start in zip(table, starts, strict=False)
+        ]
+        return WordSections(operations, words, sections)
+
+    def close(self) -> None:
+        """Remove the files; sections that are not read yet are lost."""
+        self._contents.close()
+        self._made.close()
 
 
 def make_sections(path: Path | None, given: bytes) -> bytes | None:
-    """Make what `sections_of` reads, as `remembered_sections` does, from what `given_of` returned.
+    """Make sections as `remembered_sections` does, from what `Handover.given` returned.
 
-    It is `None` where a word table is missing: who asks has it, or reports that.
+    They are left where that says. It is `None` where a word table is missing: who asks has it, or
+    reports that.
     """
-    contents = marshal.loads(given)  # noqa: S302 - from the process that started this one
-    made = remembered_sections(path, partial(analysed_contents, contents))
-    if lexicon.faults:
-        return None
-    table = [(one.name, one.item_type, len(one.data)) for one in made.sections]
-    head = json.dumps((len(made.operations), made.words, table)).encode()
-    pieces = chain.from_iterable(pieces_of(one.data) for one in made.sections)
-    return b"".join((head, b"\n", made.operations, *pieces))
-
-
-def sections_of(data: bytes) -> WordSections:
-    """Read what `make_sections` returned."""
-    end = data.index(b"\n")
-    length, words, table = json.loads(data[:end])
-    parts = _cut(memoryview(data)[end + 1 :])
-    operations = bytes(parts(length))
-    sections = [Section(name, kind, parts(size)) for name, kind, size in table]
-    return WordSections(operations, words, sections)
-
-
-def _cut(data: memoryview) -> Callable[[int], memoryview]:
-    """Return a function that returns the next so many bytes of *data*."""
-    place = 0
-
-    def following(size: int) -> memoryview:
-        nonlocal place
-        place += size
-        return data[place - size : place]
-
-    return following
+    place, target = pickle.loads(given)  # noqa: S301 - from the process that started this one
+    made = remembered_sections(path, lambda memo: analysed_contents(pieces_at(place), memo))
+    table: list[tuple[str, str, int]] = []
+    with target.open("wb") as file:
+        for section in made.sections:
+            table.append((section.name, section.item_type, len(section.data)))
+            file.writelines(pieces_of(section.data))
+    return None if lexicon.faults else pickle.dumps((made.operations, made.words, table))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,17 +12,20 @@ from mcpg.build_cache import NO_MEMO
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
 from mcpg.index.analysed import analysed_contents, analysed_documents
+from mcpg.index.packing import pieces_of
 from mcpg.index.word_sections import (
+    Handover,
     WordSections,
     digest_of,
-    given_of,
     make_sections,
     remembered_sections,
-    sections_of,
     word_sections,
 )
 from mcpg.text import lexicon
 from mcpg.text.written_numbers import read_float
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DOCUMENTS = [
     ToolDocument(
@@ -51,7 +55,10 @@ CONTENTS = [*map(encode_content, DOCUMENTS)]
 
 def plain(made: WordSections) -> tuple[object, ...]:
     """Return what is in sections."""
-    named = [(one.name, one.item_type, bytes(one.data)) for one in made.sections]
+    named = [
+        (one.name, one.item_type, b"".join(map(bytes, pieces_of(one.data))))
+        for one in made.sections
+    ]
     return made.operations, made.words, named
 
 
@@ -76,31 +83,62 @@ def test_contents_that_differ_in_type_or_order_have_other_digests() -> None:
     assert digest_of([b"ab", b"c"]) != digest_of([b"a", b"bc"])
 
 
-def test_another_process_makes_the_same_sections(tmp_path: Path) -> None:
+@pytest.fixture
+def handover(tmp_path: Path) -> Iterator[Handover]:
+    """What a process gets that is to make the sections of the documents."""
+    handover = Handover(tmp_path)
+    for content in CONTENTS:
+        handover.add(content)
+    yield handover
+    handover.close()
+    assert not [*tmp_path.glob("*.tmp")]
+
+
+def left(handover: Handover, path: Path) -> WordSections:
+    """Let the sections be made with the cache file *path*, and return them."""
+    found = make_sections(path, handover.given())
+    assert found is not None
+    handover.keep(handover.key, found)
+    made = handover.sections()
+    assert made is not None
+    return made
+
+
+def test_another_process_makes_the_same_sections(tmp_path: Path, handover: Handover) -> None:
     """Sections are the same from documents, from contents, by a process and from a cache file."""
     path = tmp_path / "a.words.memo"
     for _ in range(2):
-        data = make_sections(path, given_of(CONTENTS))
-        assert data is not None
-        assert plain(sections_of(data)) == EXPECTED
+        assert plain(left(handover, path)) == EXPECTED
         assert path.exists()
+    assert handover.key == digest_of(CONTENTS)
     assert plain(remembered_sections(path, partial(analysed_documents, DOCUMENTS))) == EXPECTED
     assert plain(remembered_sections(None, partial(analysed_contents, CONTENTS))) == EXPECTED
 
 
-def test_a_cache_that_cannot_be_written_changes_no_section(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_changes_no_section(
+    tmp_path: Path, handover: Handover
+) -> None:
     """Without room for a cache file, sections are made all the same."""
     (tmp_path / "file").touch()
 
-    data = make_sections(tmp_path / "file" / "a.words.memo", given_of(CONTENTS))
-    assert data is not None
-    assert plain(sections_of(data)) == EXPECTED
+    assert plain(left(handover, tmp_path / "file" / "a.words.memo")) == EXPECTED
 
 
 def test_a_process_without_a_word_table_leaves_the_sections_to_its_caller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, handover: Handover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is made without a word table is not handed over."""
     monkeypatch.setitem(lexicon.faults, "english.words", "Permission denied")
 
-    assert make_sections(tmp_path / "a.words.memo", given_of(CONTENTS)) is None
+    assert make_sections(tmp_path / "a.words.memo", handover.given()) is None
+    assert handover.sections() is None
+
+
+def test_sections_that_are_cut_short_are_a_fault(tmp_path: Path, handover: Handover) -> None:
+    """A file of sections that another program shortened becomes no index."""
+    made = left(handover, tmp_path / "a.words.memo")
+    for file in tmp_path.glob("*.tmp"):
+        file.write_bytes(file.read_bytes()[:-1])
+
+    with pytest.raises(OSError, match="ends early"):
+        plain(made)
