@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
-from mcpg.documents.model import Link, ToolDocument, tool_uri
+from mcpg.documents.addresses import tool_uri
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.page import tidy
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 

@@ -41,11 +41,7 @@ from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import HintRule, SourceDocument, Tool
 from mcpg.documents.markdown import Targets
-from mcpg.documents.model import (
-    ToolDocument,
-    document_for,
-    encode_content,
-)
+from mcpg.documents.model import ToolDocument, document_for, encode_content
 from mcpg.documents.writer import DRAFTED, can_be_written, draft_document, write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations

@@ -14,16 +14,9 @@ from typing import TYPE_CHECKING, NoReturn
 from mcpg import __version__
 from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.addresses import is_absolute, normal_path, path_key
 from mcpg.documents.front_matter import split_front_matter
-from mcpg.documents.model import (
-    LineNumbers,
-    ToolDocument,
-    decode_record,
-    encode_record,
-    is_absolute,
-    normal_path,
-    path_key,
-)
+from mcpg.documents.model import LineNumbers, ToolDocument, decode_record, encode_record
 from mcpg.documents.reader import check_document, parse_document
 from mcpg.documents.rewritten import authored_text
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mcpg.bundle.codec import Bundle, checked_document, decode_bundle, encode_bundle, path_fault
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.model import normal_path, path_key
+from mcpg.documents.addresses import normal_path, path_key
 from mcpg.documents.writer import addressed_text
 from mcpg.errors import BundleError, InputError, McpgError, NotFoundError, OutputError, os_reason
 from mcpg.files import (

@@ -17,10 +17,11 @@ from urllib.parse import unquote
 
 from mcpg.bundle.anchors import Headings
 from mcpg.bundle.codec import ReadDocument
+from mcpg.documents.addresses import path_key
 from mcpg.documents.facts import TARGET_KEYS, Statement, facts_of, means_itself, text_of
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.markdown import Reference, Targets, read_markdown
-from mcpg.documents.model import LineNumbers, Link, ToolDocument, path_key
+from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.documents.reader import LINK_KEYS, SPELLINGS
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.files import is_file

@@ -19,11 +19,12 @@ from mcpg.bundle.definitions import is_generated
 from mcpg.bundle.links import LINK_MARKS, Suggest, joined_links, meanings, resolve_links
 from mcpg.catalog.catalog import assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.documents.addresses import normal_path, path_key, tool_uri
 from mcpg.documents.authored import lines_of, written_lines
 from mcpg.documents.facts import TARGET_KEYS, text_of
 from mcpg.documents.front_matter import one_line, split_front_matter
 from mcpg.documents.markdown import Reference, Targets, read_markdown, retarget
-from mcpg.documents.model import ToolDocument, normal_path, path_key, tool_uri
+from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.text.spelling import likeliest

@@ -12,8 +12,8 @@ from mcpg.bundle.links import NearNames
 from mcpg.bundle.merge import Places, Sorted, former_paths, settle
 from mcpg.catalog.catalog import Catalog, content_key
 from mcpg.catalog.model import Hints, Tool
+from mcpg.documents.addresses import normal_path, path_key, uris_for
 from mcpg.documents.markdown import targets_of, with_pages
-from mcpg.documents.model import normal_path, path_key, uris_for
 from mcpg.documents.reader import parse_document
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.values import replace

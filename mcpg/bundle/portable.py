@@ -17,9 +17,10 @@ from mcpg.bundle.texts import held_texts
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.page import is_code_page
 from mcpg.documents import dotnet
+from mcpg.documents.addresses import BASE_URI
 from mcpg.documents.apart import distinct_ids, named_nodes, with_ids
 from mcpg.documents.front_matter import EXTRAS_KEY, FrontMatter, split_front_matter
-from mcpg.documents.model import BASE_URI, LineNumbers, ToolDocument
+from mcpg.documents.model import LineNumbers, ToolDocument
 from mcpg.documents.portable import names_rdf, portable_values
 from mcpg.documents.reader import URI_KEYS
 from mcpg.documents.rewritten import is_disputed, is_hidden, rewritten_text

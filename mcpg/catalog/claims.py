@@ -11,7 +11,6 @@ from mcpg.catalog.hints import HINT_FIELDS, claimed_hints, meta_parts
 from mcpg.catalog.model import HINT_LISTS, Hints, Tool
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.text import split_words
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -65,10 +64,15 @@ def claimed_texts(claims: Hints) -> tuple[str, ...]:
 
 def claimed_words(claims: Hints) -> ClaimedWords:
     """Return the words of *claims*, each once, in order of their first place."""
+    stated = [token for text in _texts(claims) for token in text.split()]
+    if not stated:
+        return ClaimedWords("", 0, 0)
+    from mcpg.text import split_words  # noqa: PLC0415 - most servers state none
+
     every: set[str] = set()
     kept: set[str] = set()
     tokens: list[str] = []
-    for token in (token for text in _texts(claims) for token in text.split()):
+    for token in stated:
         words = split_words(token)
         if every.issuperset(words):
             continue

@@ -5,19 +5,14 @@ A hints file adds to tools whose manifests its author does not own.
 
 from __future__ import annotations
 
-import difflib
-import json
-from dataclasses import dataclass, replace
-
-from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import HINT_LISTS, HintRule, Hints, Tier, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
-from mcpg.text.safeyaml import load_yaml_with_lines
+from mcpg.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mcpg.json_types import JsonObject, JsonValue
 
@@ -77,7 +72,7 @@ def _text_of(mapping: JsonObject, *keys: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HintField:
     """One member of `Hints`: the keys that may hold it, in order, and how a value is read."""
 
@@ -218,7 +213,7 @@ def _merged(parts: Iterable[JsonObject]) -> Hints:
 def without_lists(hints: Hints) -> Hints:
     """Return the single values of *hints*."""
     lists = {name: () for name in HINT_LISTS if getattr(hints, name)}
-    return replace(hints, **lists) if lists else hints  # type: ignore[arg-type]
+    return replace(hints, **lists) if lists else hints
 
 
 def meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
@@ -259,8 +254,8 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
     tools = value.get("tools") if isinstance(value, dict) else None
     if not isinstance(value, dict) or "tools" not in value or not isinstance(tools, dict | None):
         keys = list(value) if isinstance(value, dict) else []
-        near = difflib.get_close_matches("tools", keys, n=1)
-        remedy = f"rename {near[0][:80]!r} to 'tools'" if near and "tools" not in keys else _LAYOUT
+        near = "" if "tools" in keys else _closest("tools", keys)
+        remedy = f"rename {near[:80]!r} to 'tools'" if near else _LAYOUT
         raise SourceError("this hints file has no mapping `tools`", place=place, remedy=remedy)
     diagnostics = list(_unknown(value, ("tools", "$schema"), place))
     rules: list[HintRule] = []
@@ -281,6 +276,8 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
 def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
     """Parse the file; give the value and a way to find the place of a tool's entry."""
     if text.lstrip().startswith("{") and place.casefold().endswith(".json"):
+        from mcpg.catalog.json_text import parse_json_documents  # noqa: PLC0415 - of a hints file alone
+
         repeated: set[str] = set()
         values = parse_json_documents(text, place, repeated)
         if repeated:
@@ -289,11 +286,15 @@ def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
         if len(values) > 1:
             raise SourceError("holds several JSON documents", place=place, remedy="keep one")
         return values[0], lambda pattern: f"{place}:{_line_of_key(text, pattern)}"
+    from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - as above
+
     value, lines = load_yaml_with_lines(text, place, error=SourceError)
     return value, lambda pattern: f"{place}:{lines[('tools', pattern)]}"
 
 
 def _line_of_key(text: str, key: str) -> int:
+    import json  # noqa: PLC0415 - as above
+
     spellings = (json.dumps(key, ensure_ascii=False), json.dumps(key))
     found = next((at for spelling in spellings if (at := text.find(spelling)) >= 0), 0)
     return text.count("\n", 0, found) + 1
@@ -320,6 +321,13 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
     names = tuple(known)
     for key in mapping:
         if key not in names:
-            close = difflib.get_close_matches(key, names, n=1)
-            advice = f"; did you mean {close[0]!r}?" if close else ""
+            close = _closest(key, names)
+            advice = f"; did you mean {close!r}?" if close else ""
             yield warning(Code.HINT_INVALID, f"{key[:80]!r} is not a known hint{advice}", place)
+
+
+def _closest(key: str, names: Sequence[str]) -> str:
+    """Return the one of *names* that *key* may mean, or ""."""
+    import difflib  # noqa: PLC0415 - most keys are right
+
+    return next(iter(difflib.get_close_matches(key, names, n=1)), "")

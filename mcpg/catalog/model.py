@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from enum import StrEnum
 from itertools import islice
-from urllib.parse import unquote
 
 from mcpg.catalog.view import (
     ToolView,
@@ -228,7 +226,7 @@ _MAX_HOLDERS = 8
 _MAX_TYPES = 8
 _LONGEST_TYPE = 80
 _NODES_PER_PARAMETER = 4
-_POSITION = re.compile(r"[0-9]{1,6}\Z")
+_LONGEST_POSITION = 6
 
 
 @value
@@ -550,7 +548,12 @@ def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
     """Follow a local reference such as `#/$defs/address`; `None` when it leads to no schema."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
-    first, *steps = unquote(reference[1:]).split("/")
+    path = reference[1:]
+    if "%" in path:
+        from urllib.parse import unquote  # noqa: PLC0415 - slow to import, and few are escaped
+
+        path = unquote(path)
+    first, *steps = path.split("/")
     if first:  # the name of an anchor
         return None
     here: JsonValue = root
@@ -558,8 +561,12 @@ def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(here, dict):
             here = here.get(name)
-        elif isinstance(here, list) and _POSITION.match(name) and int(name) < len(here):
+        elif isinstance(here, list) and _is_position(name) and int(name) < len(here):
             here = here[int(name)]
         else:
             return None
     return here if isinstance(here, dict) else None
+
+
+def _is_position(name: str) -> bool:
+    return name.isascii() and name.isdecimal() and len(name) <= _LONGEST_POSITION

@@ -143,6 +143,9 @@ def one_lines(texts: list[str]) -> list[str]:
 
 def lines_kept(text: str) -> str:
     """Make what is unsafe in *text* visible, keeping line ends and tabs."""
+    # As in `one_line`.
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets what is unsafe
 
     return safeyaml.lines_kept(text)

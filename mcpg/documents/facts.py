@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from mcpg.catalog.model import HINT_LISTS, Hints, Tier, Tool, ToolExample
+from mcpg.documents.addresses import is_absolute
 from mcpg.documents.front_matter import EXTRAS_KEY
-from mcpg.documents.model import LineNumbers, is_absolute
+from mcpg.documents.model import LineNumbers
 from mcpg.documents.namespaces import XSD
 from mcpg.errors import Code, Diagnostic, warning
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mcpg.catalog.model import Tool
-from mcpg.documents.model import BASE_URI, normal_path, path_key
+from mcpg.documents.addresses import BASE_URI, normal_path, path_key
 from mcpg.values import value
 
 if TYPE_CHECKING:

@@ -1,23 +1,19 @@
-"""Markdown-LD documents of tools and pages as values, with their URIs, paths and tags.
+"""Markdown-LD documents of tools and pages as values, with their tags.
 
 Facts about a tool are stated as `prefix:value` tags, as in the .NET gateway; they are not searched.
 """
 
 from __future__ import annotations
 
-import json
 import marshal
-import re
-from collections import Counter
 from enum import Enum
 from operator import attrgetter
-from urllib.parse import quote
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
-from mcpg.text.words import normalized
+from mcpg.text.plain_json import read_json
 from mcpg.text.written_numbers import read_float, write_json
 from mcpg.values import compared_members, member, value
 
@@ -85,99 +81,6 @@ class ToolDocument:
     further: JsonObject = member(default_factory=dict)
     is_page: bool = False
     written: str = ""
-
-
-BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
-"""What the canonical URI of every tool begins with, as in the .NET gateway."""
-
-MAX_SEGMENT = 120
-"""Longest name of a file (without `.md`) or folder, in bytes."""
-
-# A scheme of one letter is a Windows drive.
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[^\s\x00-\x1f\x7f]+")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE)
-_CUT_ESCAPE = re.compile(r"%[0-9A-F]?\Z")
-
-
-def is_absolute(uri: str) -> bool:
-    """Return whether *uri* can stand in a bundle as the URI of a document."""
-    return _ABSOLUTE.fullmatch(uri) is not None
-
-
-def tool_uri(source_id: str, name: str, copy: int = 1) -> str:
-    """Return the canonical URI of a tool's document.
-
-    Args:
-        source_id: The server the tool comes from.
-        name: The tool's raw name.
-        copy: Which one of the tools that share source and name, counted from 1.
-    """
-    address = f"{BASE_URI}tools/{_escape(source_id)}/{_escape(name)}/"
-    return address if copy == 1 else f"{address}{copy}/"
-
-
-def tool_path(source_id: str, name: str, copy: int = 1) -> str:
-    """Return the relative path of a tool's document, which every operating system can hold.
-
-    An ordinary name stands as the .NET gateway writes it. One that some file system would refuse
-    or change is replaced by a readable prefix, `_` and eight hex digits of its SHA-256.
-
-    Args:
-        source_id: The server the tool comes from.
-        name: The tool's raw name.
-        copy: Which one of the tools that share a path, counted from 1.
-    """
-    folder = f"tools/{_segment(source_id)}"
-    if copy == 1:
-        return f"{folder}/{_segment(name)}.md"
-    return f"{folder}/{_segment(name, as_folder=True)}/{copy}.md"
-
-
-def uris_for(tools: Iterable[Tool]) -> dict[str, tuple[str, str]]:
-    """Return every tool's path and URI, by tool id, no two alike.
-
-    Paths that differ only in case count as the same. The numbers of copies follow the order of
-    source, name and id, so they do not depend on the order of *tools*.
-    """
-    paths: Counter[str] = Counter()
-    uris: Counter[str] = Counter()
-    addresses: dict[str, tuple[str, str]] = {}
-    for tool in sorted(tools, key=lambda tool: (tool.source_id, tool.name, tool.id)):
-        path, uri = tool_path(tool.source_id, tool.name), tool_uri(tool.source_id, tool.name)
-        copies = paths[path.casefold()] = paths[path.casefold()] + 1
-        if copies > 1:
-            path = tool_path(tool.source_id, tool.name, copies)
-        copies = uris[uri] = uris[uri] + 1
-        if copies > 1:
-            uri = tool_uri(tool.source_id, tool.name, copies)
-        addresses[tool.id] = path, uri
-    return addresses
-
-
-def _escape(text: str) -> str:
-    """Percent-encode *text* as .NET's `Uri.EscapeDataString` does; never give `.` or `..`."""
-    escaped = quote(text, safe="", errors="replace")
-    return escaped if escaped.strip(".") else escaped.replace(".", "%2E")
-
-
-def _segment(text: str, *, as_folder: bool = False) -> str:
-    escaped = _escape(text)
-    if escaped.startswith("."):
-        # A hidden file would be passed over when its folder is read.
-        escaped = f"%2E{escaped[1:]}"
-    if escaped and len(escaped) <= MAX_SEGMENT and not _is_unsafe(escaped, as_folder):
-        return escaped
-    import hashlib  # noqa: PLC0415 - few paths are hashed
-
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
-    prefix = _CUT_ESCAPE.sub("", escaped[: MAX_SEGMENT - 1 - len(digest)])
-    return f"{prefix.replace('.', '_')}_{digest}"
-
-
-def _is_unsafe(segment: str, as_folder: bool) -> bool:
-    # A folder `x.md` would stand where the document of a tool named `x` stands.
-    shadows = as_folder and segment.lower().endswith(".md")
-    return shadows or segment.endswith(".") or _DEVICE.match(segment) is not None
 
 
 GENERATED_TAG = "mcp-gateway-tool"
@@ -338,20 +241,6 @@ def _lines_of(text: str, place: str, first_line: int) -> Mapping[YamlPath, int]:
         return {}
 
 
-def normal_path(path: str) -> str:
-    """Bring a relative path to the form in which a bundle holds it.
-
-    Backslashes become slashes; leading slashes, repeated slashes and `.` segments go.
-    """
-    segments = path.replace("\\", "/").split("/")
-    return "/".join(segment for segment in segments if segment.strip() not in {"", "."})
-
-
-def path_key(path: str) -> str:
-    """Return the form under which two paths are one file on any operating system."""
-    return normalized("NFC", path).casefold()
-
-
 def document_for(
     tool: Tool, relations: ToolRelations, addresses: Mapping[str, tuple[str, str]]
 ) -> ToolDocument:
@@ -480,7 +369,7 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
     Raises:
         ValueError, TypeError, KeyError, AttributeError: It is nothing of the kind.
     """
-    members = json.loads(data.decode("utf-8", "surrogatepass"), parse_float=read_float)
+    members = read_json(data.decode("utf-8", "surrogatepass"), read_float)
     text = members.pop("text", None)
     tool = members.pop("tool")
     hints = _made(Hints, tool.pop("hints", {}))

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
+from mcpg.documents.addresses import is_absolute, tool_uri
 from mcpg.documents.authored import written_lines
 from mcpg.documents.checks import check_front_matter
 from mcpg.documents.facts import TARGET_KEYS, read_facts, text_of, with_extras
@@ -20,11 +21,9 @@ from mcpg.documents.model import (
     Link,
     TagFacts,
     ToolDocument,
-    is_absolute,
     read_tags,
     tags_of,
     text_items,
-    tool_uri,
 )
 from mcpg.documents.page import (
     DESCRIPTION_LABEL,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcpg.build_cache import Kind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.documents.addresses import is_absolute, tool_uri
 from mcpg.documents.authored import lines_of
 from mcpg.documents.facts import extras_for
 from mcpg.documents.front_matter import (
@@ -25,14 +26,7 @@ from mcpg.documents.front_matter import (
     split_front_matter,
     without_breaks,
 )
-from mcpg.documents.model import (
-    ToolDocument,
-    decode_content,
-    encode_record,
-    is_absolute,
-    tags_of,
-    tool_uri,
-)
+from mcpg.documents.model import ToolDocument, decode_content, encode_record, tags_of
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     IDENTITY_HEADING,

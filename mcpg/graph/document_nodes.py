@@ -14,7 +14,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
-from mcpg.documents.model import Link, ToolDocument, tool_path, tool_uri
+from mcpg.documents.addresses import tool_path, tool_uri
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import TOOL_KEY, read_mappings, stem_of
 from mcpg.errors import DocumentError
 from mcpg.graph import terms as v

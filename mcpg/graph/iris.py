@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
+from mcpg.documents.addresses import BASE_URI
 from mcpg.documents.labels import BASE, LABELS, digest, escaped, label_iri, slug
-from mcpg.documents.model import BASE_URI
 from mcpg.errors import UsageError
 from mcpg.graph.terms import KB, PREFIXES, Literal, Triple
 

@@ -15,6 +15,7 @@ except ImportError:  # another Python than CPython
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _LITERALS = {None: "null", True: "true", False: "false"}
@@ -30,23 +31,31 @@ class _Reading:
 
     strict = True
     object_hook = object_pairs_hook = None
-    parse_float, parse_int = float, int
+    parse_int = int
     memo: dict[str, str] = {}  # noqa: RUF012 - where the scanner is written in Python
     parse_constant = {"NaN": float("nan"), "Infinity": _INFINITY, "-Infinity": -_INFINITY}.get
 
+    def __init__(self, parse_float: Callable[[str], float]) -> None:
+        self.parse_float = parse_float
 
-_scan = make_scanner(_Reading())  # type: ignore[arg-type]
+
+_scan = make_scanner(_Reading(float))  # type: ignore[arg-type]
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str, parse_float: Callable[[str], float] | None = None) -> Any:
     """Return the value that a JSON *text* without white space around it holds.
+
+    Args:
+        text: The text.
+        parse_float: Reads a number with a fraction or exponent.
 
     Raises:
         ValueError: It is no such text.
         RecursionError: It is nested too deeply.
     """
+    scan = make_scanner(_Reading(parse_float)) if parse_float else _scan  # type: ignore[arg-type]
     try:
-        value, end = _scan(text, 0)
+        value, end = scan(text, 0)
     except StopIteration:
         value, end = None, -1
     if end != len(text):

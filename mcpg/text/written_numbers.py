@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, Self
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from json import JSONEncoder
+    from typing import Any, Self
+
     from mcpg.json_types import JsonValue
 
 
@@ -41,11 +42,19 @@ def write_json(value: JsonValue) -> str:
     """Write *value* in one line of JSON without blanks, its numbers as they were written."""
     if _has_spelling(value):
         return _written(value)
-    return _encoded(value)
+    return _encoder().encode(value)
 
 
-# `json.dumps` makes such an encoder for each value.
-_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# `json.dumps` makes such an encoder for each value; what only reads numbers needs none.
+_encoders: list[JSONEncoder] = []
+
+
+def _encoder() -> JSONEncoder:
+    if not _encoders:
+        import json  # noqa: PLC0415 - slow to import
+
+        _encoders.append(json.JSONEncoder(ensure_ascii=False, separators=(",", ":")))
+    return _encoders[0]
 
 
 def without_spelling(value: Any) -> Any:
@@ -76,8 +85,8 @@ def _written(value: JsonValue) -> str:
     if isinstance(value, WrittenNumber):
         return value.text
     if isinstance(value, dict):
-        members = (f"{json.dumps(k, ensure_ascii=False)}:{_written(v)}" for k, v in value.items())
+        members = (f"{_encoder().encode(k)}:{_written(v)}" for k, v in value.items())
         return f"{{{','.join(members)}}}"
     if isinstance(value, list):
         return f"[{','.join(map(_written, value))}]"
-    return json.dumps(value, ensure_ascii=False)
+    return _encoder().encode(value)

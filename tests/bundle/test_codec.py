@@ -12,7 +12,7 @@ from mcpg import __version__
 from mcpg.bundle import Bundle, content_hash, decode_bundle, encode_bundle
 from mcpg.bundle.codec import path_fault
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.model import path_key
+from mcpg.documents.addresses import path_key
 from mcpg.errors import BundleError
 from mcpg.files import MAX_BYTES
 

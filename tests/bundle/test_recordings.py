@@ -15,7 +15,8 @@ from builders import make_tool
 from mcpg.bundle import assemble, bundle_of
 from mcpg.bundle.codec import decode_bundle, encode_bundle
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.model import BASE_URI, Link, ToolDocument
+from mcpg.documents.addresses import BASE_URI
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.errors import BundleError
 from mcpg.graph.iris import node_iri

@@ -4,7 +4,8 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.model import Link, document_for, uris_for
+from mcpg.documents.addresses import uris_for
+from mcpg.documents.model import Link, document_for
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, ToolRelations

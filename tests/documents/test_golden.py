@@ -5,7 +5,8 @@ from pathlib import Path
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument, SourceKind, Tier, ToolExample
-from mcpg.documents.model import Link, ToolDocument, tool_path, tool_uri
+from mcpg.documents.addresses import tool_path, tool_uri
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.relations.edges import EdgeKind, EdgeOrigin

@@ -8,7 +8,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.documents.model import tool_path, tool_uri, uris_for
+from mcpg.documents.addresses import tool_path, tool_uri, uris_for
 
 BASE = "https://managedcode.com/mcpgateway/knowledge/tools"
 SEGMENT = re.compile(r"[A-Za-z0-9_.~%-]{1,120}\Z")

@@ -10,9 +10,10 @@ from generated import documents, shown
 from hypothesis import HealthCheck, example, given, settings
 
 from mcpg.catalog.model import SourceDocument, ToolExample
+from mcpg.documents.addresses import tool_uri
 from mcpg.documents.facts import extras_for
 from mcpg.documents.front_matter import EXTRAS_KEY, MAX_FRONT_MATTER, split_front_matter
-from mcpg.documents.model import Link, ToolDocument, encode_record, tool_uri
+from mcpg.documents.model import Link, ToolDocument, encode_record
 from mcpg.documents.reader import RELATIONS_KEY, parse_document, tool_without_extras
 from mcpg.documents.writer import can_be_written, write_document
 from mcpg.errors import DocumentError

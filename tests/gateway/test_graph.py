@@ -9,7 +9,7 @@ from builders import ids
 
 from mcpg.bundle import Bundle, apply_plan, assemble, bundle_of, plan_folder, write_bundle
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.model import tool_uri
+from mcpg.documents.addresses import tool_uri
 from mcpg.errors import Code
 from mcpg.gateway import CustomGraph, FileGraph, FileSource, Gateway
 from mcpg.sources import read_sources

@@ -9,8 +9,9 @@ from builders import make_tool
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
+from mcpg.documents.addresses import tool_uri
 from mcpg.documents.authored import lines_of
-from mcpg.documents.model import Link, ToolDocument, tool_uri
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 

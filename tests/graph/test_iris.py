@@ -6,7 +6,7 @@ from generated import texts
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpg.documents.model import tool_uri
+from mcpg.documents.addresses import tool_uri
 from mcpg.errors import UsageError
 from mcpg.graph.iris import (
     BASE,

@@ -11,7 +11,7 @@ import pytest
 
 from mcpg.bundle import assemble
 from mcpg.bundle.codec import decode_bundle
-from mcpg.documents.model import BASE_URI
+from mcpg.documents.addresses import BASE_URI
 from mcpg.graph.terms import PREFIXES, Literal, Triple
 from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.sources.model import SourceBatch

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mcpg.catalog.claims import claimed_texts, claimed_words, claims_of
 from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
@@ -28,7 +26,7 @@ from mcpg.reports.blocks import (
     Styled,
     Table,
 )
-from mcpg.values import empty_as_null, rounded, to_json
+from mcpg.values import empty_as_null, rounded, to_json, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ mcpg show commerce::shipment_status
 mcpg show git_commit -b real.mdld --document"""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Neighbour:
     """A tool at the other end of an edge.
 
@@ -78,7 +76,7 @@ class Neighbour:
         return self.tool_id or self.uri
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Card:
     """One tool and its place in the graph.
 
@@ -340,9 +338,9 @@ def _behaviour(hints: Hints) -> Iterator[str]:
         ("destructive", "not destructive"): hints.destructive,
         ("open world", "closed world"): hints.open_world,
     }
-    for (yes, no), value in stated.items():
-        if value is not None:
-            yield yes if value else no
+    for (yes, no), is_so in stated.items():
+        if is_so is not None:
+            yield yes if is_so else no
     for what, tier in (("cost", hints.cost_tier), ("latency", hints.latency_tier)):
         if tier is not None:
             yield f"{tier.lower()} {what}"
