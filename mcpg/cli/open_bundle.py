@@ -83,7 +83,7 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
         McpgError: Nothing is named or found, or what is there cannot be used.
     """
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
-    from mcpg.engine import load  # noqa: PLC0415 - as above
+    from mcpg.engine.loading import load  # noqa: PLC0415 - as above
 
     factory = ServiceFactory(settings)
     arguments = factory.arguments()

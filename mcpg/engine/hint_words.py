@@ -6,7 +6,6 @@ names of individual places, persons and days. What remains of a short request is
 
 from __future__ import annotations
 
-import re
 from itertools import dropwhile, groupby
 
 from mcpg.catalog.model import Hints
@@ -43,10 +42,11 @@ _CAPITALISING = ("german",)
 _OF_NAMES = 1 << FIELDS.index("name") | 1 << FIELDS.index("source")
 # Scripts without spaces between words: a number within is no part of the words around it.
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\uff00-\uffef\U00020000-\U0003ffff"
+    *(("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3000", "\u9fff")),
+    *(("\uac00", "\ud7af"), ("\uf900", "\ufaff"), ("\uff00", "\uffef")),
+    ("\U00020000", "\U0003ffff"),
 )
-_RUN = re.compile(f"[{_UNSPACED}]+|[^\\s{_UNSPACED}]+")
+_SPACE, _WITH_SPACES, _WITHOUT_SPACES = range(3)
 _PUNCTUATION = "()[]{}<>*_-,;:!?.\"'…“”«»\u3002\uff0c\uff1f\uff01"
 _SENTENCE_END = (".", "!", "?", ":", ";")
 
@@ -277,12 +277,12 @@ class RequestWords:
 
     def _runs(self) -> Iterator[tuple[int, str, bool]]:
         """Yield what stands between spaces, and in scripts without these what is not a name."""
-        for match in _RUN.finditer(self._text):
-            start = match.start()
-            is_cut = self._language in lexicon.UNSPACED and is_unspaced(match[0][0])
-            for run in self._without_names(match[0]) if is_cut else (match[0],):
-                yield start, run, False
-                start += len(run)
+        for start, run in _between_spaces(self._text):
+            place = start
+            is_cut = self._language in lexicon.UNSPACED and is_unspaced(run[0])
+            for part in self._without_names(run) if is_cut else (run,):
+                yield place, part, False
+                place += len(part)
 
     def _without_names(self, run: str) -> Iterator[str]:
         """Yield the names in *run*, and what is between them."""
@@ -333,6 +333,22 @@ class RequestWords:
     def _is_in_a_name(self, word: str) -> bool:
         term = self._index.find_stem(stem(word))
         return term >= 0 and any(mask & _OF_NAMES for mask in self._index.postings(term)[2])
+
+
+def _between_spaces(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what stands between spaces, cut at the ends of `_UNSPACED` scripts, with its place."""
+    start = 0
+    for kind, signs in groupby(text, _kind_of):
+        run = "".join(signs)
+        if kind != _SPACE:
+            yield start, run
+        start += len(run)
+
+
+def _kind_of(sign: str) -> int:
+    if any(first <= sign <= last for first, last in _UNSPACED):
+        return _WITHOUT_SPACES
+    return _SPACE if sign.isspace() else _WITH_SPACES
 
 
 def as_keywords(chosen: Iterable[HintWord]) -> Hints:

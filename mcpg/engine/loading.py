@@ -43,7 +43,6 @@ from mcpg.index.file import (
     renewed_index,
 )
 from mcpg.index.layout import NO_KEY, StaleIndexError
-from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
 from mcpg.values import replace, value
 
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.engine.candidate_source import CandidateSource
     from mcpg.index.layout import Header
+    from mcpg.index.packing import Section
     from mcpg.index.word_sections import WordSections
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.llm.normalizer import Normalizer
@@ -458,6 +458,8 @@ def compile_assembly(
     memo: Memo | None = None,
 ) -> bytes:
     """Compile the index of assembled documents in memory; see `assembly_sections`."""
+    from mcpg.index.packing import pack  # noqa: PLC0415 - most indexes are read, not made
+
     return pack(*assembly_sections(assembly, key, extra, memo))
 
 

@@ -157,10 +157,10 @@ def provenance_of(index: Index) -> ModelProvenance:
     Raises:
         StaleIndexError: The section is missing or damaged.
     """
-    import json  # noqa: PLC0415 - as above
+    from mcpg.text.plain_json import read_json  # noqa: PLC0415 - as above
 
     try:
-        members = json.loads(bytes(index.section(PROVENANCE)))
+        members = read_json(str(index.section(PROVENANCE), "utf-8"))
         return ModelProvenance(str(members["name"]), str(members["provenance"]))
     except (KeyError, TypeError, ValueError, RecursionError) as fault:
         raise StaleIndexError("the origin of its model is broken") from fault

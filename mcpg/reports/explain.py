@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from itertools import zip_longest
 
@@ -24,6 +23,7 @@ from mcpg.reports.blocks import (
     Table,
     listed,
 )
+from mcpg.text.plain_json import write_json
 from mcpg.values import counted
 
 TYPE_CHECKING = False
@@ -539,4 +539,4 @@ def _value(value: Any) -> Inline:
         return "–"
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return Code(", ".join(value))
-    return Code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return Code(value if isinstance(value, str) else write_json(value))
