@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress, repeat
+from itertools import repeat
 from math import fsum
 from operator import itemgetter, mul
 
@@ -16,10 +16,13 @@ from mcpg.text import operations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import NamedTuple
+    from typing import NamedTuple, TypeAlias
 
     from mcpg.engine.context import Nearness
     from mcpg.engine.query import Analysis
+
+    _Hits: TypeAlias = list[tuple[int, float]]
+    """The clauses that a document holds, by place, with the impact of each there."""
 
 _GRAM_SCALE = 1 << 20
 _NOT_NEAR = (0.0, 0.0, 0.0)
@@ -109,33 +112,55 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
     held_impacts, near_impacts = _pool_impacts(pool, analysis, index)
-    cells = [map(column.get, pool, repeat(0.0)) for column in held_impacts]
-    rows = list(zip(*cells, strict=True)) if cells else [()] * len(pool)
-    weighed = [list(map(mul, shares, row)) for row in rows]
-    lexical = list(map(fsum, weighed))
+    hits = _hits(pool, held_impacts)
+    rows = _rows(hits, len(shares))
+    lexical = [fsum([shares[place] * impact for place, impact in row]) for row in hits]
     names = NameMatcher(analysis, index)
-    grams = GramMatcher(analysis, index)
     held = _credits(analysis, shares)
-    named = named_exactly(analysis, index)
-    gains = _related_gains(pool, rows, near_impacts, analysis)
+    gains = _related_gains(pool, held_impacts, near_impacts, shares)
+    sentences, intents = analysis.sentences, analysis.intents
+    weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
     columns = (
         pool,
         lexical,
         rows,
         *zip(*map(names.match, pool), strict=True),
-        grams.similarities(pool),
-        _cosines(pool, rows, analysis, index),
+        GramMatcher(analysis, index).similarities(pool),
+        _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
-        [fsum(compress(held, row)) for row in rows],
-        list(map(max, _by_part(analysis.sentences, weighed))) if analysis.sentences else lexical,
-        _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
+        [fsum([held[place] for place, _ in row]) for row in hits],
+        list(map(max, _by_part(sentences, weighed))) if sentences else lexical,
+        _by_part(intents, weighed) if intents else [()] * len(pool),
         _damped(gains, analysis),
         gains,
         *_operations(pool, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
-        [named.get(document, 0.0) for document in pool],
+        list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
     return list(map(Candidate._make, zip(*columns, strict=True)))
+
+
+def _hits(pool: Iterable[int], impacts: Iterable[Mapping[int, float]]) -> list[_Hits]:
+    """Return, for each document of the *pool*, the places of the clauses it holds, with *impacts*.
+
+    A document holds few of the clauses of a query.
+    """
+    hits: dict[int, _Hits] = {document: [] for document in pool}
+    for place, found in enumerate(impacts):
+        for document, impact in found.items():
+            hits[document].append((place, impact))
+    return list(hits.values())
+
+
+def _rows(hits: Iterable[_Hits], clauses: int) -> list[tuple[float, ...]]:
+    """Return the impacts of all *clauses* in each document, 0 for one that it lacks."""
+    rows = []
+    for row in hits:
+        impacts = [0.0] * clauses
+        for place, impact in row:
+            impacts[place] = impact
+        rows.append(tuple(impacts))
+    return rows
 
 
 def _pool_impacts(
@@ -197,24 +222,23 @@ def _damped(gains: Iterable[Iterable[tuple[int, float]]], analysis: Analysis) ->
 
 
 def _related_gains(
-    pool: Sequence[int],
-    rows: Iterable[Sequence[float]],
+    pool: Iterable[int],
+    held_impacts: Iterable[Mapping[int, float]],
     near_impacts: Iterable[Mapping[int, float]],
-    analysis: Analysis,
+    shares: Iterable[float],
 ) -> list[tuple[tuple[int, float], ...]]:
     """Return, for each document, the places of the clauses that related words add to, and how much.
 
-    The *rows* are the impacts of the clauses in each document of the *pool*, the *near_impacts*
-    those of related words, by document, for each clause.
+    The *held_impacts* are those of each clause by document of the *pool*, the *near_impacts* those
+    of related words.
     """
-    held = dict(zip(pool, rows, strict=True))
     gains: dict[int, list[tuple[int, float]]] = {document: [] for document in pool}
-    for place, (clause, near) in enumerate(zip(analysis.clauses, near_impacts, strict=True)):
+    columns = zip(held_impacts, near_impacts, shares, strict=True)
+    for place, (held, near, share) in enumerate(columns):
         if not near:
             continue
-        share = clause.weight / analysis.total_weight
-        for document in held.keys() & near.keys():
-            gain = near[document] ** _RELATED_POWER - held[document][place]
+        for document in gains.keys() & near.keys():
+            gain = near[document] ** _RELATED_POWER - held.get(document, 0.0)
             if gain > 0:
                 gains[document].append((place, share * gain))
     return list(map(tuple, gains.values()))
@@ -257,24 +281,23 @@ def _by_part(
 
 
 def _cosines(
-    pool: Sequence[int], rows: Iterable[Sequence[float]], analysis: Analysis, index: Index
+    pool: Sequence[int], hits: Iterable[_Hits], analysis: Analysis, index: Index
 ) -> list[float]:
-    """Return the cosine of each document and the query, in [0, 1]; *rows* are its impacts.
+    """Return the cosine of each document and the query, in [0, 1]; *hits* are its impacts.
 
     Source: Salton, Wong & Yang, "A vector space model for automatic indexing", CACM 18(11), 1975.
     """
     size = len(index)
-    weights = [clause.weight for clause in analysis.clauses]
-    idfs = [
-        inverse_document_frequency(size, clause.document_frequency) for clause in analysis.clauses
+    products = [
+        clause.weight * inverse_document_frequency(size, clause.document_frequency)
+        for clause in analysis.clauses
     ]
-    products = list(map(mul, weights, idfs))
     # What is only added by literals counts against no document that lacks it.
     own = [clause.weight for clause in analysis.clauses if clause.origin != "literal"]
     length = fsum(map(mul, own, own)) ** 0.5 or 1.0
     return [
-        min(1.0, fsum(map(mul, products, row)) / (length * norm))
-        for norm, row in zip(index.norms(pool), rows, strict=True)
+        min(1.0, fsum([products[place] * impact for place, impact in row]) / (length * norm))
+        for norm, row in zip(index.norms(pool), hits, strict=True)
     ]
 
 
@@ -322,8 +345,8 @@ class NameMatcher:
         The third is what related words add to the first, over the root of the number of words.
         """
         name = self._all.of_tool(document)
-        is_held = not name.terms.isdisjoint(self._credits)
-        if not is_held and name.terms.isdisjoint(self._near):
+        is_held = not self._credits.keys().isdisjoint(name.terms)
+        if not is_held and self._near.keys().isdisjoint(name.terms):
             return 0.0, 0.0, 0.0
         held = near = 0.0
         for term, idf in name.idfs:
