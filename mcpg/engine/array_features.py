@@ -1,29 +1,44 @@
-"""Impacts and 3-grams of the documents of a pool, for long queries, by numpy.
+"""Impacts and 3-grams of the documents of a pool, by numpy.
 
-The rows of a table that a query needs are laid end to end and read at once. Every number is equal,
-to the last bit, to what `mcpg.engine.scores` and `mcpg.engine.features` compute one by one.
+What the documents hold is laid end to end and compared with the query at once, so that a query of
+many words, or of words with many related ones, takes hardly longer. Every number is equal, to the
+last bit, to what `mcpg.engine.scores` and `mcpg.engine.features` compute one by one.
 """
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mcpg.engine.index_arrays import arrays_of
 from mcpg.engine.scores import SCALE
 from mcpg.index.layout import StaleIndexError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import TypeAlias
-
-    from numpy.typing import NDArray
 
     from mcpg.engine.scores import Variants
     from mcpg.index import Index
 
-    Numbers: TypeAlias = NDArray[np.intp]
+# A process has many searches, and postings take some bytes each: beyond so many, terms are found
+# by tool only where a host has prepared for that.
+MOST_TRANSPOSED = 500_000
+
+
+def prepare(index: Index) -> None:
+    """Prepare for searches of a compiled *index*.
+
+    Raises:
+        StaleIndexError: The index is damaged.
+    """
+    arrays_of(index).terms()
+
+
+def is_ready(index: Index) -> bool:
+    """Return whether the terms of the tools of a compiled *index* are found by now, or soon."""
+    arrays = arrays_of(index)
+    return arrays.is_transposed or len(arrays.postings.columns[0]) <= MOST_TRANSPOSED
 
 
 def pool_impacts(
@@ -34,25 +49,29 @@ def pool_impacts(
     Raises:
         StaleIndexError: The index is damaged.
     """
-    pairs = np.fromiter(chain.from_iterable(chain.from_iterable(words)), np.float64)
-    units = pairs[1::2] * SCALE
-    places, ends = _places("postings", pairs[::2].astype(np.intp), index)
-    is_wanted = np.zeros(len(index), np.bool_)
-    try:
-        is_wanted[pool] = True
-        hits = np.flatnonzero(is_wanted[np.asarray(index.section("postings"))[places]])
-    except IndexError as fault:
-        raise StaleIndexError("a name or a posting leads to no tool") from fault
-    lists, places = np.searchsorted(ends, hits, side="right"), places[hits]
-    documents = np.asarray(index.section("postings"))[places]
-    credited = units[lists] * np.asarray(index.section("postings.impact"))[places]
-    numbers = np.repeat(np.arange(len(words)), [len(variants) for variants in words])[lists]
+    asked: dict[int, list[tuple[int, float]]] = {}
+    for number, variants in enumerate(words):
+        for term, credit in variants:
+            asked.setdefault(term, []).append((number, credit * SCALE))
+    (terms, impacts), ends = arrays_of(index).terms().rows(pool)
+    # Which of the terms that are asked for each is, from 1; 0 for none of them.
+    which = np.zeros(len(index.section("terms.tools")), np.int32)
+    which[np.fromiter(asked, np.intp, len(asked))] = np.arange(1, len(asked) + 1)
+    found_terms = which[terms]
+    hits = np.flatnonzero(found_terms)
+    rows = (
+        found_terms[hits].tolist(),
+        np.searchsorted(ends, hits, side="right").tolist(),
+        impacts[hits].tolist(),
+    )
     found: list[dict[int, float]] = [{} for _ in words]
-    rows = numbers.tolist(), documents.tolist(), credited.tolist()
-    for number, document, impact in zip(*rows, strict=True):
-        best = found[number]
-        if impact > best.get(document, 0.0):
-            best[document] = impact
+    units = list(asked.values())
+    for term, place, impact in zip(*rows, strict=True):
+        document = pool[place]
+        for number, unit in units[term - 1]:
+            best, credited = found[number], unit * impact
+            if credited > best.get(document, 0.0):
+                best[document] = credited
     return found
 
 
@@ -65,31 +84,10 @@ def gram_products(products: Mapping[int, int], pool: Sequence[int], index: Index
     count = len(products)
     weights = np.zeros(len(index.section("grams")), np.int64)
     weights[np.fromiter(products, np.intp, count)] = np.fromiter(products.values(), np.int64, count)
-    places, ends = _places("grams_of", np.array(pool, np.intp), index)
+    (grams,), ends = arrays_of(index).grams().rows(pool)
     try:
-        held = weights[np.asarray(index.section("grams_of"))[places]]
+        sums = weights[grams].cumsum()
     except IndexError as fault:
         raise StaleIndexError("a tool has a 3-gram that is not there") from fault
-    sums = np.concatenate(([0], held.cumsum()))
-    found: list[int] = np.diff(sums[ends], prepend=0).tolist()
+    found: list[int] = np.diff(np.concatenate(([0], sums))[ends], prepend=0).tolist()
     return found
-
-
-def _places(name: str, numbers: Numbers, index: Index) -> tuple[Numbers, Numbers]:
-    """Return where the items of some rows of a table stand, and how many there are up to each end.
-
-    Raises:
-        StaleIndexError: A row leads out of the table.
-    """
-    starts = np.asarray(index.section(f"{name}.at"))
-    try:
-        begins, stops = starts[numbers].astype(np.intp), starts[numbers + 1].astype(np.intp)
-    except IndexError as fault:
-        raise StaleIndexError("a number leads out of its table") from fault
-    if (begins > stops).any() or stops.max(initial=0) > len(index.section(name)):
-        raise StaleIndexError("a row leads out of its table")
-    lengths = stops - begins
-    ends = lengths.cumsum()
-    places = np.repeat(stops - ends, lengths)
-    places += np.arange(len(places))
-    return places, ends

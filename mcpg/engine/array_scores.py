@@ -6,23 +6,22 @@ The lists of a query are laid end to end and added up at once, a few nanoseconds
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mcpg.engine.index_arrays import arrays_of
 from mcpg.engine.scores import SCALE, STEPS, best_impacts
 from mcpg.index.layout import StaleIndexError
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Any
 
     from numpy.typing import NDArray
 
+    from mcpg.engine.index_arrays import Numbers
     from mcpg.engine.scores import Variants, Weighed
     from mcpg.index import Index
-
-    Column: TypeAlias = tuple[NDArray[np.intp], NDArray[np.float64]]
-    """Distinct documents, and what a word adds to each, above 0."""
 
 # So many documents of one list tell what the worst wanted score is at least.
 _SAMPLE = 1_024
@@ -44,49 +43,78 @@ def best_documents(
         StaleIndexError: The index is damaged.
     """
     columns = [_column(variants, index) for _, variants, _ in words]
-    documents = _checked(np.concatenate([held for held, _ in columns]), index)
+    documents = _checked(np.concatenate([column.documents for column in columns]), index)
+    lengths = [len(column.documents) for column in columns]
+    units = np.repeat([column.unit for column in columns], lengths)
     scores = _zeros(index)
     # What stands earlier is added earlier.
-    np.add.at(scores, documents, np.concatenate([added for _, added in columns]))
+    np.add.at(scores, documents, units * np.concatenate([column.impacts for column in columns]))
     if hidden:
         scores[np.fromiter(hidden, np.intp, len(hidden))] = 0.0
-    found = np.flatnonzero(scores > _below_the_best(scores, columns, size))
-    ranks = np.rint(scores[found] * STEPS)
-    best: list[int] = found[np.lexsort((found, -ranks))[:size]].tolist()
+    best = _best(scores, np.flatnonzero(scores > _below_the_best(scores, columns, size)), size)
     scores.fill(0.0)
     _keep(scores)
     return best
 
 
+def _best(scores: NDArray[np.float64], found: NDArray[np.intp], size: int) -> list[int]:
+    """Return the *size* documents with the best scores of those *found*, which are in order."""
+    ranks = np.rint(scores[found] * STEPS)
+    if len(found) > size:
+        is_among = ranks >= np.partition(ranks, -size)[-size]
+        found, ranks = found[is_among], ranks[is_among]
+    best: list[int] = found[np.argsort(-ranks, kind="stable")[:size]].tolist()
+    return best
+
+
+class Column(NamedTuple):
+    """What one word adds.
+
+    Attributes:
+        documents: Distinct documents.
+        impacts: What it adds to each, above 0, in units.
+        unit: What one of these is.
+    """
+
+    documents: Numbers
+    impacts: NDArray[Any]
+    unit: float
+
+
 def _column(variants: Variants, index: Index) -> Column:
     """Return the documents that hold one of a word's *variants*, and what the best adds to each."""
     if len(variants) == 1:
-        return _added(*variants[0], index)
-    if sum([len(index.postings(term)[0]) for term, _ in variants]) < _FEW:
+        return _of_term(*variants[0], index)
+    columns = [_of_term(term, credit, index) for term, credit in variants]
+    if sum([len(column.documents) for column in columns]) < _FEW:
         best = best_impacts(variants, index)
         count = len(best)
-        return np.fromiter(best, np.intp, count), np.fromiter(best.values(), np.float64, count)
-    return _merged([_added(term, credit, index) for term, credit in variants], index)
+        impacts = np.fromiter(best.values(), np.float64, count)
+        return Column(np.fromiter(best, np.intp, count), impacts, 1.0)
+    return _merged(columns, index)
 
 
-def _added(term: int, credit: float, index: Index) -> Column:
-    documents, impacts, _ = index.postings(term)
-    return np.asarray(documents, np.intp), np.multiply(impacts, credit * SCALE, dtype=np.float64)
+def _of_term(term: int, credit: float, index: Index) -> Column:
+    if index.is_compiled:
+        documents, impacts = arrays_of(index).postings.row(term)
+    else:
+        documents, impacts = map(np.asarray, index.postings(term)[:2])
+    return Column(documents, impacts, credit * SCALE)
 
 
 def _merged(columns: Iterable[Column], index: Index) -> Column:
     """Return the documents of all *columns*, and the most that any of these adds to each."""
     best = _zeros(index)
     found = []
-    for documents, added in columns:
+    for documents, impacts, unit in columns:
         known = best[_checked(documents, index)]
         found.append(documents[known == 0.0])
-        best[documents] = np.maximum(known, added)
+        best[documents] = np.maximum(known, np.multiply(impacts, unit, dtype=np.float64))
     held = np.concatenate(found)
     merged = best[held]
     best[held] = 0.0
     _keep(best)
-    return held, merged
+    return Column(held, merged, 1.0)
 
 
 def _zeros(index: Index) -> NDArray[np.float64]:
@@ -103,7 +131,7 @@ def _keep(zeros: NDArray[np.float64]) -> None:
         _kept.append(zeros)
 
 
-def _checked(documents: NDArray[np.intp], index: Index) -> NDArray[np.intp]:
+def _checked(documents: Numbers, index: Index) -> Numbers:
     if documents.size and documents.max() >= len(index):
         raise StaleIndexError("a posting leads to no tool")
     return documents
@@ -111,7 +139,7 @@ def _checked(documents: NDArray[np.intp], index: Index) -> NDArray[np.intp]:
 
 def _below_the_best(scores: NDArray[np.float64], columns: Iterable[Column], size: int) -> float:
     """Return a score, at least 0, below that of each of the best *size*."""
-    for documents, _ in columns:
+    for documents, _, _ in columns:
         if len(documents) >= size:
             sample = np.partition(scores[documents[: max(size, _SAMPLE)]], -size)
             return max(0.0, float(sample[-size]) - 2 / STEPS)

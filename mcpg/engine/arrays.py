@@ -13,16 +13,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from mcpg.index import Index
+
 # From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
 _MANY = 1_000
-# From so many terms on, and 3-grams, numpy looks up sooner what a pool of documents has of them.
-_MANY_TERMS = 200
+# From so many terms on, or 3-grams, numpy looks up sooner what a pool of documents has of them.
+_MANY_NUMBERS = 40
 # So many postings are added one by one in the time that the import of numpy takes.
 _WORTH_IMPORTING = 2_000_000
 # In a catalogue of so many tools, most requests have long lists.
 _LARGE = 1_000
-# In one of so many, lists are so long that to search each takes less time than to read them all.
-_HUGE = 16_384
 
 
 class _Arrays:
@@ -47,21 +47,27 @@ class _Arrays:
             return None
         return self._import()
 
-    def features(self, terms: int, tools: int) -> ModuleType | None:
-        """Return what computes features by so many *terms*, `None` where that is done one by one.
+    def features(self, numbers: int, index: Index) -> ModuleType | None:
+        """Return what computes features by so many *numbers* of terms or 3-grams.
 
-        For the features alone numpy is never imported.
+        It is `None` where that is done one by one. For the features alone numpy is never imported.
         """
-        if terms < _MANY_TERMS or tools > _HUGE or not any(self._imported):
+        if numbers < _MANY_NUMBERS or not index.is_compiled or not any(self._imported):
             return None
-        from mcpg.engine import array_features  # noqa: PLC0415 - most queries are short
+        from mcpg.engine import array_features  # noqa: PLC0415 - a cold search does without
 
-        return array_features
+        return array_features if array_features.is_ready(index) else None
 
-    def prepare(self, tools: int) -> None:
-        """Prepare for many searches among so many *tools*."""
-        if tools >= _LARGE:
-            self._import()
+    def prepare(self, index: Index) -> None:
+        """Prepare for many searches of a compiled *index*.
+
+        Raises:
+            StaleIndexError: The index is damaged.
+        """
+        if len(index) >= _LARGE and self._import():
+            from mcpg.engine import array_features  # noqa: PLC0415 - as above
+
+            array_features.prepare(index)
 
     def _import(self) -> ModuleType | None:
         """Return the scorer, `None` where numpy is not installed, or broken."""

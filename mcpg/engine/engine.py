@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.results import (
     ASK_LIMIT,
     DEFAULT_LIMIT,
@@ -223,7 +222,6 @@ class Engine:
         answers are the same.
         """
         if len(self.index):
-            ARRAYS.prepare(len(self.index))
             self._ask(Searcher.read_ahead)
             # A damaged index has been replaced by now.
             self.search(self.index.display_name(0))

@@ -124,7 +124,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         pool,
         lexical,
         rows,
-        *zip(*map(names.match, pool), strict=True),
+        *zip(*names.coverages(pool), strict=True),
         GramMatcher(analysis, index).similarities(pool),
         _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
@@ -170,7 +170,7 @@ def _pool_impacts(
     held = [clause.variants for clause in analysis.clauses]
     near = [clause.related_variants for clause in analysis.clauses]
     terms = sum(map(len, held)) + sum(map(len, near))
-    arrays = ARRAYS.features(terms, len(index)) if index.is_compiled else None
+    arrays = ARRAYS.features(terms, index)
     if arrays:
         found = arrays.pool_impacts((*held, *near), pool, index)
         return found[: len(held)], found[len(held) :]
@@ -336,26 +336,26 @@ class NameMatcher:
             if clause.role == "term"
         ]
 
-    def match(self, document: int) -> tuple[float, float, float]:
-        """Return how the name and the query cover each other, each in [0, 1].
+    def coverages(self, pool: Iterable[int]) -> list[tuple[float, float, float]]:
+        """Return how the name of each document and the query cover each other, each in [0, 1].
 
         The first is the share of the name, weighed by idf, that the query holds. The second is
         the share of the query that its opening words take, and 0 unless they are the whole name,
         in any order: "commit my changes" opens with the name of `git_commit` of the source `git`.
         The third is what related words add to the first, over the root of the number of words.
         """
-        name = self._all.of_tool(document)
-        is_held = not self._credits.keys().isdisjoint(name.terms)
-        if not is_held and self._near.keys().isdisjoint(name.terms):
-            return 0.0, 0.0, 0.0
-        held = near = 0.0
-        for term, idf in name.idfs:
-            credit = self._credits.get(term, 0.0)
-            held += idf * credit
-            if term in self._near:
-                near += idf * max(0.0, _RELATED_NAME_CREDIT * self._near[term] - credit)
-        opening = self._opening(name.terms) if is_held else 0.0
-        return held / name.weight, opening, self._damping * near / name.weight
+        credit_of, similarities, damping = self._credits, self._near, self._damping
+        found = []
+        for name in map(self._all.of_tool, pool):
+            held = near = 0.0
+            for term, idf in name.idfs:
+                credit = credit_of.get(term, 0.0)
+                held += idf * credit
+                if term in similarities:
+                    near += idf * max(0.0, _RELATED_NAME_CREDIT * similarities[term] - credit)
+            opening = self._opening(name.terms) if held else 0.0
+            found.append((held / name.weight, opening, damping * near / name.weight))
+        return found
 
     def related(self, document: int) -> dict[int, float]:
         """Return what each term of the name gains by related words, before it is a share."""
@@ -380,34 +380,35 @@ class GramMatcher:
     def __init__(self, analysis: Analysis, index: Index) -> None:
         self._index = index
         self._all = index.grams
-        rarities: dict[int, float] = {}
+        self._rarities: dict[int, float] = {}
         weights: dict[int, float] = {}
         # Of the words that share a 3-gram the one that weighs most comes last, and counts.
         spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
         for clause in sorted(spoken, key=lambda one: one.weight):
-            word = clause.repairs[0].word if clause.repairs else clause.text
-            own, weight = self._all.of_word(word), clause.weight
-            rarities.update(own)
-            weights.update({gram: weight * idf for gram, idf in own.items()})
-        self._norm = fsum(map(mul, weights.values(), weights.values())) ** 0.5 * _GRAM_SCALE
-        # Whole numbers add up to the same sum in whatever order they come.
-        self._products = {
-            gram: int(weight * rarities[gram] * _GRAM_SCALE) for gram, weight in weights.items()
-        }
+            own = self._all.of_word(clause.repairs[0].word if clause.repairs else clause.text)
+            self._rarities.update(own)
+            weights.update(dict.fromkeys(own, clause.weight))
+        self._weighed = list(map(mul, weights.values(), self._rarities.values()))
+        self._norm = fsum(map(mul, self._weighed, self._weighed)) ** 0.5 * _GRAM_SCALE
 
     def similarities(self, pool: Sequence[int]) -> list[float]:
         """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
-        arrays = ARRAYS.features(len(self._products), len(self._index))
+        # Whole numbers add up to the same sum in whatever order they come.
+        products = {
+            gram: int(weighed * rarity * _GRAM_SCALE)
+            for weighed, (gram, rarity) in zip(self._weighed, self._rarities.items(), strict=True)
+        }
+        arrays = ARRAYS.features(len(products), self._index)
         if arrays:
-            products = arrays.gram_products(self._products, pool, self._index)
+            sums = arrays.gram_products(products, pool, self._index)
         else:
-            products = self._sums(pool)
+            sums = self._sums(products, pool)
         return [
-            product / (self._norm * self._all.norm(document)) if product else 0.0
-            for document, product in zip(pool, products, strict=True)
+            product / (self._norm * norm) if product else 0.0
+            for product, norm in zip(sums, self._all.norms(pool), strict=True)
         ]
 
-    def _sums(self, pool: Iterable[int]) -> list[int]:
-        product_of, grams = self._products.__getitem__, frozenset(self._products)
+    def _sums(self, products: Mapping[int, int], pool: Iterable[int]) -> list[int]:
+        product_of, grams = products.__getitem__, frozenset(products)
         shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
         return [sum(map(product_of, row)) for row in shared]

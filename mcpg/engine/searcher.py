@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import lacked
 from mcpg.engine.model import model_of
@@ -101,6 +102,7 @@ class Searcher:
         """Read what searches look up, as far as it is kept."""
         from mcpg.engine.warm_up import read_ahead  # noqa: PLC0415 - few searches are prepared for
 
+        ARRAYS.prepare(self.index)
         read_ahead(self.index, self._memo, self._needs)
         for number in range(min(len(self.index), _MOST_CARDS)):
             self._card(number)

@@ -281,9 +281,9 @@ class Grams:
                 self._tools[tool] = known
         return known
 
-    def norm(self, tool: int) -> float:
-        """Return the length, above 0, of a tool's vector of 3-gram rarities."""
-        norm: float = self._norms[tool]
-        if not norm > 0:
+    def norms(self, tools: Iterable[int]) -> list[float]:
+        """Return the length, above 0, of each tool's vector of 3-gram rarities."""
+        norms = list(map(self._norms.__getitem__, tools))
+        if [norm for norm in norms if not norm > 0]:
             raise StaleIndexError("a tool of it has no 3-gram length")
-        return norm
+        return norms

@@ -60,14 +60,15 @@ QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join
 ALL, NONE = 1, sys.maxsize
 
 pytest.importorskip("numpy")  # from now on it is imported
-arrays.ARRAYS.prepare(sys.maxsize)
+arrays.ARRAYS.scorer(sys.maxsize)
 array_features = pytest.importorskip("mcpg.engine.array_features")
+arrays_of = pytest.importorskip("mcpg.engine.index_arrays").arrays_of
 
 
 @contextmanager
 def by_arrays_from(postings: int) -> Iterator[None]:
     """Have lists of so many postings, or terms, and more, read by numpy."""
-    with patch.object(arrays, "_MANY", postings), patch.object(arrays, "_MANY_TERMS", postings):
+    with patch.object(arrays, "_MANY", postings), patch.object(arrays, "_MANY_NUMBERS", postings):
         yield
 
 
@@ -121,6 +122,29 @@ def test_products_of_grams_are_equal(products: dict[int, int], pool: list[int]) 
     sums = [sum(products.get(gram, 0) for gram in row) for row in rows]
 
     assert array_features.gram_products(products, pool, shop().index) == sums
+
+
+def test_the_terms_of_a_tool_are_those_whose_lists_hold_it() -> None:
+    """The transpose of the posting lists has the same impacts, and the terms in order."""
+    index = shop().index
+    lists = [index.impacts(term) or {} for term in range(len(index.texts("terms")))]
+    (terms, impacts), ends = arrays_of(index).terms().rows([7, 1_199, 7])
+    begins = (0, *ends.tolist())
+    for place, tool in enumerate((7, 1_199, 7)):
+        row = slice(begins[place], begins[place + 1])
+        held = [(term, found[tool]) for term, found in enumerate(lists) if tool in found]
+        assert list(zip(terms[row].tolist(), impacts[row].tolist(), strict=True)) == held
+
+
+def test_a_large_catalogue_is_transposed_only_for_a_host_that_prepares() -> None:
+    """Where it would take long, no search makes the transpose, and the answers are the same."""
+    engine = make_engine(*shop().tools)
+    with patch.object(array_features, "MOST_TRANSPOSED", 0), by_arrays_from(ALL):
+        before = engine.search("track custmer order")
+        assert not arrays_of(engine.index).is_transposed
+        engine.warm_up()
+        assert arrays_of(engine.index).is_transposed
+        assert engine.search("track custmer order") == before
 
 
 def test_hints_that_are_tried_are_read_one_by_one() -> None:

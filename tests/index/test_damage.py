@@ -62,7 +62,7 @@ def questions(index: Index) -> Iterator[Callable[[], Any]]:
     yield lambda: index.term_of_word(index.find_word("shipment") + 1)
     yield lambda: [index.language, list(index.disabled())]
     yield lambda: [*Grams(index).of_word("shipments"), *Grams(index).of_tool(0)]
-    yield lambda: [Grams(index).norm(0), index.reason(0)]
+    yield lambda: [Grams(index).norms([0]), index.reason(0)]
     yield lambda: [index.group(0), list(index.members(0))]
     yield from asked((index.with_phrase, index.meant_by), ("стан посилки", "folder", "create"))
     yield lambda: [index.has_phrases, list(map(bytes, index.operations(range(len(index)))))]
@@ -282,7 +282,7 @@ def test_a_tool_without_a_length_is_refused(data: bytes, norm: float) -> None:
     norms = array("d", [norm] * len(Index(data))).tobytes()
 
     with pytest.raises(StaleIndexError, match="length"):
-        repacked(data, grams_norm=norms).grams.norm(0)
+        repacked(data, grams_norm=norms).grams.norms([0])
 
 
 def test_a_language_that_is_unknown_is_refused(data: bytes) -> None:

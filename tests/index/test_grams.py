@@ -36,7 +36,7 @@ def test_norms_are_lengths_of_vectors(index: Index) -> None:
     idfs = {number: idf for word in words for number, idf in grams.of_word(word).items()}
 
     assert set(grams.of_tool(HIDDEN)) == set(idfs)
-    assert grams.norm(HIDDEN) == pytest.approx(sum(one**2 for one in idfs.values()) ** 0.5)
+    assert grams.norms([HIDDEN])[0] == pytest.approx(sum(one**2 for one in idfs.values()) ** 0.5)
 
 
 def test_rarity_falls_with_frequency() -> None:
