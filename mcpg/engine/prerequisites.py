@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 
 from mcpg.text import operations, split_words
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS
-from mcpg.values import DECIMALS, replace, value
+from mcpg.values import replace, round_score, value
 
 TYPE_CHECKING = False
 
@@ -95,10 +95,18 @@ class Need:
 
 
 class Memo:
-    """What is known of the tools of an index: their needs."""
+    """What is known of an index.
+
+    Attributes:
+        needs: What tools need.
+        required: The names of the arguments that they require.
+        words: The words of names of arguments.
+    """
 
     def __init__(self) -> None:
         self.needs: dict[int, tuple[Need, ...]] = {}
+        self.required: dict[int, list[str]] = {}
+        self.words: dict[str, frozenset[str]] = {}
 
 
 @value
@@ -133,12 +141,16 @@ class Closure:
     needs: tuple[Need, ...] = ()
 
 
+_NOTHING = Closure()
+
+
 def goals_of(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return those of the scored *matches*, best first, of which a search shows prerequisites.
 
     The others are far less sure than the best; they may themselves be prerequisites of it.
     """
-    return [(tool, score) for tool, score in matches if score >= GOAL_SHARE * matches[0][1]]
+    least = GOAL_SHARE * matches[0][1] if matches else 0.0
+    return [(tool, score) for tool, score in matches if score >= least]
 
 
 def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is known
@@ -168,11 +180,11 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
     """
     walk = _Walk(index, literals, without, done, memo or Memo())
     walk.run(dict(goals), limit, depth, least)
+    if not walk.needs:
+        return _NOTHING
     known = walk.goals.keys() | walk.found.keys()
-    needs = sorted(
-        (need for need in walk.needs if need.tool in known),
-        key=lambda need: (need.before, -need.weight, need.tool),
-    )
+    needs = [need for need in walk.needs if need.tool in known]
+    needs.sort(key=lambda need: (need.before, -need.weight, need.tool))
     return Closure(tuple(walk.found.values()), tuple(needs))
 
 
@@ -214,7 +226,7 @@ class _Walk:
         for need in self._chosen(tool):
             self.needs.append(need)
             if need.tool not in self.goals and need.tool not in self._done:
-                reached = round(score * need.weight, DECIMALS)
+                reached = round_score(score * need.weight)
                 heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
 
     def _chosen(self, tool: int) -> Iterator[Need]:
@@ -222,16 +234,18 @@ class _Walk:
 
         A goal, or a tool that has run, comes before any other: then nothing more has to run.
         """
-        open_needs = [one for one in needs_of(tool, self._index, self._memo) if self._is_open(one)]
+        needs = needs_of(tool, self._index, self._memo)
+        if not needs:
+            return
         provided: set[str] = set()
         inferred = 0
-        for need in sorted(open_needs, key=self._precedence):
+        for need in sorted(filter(self._is_open, needs), key=self._precedence):
             arguments = {argument for _, argument in need.fields}
             is_new = not arguments <= provided
             if need.origin == "inferred":
                 is_new = inferred < _MOST_INFERRED
                 inferred += is_new
-            if is_new or need.authority[0] > AUTHORITY.index("schema"):
+            if is_new or need.origin in _SAID:
                 provided |= arguments
                 yield need
 
@@ -246,9 +260,18 @@ class _Walk:
             return False
         if need.origin in _SAID or not self._literals:
             return True
-        arguments = [argument for _, argument in need.fields]
-        arguments = arguments or self._index.required_arguments(need.before)
-        return not arguments or len(filled_by(self._literals, arguments)) < len(arguments)
+        arguments = [argument for _, argument in need.fields] or self._required(need.before)
+        filled = filled_by(self._literals, arguments, self._memo)
+        return not arguments or len(filled) < len(arguments)
+
+    def _required(self, tool: int) -> list[str]:
+        kept = self._memo.required
+        known = kept.get(tool)
+        if known is None:
+            known = self._index.required_arguments(tool)
+            if len(kept) < _MOST_REMEMBERED:
+                kept[tool] = known
+        return known
 
 
 def needs_of(tool: int, index: Index, memo: Memo | None = None) -> tuple[Need, ...]:
@@ -360,20 +383,30 @@ def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
     return strongest
 
 
-def filled_by(literals: Iterable[Literal], arguments: Iterable[str]) -> dict[str, Literal]:
+def filled_by(
+    literals: Iterable[Literal], arguments: Iterable[str], memo: Memo | None = None
+) -> dict[str, Literal]:
     """Return the *arguments* that *literals* fill, by the names of what is of their kind.
 
     Each literal fills one argument: the first that is called after its kind.
     """
+    kept = {} if memo is None else memo.words
+    words = {argument: kept.get(argument) or _words_of(argument, kept) for argument in arguments}
     filled: dict[str, Literal] = {}
-    words = {argument: frozenset(split_words(argument)) for argument in arguments}
     for literal in literals:
         names = _names_of(literal)
-        free = (one for one in words if one not in filled and not words[one].isdisjoint(names))
-        argument = next(free, None)
-        if argument is not None:
-            filled[argument] = literal
+        for argument, own in words.items():
+            if argument not in filled and not own.isdisjoint(names):
+                filled[argument] = literal
+                break
     return filled
+
+
+def _words_of(argument: str, kept: dict[str, frozenset[str]]) -> frozenset[str]:
+    words = frozenset(split_words(argument))
+    if len(kept) < _MOST_REMEMBERED:
+        kept[argument] = words
+    return words
 
 
 def _names_of(literal: Literal) -> tuple[str, ...]:

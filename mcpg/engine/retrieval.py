@@ -15,7 +15,7 @@ from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
 from mcpg.engine.scores import SCALE, best_documents
-from mcpg.values import DECIMALS, replace, value
+from mcpg.values import replace, round_score, value
 
 TYPE_CHECKING = False
 
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from mcpg.engine.scores import Weighed
     from mcpg.index import Index
 
-    _Edge: TypeAlias = tuple[float, bool, int, int, int, float]
+    # Minus its score, which is its weight times that of the match it leaves; whether it is of the
+    # related kind; its target, its source, its number in the index, its weight.
+    Edge: TypeAlias = tuple[float, bool, int, int, int, float]
 
 POOL = 20
 """Documents of which every search computes features, whatever its limit."""
@@ -193,24 +195,8 @@ def _postings(clause: QueryTerm, index: Index) -> int:
 
 RELATED, NEXT_STEP = "related", "nextStep"
 _PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
-# Places in an edge: minus its score, whether it is of the related kind, its target, its source,
-# its number in the index, its weight.
-_IS_RELATED = 1
-
-
-@value
-class Reached:
-    """A document that an edge of a primary match reaches.
-
-    Attributes:
-        document: Number of the document.
-        score: Weight of the edge times the score of the match it leaves.
-        via: The edge.
-    """
-
-    document: int
-    score: float
-    via: Via
+# Places in an edge.
+_IS_RELATED, _TARGET = 1, 2
 
 
 def expand(
@@ -221,45 +207,47 @@ def expand(
     limit: int,
     within: Collection[int] | None = None,
     shown: Iterable[int] = (),
-) -> tuple[list[Reached], list[Reached]]:
-    """Return at most *limit* related and *limit* next-step documents of the scored *primaries*.
+) -> tuple[list[Edge], list[Edge]]:
+    """Return the edges to at most *limit* related and *limit* next-step documents of *primaries*.
 
-    No primary, no *excluded* document and none that is *shown* already is among them, none that is
-    not *within* those, where they are given, and no document is in both: it goes where its edge is
-    stronger, a next step before a related tool when both are equal.
+    They reach no primary, which have scores, no *excluded* document and none that is *shown*
+    already, none that is not *within* those, where they are given, and no document twice: it is
+    reached by its strongest edge, by one to a next step before a related one of the same strength.
     """
     taken = {document for document, _ in primaries}.union(shown)
-    best: dict[int, _Edge] = {}
+    best: dict[int, Edge] = {}
     for document, score in primaries:
         for number, target, kind, weight in index.edges(document):
             if target in taken or target in excluded:
                 continue
             if within is not None and target not in within:
                 continue
-            reached = round(weight * score, DECIMALS)
-            edge = -reached, kind == RELATED, target, document, number, weight
-            if target not in best or edge < best[target]:
+            edge = -round_score(weight * score), kind == RELATED, target, document, number, weight
+            known = best.get(target)
+            if known is None or edge < known:
                 best[target] = edge
     ordered = sorted(best.values())
     related = [edge for edge in ordered if edge[_IS_RELATED]][:limit]
     next_steps = [edge for edge in ordered if not edge[_IS_RELATED]][:limit]
-    return (
-        [_reached(edge, index) for edge in related],
-        [_reached(edge, index) for edge in next_steps],
-    )
+    return related, next_steps
 
 
-def _reached(edge: _Edge, index: Index) -> Reached:
-    negative, is_related, target, source, number, weight = edge
+def via_of(edge: Edge, index: Index) -> Via:
+    """Return what is shown of *edge*."""
+    _, is_related, _, source, number, weight = edge
     kind = RELATED if is_related else NEXT_STEP
     reason = index.reason(number) or f"its document names it as {_PHRASES[kind]}"
-    return Reached(target, -negative, Via(kind, index.tool_id(source), reason, weight, ()))
+    return Via(kind, index.tool_id(source), reason, weight, ())
 
 
-def focused_graph(shown: Sequence[int], index: Index) -> FocusedGraph:
+def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:
     """Count the shown tools, their groups, and the edges between all of these."""
     among = frozenset(shown)
-    groups = [group for document in shown for group in index.groups(document)]
-    targets = chain.from_iterable(map(index.targets, shown))
-    links = sum(map(among.__contains__, targets))
-    return FocusedGraph(len(shown) + len(set(groups)), len(groups) + links)
+    groups: list[int] = []
+    links = 0
+    for targets, groups_of in map(index.relations.neighbours, among):
+        groups += groups_of
+        for target in targets:
+            if target in among:
+                links += 1
+    return FocusedGraph(len(among) + len(set(groups)), len(groups) + links)

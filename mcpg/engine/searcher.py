@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from itertools import compress
+from operator import not_
 
 from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.features import lacked
 from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
 from mcpg.engine.prerequisites import LEAST_PATH, goals_of, prerequisites
@@ -23,9 +24,8 @@ from mcpg.engine.results import (
     Strategy,
     Via,
 )
-from mcpg.engine.retrieval import Reached, expand, focused_graph
+from mcpg.engine.retrieval import expand, focused_graph, via_of
 from mcpg.index import Index
-from mcpg.index.decoded import add_fields
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.scoring import FIELDS
 from mcpg.text import lexicon
@@ -34,7 +34,7 @@ from mcpg.values import replace, score_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from mcpg.catalog.model import Tool
     from mcpg.catalog.view import ToolView
@@ -42,17 +42,25 @@ if TYPE_CHECKING:
     from mcpg.engine.ask.asker import Asker
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
+    from mcpg.engine.features import Candidate
     from mcpg.engine.filters import Filtered
     from mcpg.engine.plan.planner import Planner
+    from mcpg.engine.prerequisites import Prerequisite
     from mcpg.engine.query import Analysis
     from mcpg.engine.results import RankingModeName
+    from mcpg.engine.retrieval import Edge
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
     from mcpg.errors import Diagnostic
 
+    _Variants: TypeAlias = tuple[tuple[int, float], ...]
+
 # Tools of which what is shown is kept once it has been read.
 _MOST_CARDS = 4_096
+# Edges of which it is kept likewise.
+_MOST_EDGES = 4_096
 _FIELD_BITS = [(1 << number, name) for number, name in enumerate(FIELDS)]
+_NO_EVIDENCE = Evidence()
 # Filters of which what they leave is kept.
 _MOST_FILTERS = 8
 
@@ -96,6 +104,8 @@ class Searcher:
         self._planner: Planner | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
+        self._vias: dict[int, Via] = {}
+        self._fields: dict[int, tuple[str, ...]] = {}
         self._needs = NeedMemo()
 
     def read_ahead(self) -> None:
@@ -104,8 +114,9 @@ class Searcher:
 
         ARRAYS.prepare(self.index)
         read_ahead(self.index, self._memo, self._needs)
-        for number in range(min(len(self.index), _MOST_CARDS)):
-            self._card(number)
+        if len(self.index) <= _MOST_CARDS:
+            for number in range(len(self.index)):
+                self._card(number)
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -170,8 +181,14 @@ class Searcher:
         return Search(request, self.index, self.model, excluded, trace, memo, selection, allowed)
 
     def matches(self, ranking: RankedList) -> tuple[Match, ...]:
-        rows = zip(ranking.primaries, self._evidences(ranking), strict=True)
-        return tuple([self._match(number, score, evidence) for (number, score), evidence in rows])
+        asked = [clause for clause in ranking.analysis.clauses if clause.origin == "query"]
+        texts, variants = [one.text for one in asked], [one.variants for one in asked]
+        found = []
+        for fused, calibration in zip(ranking.ranked, ranking.calibrations, strict=True):
+            candidate = fused.candidate
+            evidence = self._evidence(candidate, texts, variants)
+            found.append(self._match(candidate.document, calibration.score, evidence))
+        return tuple(found)
 
     def result(
         self,
@@ -207,12 +224,12 @@ class Searcher:
                 excluded=self.excluded(request),
                 limit=request.limit,
                 within=within,
-                shown=[one.document for one in needed],
+                shown=[one.tool for one in needed],
             )
         counts = len(related), len(next_steps), len(needed)
         diagnostics = (*diagnostics, *_merges(rankings, *counts), *_doubts(request, best, matches))
-        expanded = [one.document for one in (*related, *next_steps, *needed)]
-        shown = list(dict.fromkeys((*numbers, *expanded)))
+        reached = [target for _, _, target, *_ in (*related, *next_steps)]
+        shown = (*numbers, *reached, *[one.tool for one in needed])
         modes: set[RankingModeName] = {
             one.semantic.mode(is_expanded=any(counts)) if one.semantic else RankingMode.GRAPH
             for one in rankings
@@ -222,11 +239,12 @@ class Searcher:
             request.strategy,
             modes.pop() if len(modes) == 1 else RankingMode.HYBRID,
             matches,
-            tuple(map(self._expanded, related)),
-            tuple(map(self._expanded, next_steps)),
+            tuple(map(self._reached, related)),
+            tuple(map(self._reached, next_steps)),
             diagnostics,
             focused_graph(shown, self.index),
-            prerequisites=tuple(map(self._expanded, needed)),
+            None,
+            tuple(map(self._required, needed)),
         )
 
     def _needed(
@@ -234,7 +252,7 @@ class Searcher:
         goals: Sequence[tuple[int, float]],
         request: Request,
         analysis: Analysis,
-    ) -> list[Reached]:
+    ) -> tuple[Prerequisite, ...]:
         """Return what must run before the *goals*, by what the query and the tools in use give."""
         closure = prerequisites(
             goals,
@@ -246,20 +264,7 @@ class Searcher:
             least=LEAST_PATH,
             memo=self._needs,
         )
-        return [
-            Reached(
-                one.tool,
-                one.score,
-                Via(
-                    PREREQUISITE,
-                    self.index.tool_id(one.need.before),
-                    one.need.reason,
-                    one.need.weight,
-                    one.need.fields,
-                ),
-            )
-            for one in closure.found
-        ]
+        return closure.found
 
     def filtered(self, request: Request) -> Filtered | None:
         """Return what the filter of *request* leaves, `None` where none is set."""
@@ -386,15 +391,24 @@ class Searcher:
             "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
         )
 
-    def _expanded(self, reached: Reached) -> Match:
-        return self._match(reached.document, reached.score, via=reached.via)
+    def _reached(self, edge: Edge) -> Match:
+        """Return the match that *edge* brings in."""
+        negative, _, target, _, number, _ = edge
+        via = self._vias.get(number)
+        if via is None:
+            via = via_of(edge, self.index)
+            if len(self._vias) < _MOST_EDGES:
+                self._vias[number] = via
+        return self._match(target, -negative, _NO_EVIDENCE, via)
+
+    def _required(self, found: Prerequisite) -> Match:
+        need = found.need
+        before = self.index.tool_id(need.before)
+        via = Via(PREREQUISITE, before, need.reason, need.weight, need.fields)
+        return self._match(found.tool, found.score, _NO_EVIDENCE, via)
 
     def _match(
-        self,
-        number: int,
-        score: float,
-        evidence: Evidence = Evidence(),  # noqa: B008 - a value never changes
-        via: Via | None = None,
+        self, number: int, score: float, evidence: Evidence = _NO_EVIDENCE, via: Via | None = None
     ) -> Match:
         card = self._cards.get(number) or self._card(number)
         tool_id, describe, view = card[0], self._describe, self._view
@@ -421,28 +435,31 @@ class Searcher:
             self._cards[number] = card
         return card
 
-    def _evidences(self, ranking: RankedList) -> list[Evidence]:
-        analysis, clauses = ranking.analysis, ranking.analysis.clauses
-        asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
-        texts = [clause.text for clause in clauses]
-        candidates = [one.candidate for one in ranking.ranked]
-        masks = {candidate.document: 0 for candidate in candidates}
-        for place in asked:
-            holders = [one.document for one in candidates if one.impacts[place]]
-            for term, _ in clauses[place].variants if holders else ():
-                add_fields(self.index, term, holders, masks)
-        return [
-            Evidence(
-                tuple([texts[place] for place in asked if candidate.impacts[place]]),
-                tuple([texts[place] for place in lacked(candidate, analysis)]),
-                _fields_of(masks[candidate.document]),
-            )
-            for candidate in candidates
-        ]
+    def _evidence(
+        self, candidate: Candidate, texts: Sequence[str], variants: Sequence[_Variants]
+    ) -> Evidence:
+        """Return what of the query *candidate* answers.
 
+        *texts* are the words of the query, *variants* the terms that each of them stands for.
+        """
+        held: Sequence[float] = candidate.impacts
+        answered = held
+        if candidate.gains:
+            answered = [*held]
+            for place, _ in candidate.gains:
+                answered[place] = 1.0
+        return Evidence(
+            tuple(compress(texts, held)),
+            tuple(compress(texts, map(not_, answered))),
+            self._names_of(self.index.fields(candidate.document, compress(variants, held))),
+        )
 
-def _fields_of(mask: int) -> tuple[str, ...]:
-    return tuple([name for bit, name in _FIELD_BITS if mask & bit])
+    def _names_of(self, fields: int) -> tuple[str, ...]:
+        known = self._fields.get(fields)
+        if known is None:
+            names = [name for bit, name in _FIELD_BITS if fields & bit]
+            known = self._fields[fields] = tuple(names)
+        return known
 
 
 def _run_with_vectors(

@@ -91,6 +91,8 @@ _SECTIONS = ("postings", "postings.impact", "postings.fields")
 _MOST_KEPT = 262_144
 _LONGEST_KEPT = 1_024
 _UNIT = 1 / IMPACT_SCALE
+# Of how many words of tools it is kept in which fields these occur.
+_MOST_FIELDS = 32_768
 # How many best impacts are kept, and of how many postings at most one list of them is made.
 _MOST_BEST = 131_072
 _MOST_MERGED = 1_024
@@ -117,6 +119,8 @@ class Postings:
         # How often the others were asked for.
         self._asked: dict[tuple[tuple[int, float], ...], int] = {}
         self._best_left = _MOST_BEST
+        self._masks: dict[int, dict[tuple[tuple[int, float], ...], int]] = {}
+        self._masks_left = _MOST_FIELDS
         if not len(self._tools) == len(self._impacts) == len(self._fields):
             raise StaleIndexError("its postings are of unequal length")
 
@@ -148,6 +152,27 @@ class Postings:
                 known = self._kept[term] = dict(zip(tools, impacts, strict=True))
                 self._left -= len(known)
         return known
+
+    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
+        """Return a bit for every field of *tool* in which terms that *words* stand for occur."""
+        known = self._masks.get(tool) or {}
+        mask = 0
+        for credited in words:
+            found = known.get(credited)
+            mask |= self._fields_of(tool, credited) if found is None else found
+        return mask
+
+    def _fields_of(self, tool: int, credited: tuple[tuple[int, float], ...]) -> int:
+        mask = 0
+        for term, _ in credited:
+            start, end = self._span(term)
+            place = bisect_left(self._tools, tool, start, end)
+            if place < end and self._tools[place] == tool:
+                mask |= self._fields[place]
+        if self._masks_left > 0:
+            self._masks_left -= 1
+            self._masks.setdefault(tool, {})[credited] = mask
+        return mask
 
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
         """Return the best impact, in [0, 1], of *credited* terms by tool.
@@ -195,16 +220,6 @@ def posting(index: Terms, term: int, document: int) -> tuple[int, int]:
 def impact_of(index: Terms, term: int, document: int) -> int:
     """Return the impact of *term* in *document*, 0 when it does not occur there."""
     return posting(index, term, document)[0]
-
-
-def add_fields(index: Terms, term: int, asked: Iterable[int], masks: dict[int, int]) -> None:
-    """Add, for each document *asked* about, a bit for every field in which *term* occurs there."""
-    documents, _, fields = index.postings(term)
-    end = len(documents)
-    for document in asked:
-        place = bisect_left(documents, document)
-        if place < end and documents[place] == document:
-            masks[document] |= fields[place]
 
 
 # Code points take up to 21 bits, so three of them fit one number of 64.

@@ -605,6 +605,13 @@ class Index:
         held = self._postings
         return (held[0] if held else self._held_terms()).impacts(term)
 
+    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
+        """Return a bit for every field of *tool* in which terms that *words* stand for occur.
+
+        Each word has the terms with the credit for each; bit *n* is that of field *n* of `FIELDS`.
+        """
+        return self._held_terms().fields(tool, words)
+
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
         """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.catalog.model import Hints
@@ -208,6 +208,13 @@ class _WhatIfIndex(Index):
             return self._below.impacts(term)
         tools, impacts, _ = self.postings(term)
         return dict(zip(tools, impacts, strict=True))
+
+    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
+        mask = 0
+        for term, _ in chain.from_iterable(words):
+            tools, _, masks = self.postings(term)
+            mask |= dict(zip(tools, masks, strict=True)).get(tool, 0)
+        return mask
 
     def best_impacts(self, _: tuple[tuple[int, float], ...]) -> None:
         """Keep nothing: a hypothesis is searched a few times."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.index.decoded import Grams, add_fields, grams_of_word, impact_of, posting
+from mcpg.index.decoded import Grams, grams_of_word, impact_of, posting
 from mcpg.index.scoring import inverse_document_frequency
 
 if TYPE_CHECKING:
@@ -56,7 +56,3 @@ def test_one_place_is_found_among_the_postings(index: Index) -> None:
     assert list(tools) == [HIDDEN, TRACK]
     assert impact_of(index, term, REFUND) == 0
     assert impact_of(index, index.find_stem("refund"), TRACK) == 0
-    found = {TRACK: 0}
-    for one in (term, index.find_stem("track")):
-        add_fields(index, one, [TRACK], found)
-    assert found[TRACK] & masks[1] == masks[1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
+import pytest
+
 from mcpg.index import decoded
-from mcpg.index.decoded import Postings
+from mcpg.index.decoded import Postings, posting
 
 if TYPE_CHECKING:
-    import pytest
-
     from mcpg.index import Index
 
 
@@ -22,6 +24,23 @@ def test_impacts_are_the_postings_by_tool(index: Index) -> None:
         assert held.impacts(term) == dict(zip(tools, impacts, strict=True))
         assert held.impacts(term) is held.impacts(term)
         assert held.count(term) == len(tools)
+
+
+@pytest.mark.parametrize("most", [0, 3, 100])
+def test_fields_are_those_of_any_of_the_terms(
+    index: Index, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """A word occurs in the fields of all terms that it stands for, kept or read."""
+    monkeypatch.setattr(decoded, "_MOST_FIELDS", most)
+    held = Postings(index)
+    words = [((term, 1.0), (term + 1, 0.5)) for term in range(len(index.texts("terms")) - 1)]
+    for tool in range(len(index)):
+        masks = [
+            posting(index, first, tool)[1] | posting(index, second, tool)[1]
+            for (first, _), (second, _) in words
+        ]
+        assert [held.fields(tool, [word]) for word in words] == masks
+        assert held.fields(tool, words) == index.fields(tool, words) == reduce(or_, masks)
 
 
 def test_what_is_kept_has_a_bound(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,7 @@ def seen(index: Index, query: str) -> object:
             clause.document_frequency,
             [(repair.word, repair.kind, repair.similarity) for repair in clause.repairs],
             [index.term(term) for term, _ in clause.variants],
+            [index.fields(tool, [clause.variants]) for tool in range(len(index))],
         )
         for clause in analysis.clauses
     ]
