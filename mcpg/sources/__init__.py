@@ -372,19 +372,19 @@ def source_signature(
     excluded = {os.path.realpath(path) for path in exclude}
     try:
         for argument, place in _places(arguments):
-            _add(digest, argument, b"")
+            _add_name(digest, argument, 0)
             for name, path in _files(place, excluded):
-                _add(digest, name, _content(path))
+                _add_file(digest, name, path)
     except (_UnusualError, OSError, ValueError):
         return None
     return digest.hexdigest()
 
 
-def _add(digest: hashlib._Hash, name: str, content: bytes) -> None:
+def _add_name(digest: hashlib._Hash, name: str, size: int) -> None:
+    """Add the name of what has so many bytes, which are to follow."""
     raw = os.fsencode(name)
-    digest.update(b"%d %d " % (len(raw), len(content)))
+    digest.update(b"%d %d " % (len(raw), size))
     digest.update(raw)
-    digest.update(content)
 
 
 def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -427,15 +427,21 @@ def _files_below(folder: str, prefix: str, excluded: Collection[str]) -> Iterato
             yield f"{prefix}{entry.name}", entry.path
 
 
-def _content(path: str) -> bytes:
+def _add_file(digest: hashlib._Hash, name: str, path: str) -> None:
     # Ten thousand times, `open` would take as long as everything else together.
     handle = os.open(path, _READ)
     try:
         data = os.read(handle, _CHUNK)
-        if len(data) < _CHUNK:
-            return data
-        if os.fstat(handle).st_size > MAX_BYTES:
+        size = len(data) if len(data) < _CHUNK else os.fstat(handle).st_size
+        if size > MAX_BYTES:
             raise _UnusualError
-        return data + b"".join(iter(lambda: os.read(handle, _CHUNK), b""))
+        _add_name(digest, name, size)
+        digest.update(data)
+        left = size - len(data)
+        while left and (data := os.read(handle, _CHUNK)):
+            digest.update(data)
+            left -= len(data)
+        if left:  # it was changed meanwhile
+            raise _UnusualError
     finally:
         os.close(handle)
