@@ -114,7 +114,7 @@ class _NotANumberError(Exception):
 
 def _decode_all(text: str, repeated: set[str] | None) -> list[JsonValue]:
     decoder = json.JSONDecoder(
-        object_pairs_hook=None if repeated is None else partial(_object, repeated),
+        object_pairs_hook=None if repeated is None else partial(_object, repeated, {}),
         parse_constant=_refuse_constant,
         parse_float=_finite,
         parse_int=_int,
@@ -128,8 +128,13 @@ def _decode_all(text: str, repeated: set[str] | None) -> list[JsonValue]:
     return values
 
 
-def _object(repeated: set[str], pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+def _object(
+    repeated: set[str], types: dict[str, str], pairs: list[tuple[str, JsonValue]]
+) -> JsonObject:
     value = dict(pairs)
+    kind = value.get("type")
+    if isinstance(kind, str):  # all schemas share the few texts of their types
+        value["type"] = types.setdefault(kind, kind)
     if len(value) < len(pairs):
         repeated.update(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
     return value

@@ -372,8 +372,8 @@ def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> To
     if not name:
         noticed.append(warning(Code.TOOL_INVALID, "this tool has no name and is ignored", where))
         return None
-    annotations = _object(entry.get("annotations")) or {}
-    meta = _object(entry.get("_meta")) or {}
+    annotations = _object(entry.get("annotations")) or _NOTHING
+    meta = _object(entry.get("_meta")) or _NOTHING
     description = entry.get("description")
     schema = _first_object(entry, INPUT_KEYS)
     stated = stated_source(entry) or found.source or reading.default_source
@@ -395,8 +395,12 @@ def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> To
     )
 
 
+# Shared by most tools, of which nothing changes any member.
+_NOTHING: JsonObject = {}
+
+
 def _icons(entry: JsonObject) -> JsonObject:
-    return {"icons": entry["icons"]} if "icons" in entry else {}
+    return {"icons": entry["icons"]} if "icons" in entry else _NOTHING
 
 
 def _unread(entry: JsonObject) -> JsonObject:

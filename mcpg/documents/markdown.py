@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from mcpg.catalog.model import Tool
@@ -249,18 +249,41 @@ class Targets:
         return None
 
 
+class _Made(Sequence[Mapping[str, "str | None"]]):
+    """Mappings that are made when they are first read: in most catalogues no link has to be."""
+
+    def __init__(self, make: Callable[[], Sequence[Mapping[str, str | None]]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _mappings(self) -> Sequence[Mapping[str, str | None]]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self._mappings)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._mappings[place]
+
+
 def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> Targets:
     """Gather what *tools* are called, each at its path and URI in *addresses*, by tool id."""
-    by_uri: dict[str, str] = {}
+    held = tuple(tools)
+    by_uri = {addresses[tool.id][1]: tool.id for tool in held}
+    return Targets(by_uri, _Made(partial(_words_of, held, addresses)))
+
+
+def _words_of(
+    tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]
+) -> Sequence[Mapping[str, str | None]]:
     by_words: list[dict[str, str | None]] = [{}, {}, {}, {}, {}]
     for tool in tools:
         path, uri = addresses[tool.id]
-        by_uri[uri] = tool.id
         names = (tool.id, f"{tool.source_id}::{tool.name}", path, tool.name, tool.display_name)
         for words, name in zip(by_words, names, strict=True):
             key = path_key(name.strip())
             words[key] = uri if key and words.get(key, uri) == uri else None
-    return Targets(by_uri, by_words)
+    return by_words
 
 
 def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
@@ -275,7 +298,8 @@ def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
         for key in {path_key(one.strip()) for one in (page.tool.name, page.tool.display_name)}:
             names[key] = page.uri if key and names.get(key, page.uri) == page.uri else None
     paths = {path_key(page.path): page.uri for page in pages}
-    return Targets({**addresses, **targets.by_uri}, (*targets.by_words, names, paths))
+    by_uri = {**addresses, **targets.by_uri} if addresses else targets.by_uri
+    return Targets(by_uri, _Made(lambda: (*targets.by_words, names, paths)))
 
 
 def _target_keys(target: str, path: str) -> Iterator[str]:
