@@ -7,6 +7,7 @@ Times play no part.
 
 from __future__ import annotations
 
+import marshal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -34,6 +35,10 @@ MOST_SAVED = 1024 * 1024 * 1024
 _MAGIC = b"mcpgmemo"
 _DIGEST = 32
 _OVERHEAD = _DIGEST + 8  # the key of a result and its length
+# Of this version, equal values have equal bytes, whatever else refers to their parts.
+_MARSHAL_VERSION = 2
+# So many things a run has on average: few to compute again, and many to look up at once.
+_PER_RUN = 64
 # Packages whose versions decide what a text means.
 _PACKAGES = ("PyYAML", "PyStemmer")
 
@@ -57,7 +62,13 @@ class Kind(NamedTuple, Generic[T]):
 
 
 class Memo:
-    """A null cache: every result is computed."""
+    """A null cache: every result is computed.
+
+    Attributes:
+        keeps: Whether results are kept, so that it pays to compute what may be asked for.
+    """
+
+    keeps = False
 
     def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the result of *work*.
@@ -101,6 +112,8 @@ class KeptMemo(Memo):
         known: Results from an earlier run.
         fresh: Takes those that this run adds.
     """
+
+    keeps = True
 
     def __init__(
         self,
@@ -203,6 +216,30 @@ def _close(held: object) -> None:
         held.close()
 
 
+def runs_of(things: Sequence[T], name: Callable[[T], str]) -> Iterator[Sequence[T]]:
+    """Cut *things* into runs, so that one result can be kept for all of a run.
+
+    A run ends by the name of its last thing: where one is added or removed, the other runs stay.
+    """
+    from zlib import crc32  # noqa: PLC0415 - who only opens an index needs none
+
+    start = 0
+    for end, thing in enumerate(things, 1):
+        if not crc32(name(thing).encode("utf-8", "surrogatepass")) % _PER_RUN:
+            yield things[start:end]
+            start = end
+    if start < len(things):
+        yield things[start:]
+
+
+def given_by(parts: Any) -> bytes:
+    """Write *parts*, plain values in tuples and lists, for the key of a result."""
+    try:
+        return marshal.dumps(parts, _MARSHAL_VERSION)
+    except ValueError:  # such as a number as its author wrote it
+        return repr(parts).encode()
+
+
 def key_of(kind: Kind[T], given: bytes) -> bytes:
     """Return the key of the result of *kind* that depends on *given*."""
     return _sha256(b"%s\0%s" % (kind.name.encode(), given))
@@ -237,7 +274,7 @@ def save_memo(path: Path | str, memo: KeptMemo) -> None:
 
 def _seal(body: Iterable[bytes]) -> bytes:
     """Return the SHA-256 of *body*, in parts, and the program that wrote it."""
-    import hashlib  # noqa: PLC0415 - who only opens an index needs none
+    import hashlib  # noqa: PLC0415 - as above
 
     digest = hashlib.sha256()
     for part in body:

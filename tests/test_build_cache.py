@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import gc
 import json
 import os
@@ -10,11 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpg import build_cache
-from mcpg.build_cache import NO_MEMO, KeptMemo, Kind, Memo, load_memo, save_memo
+from mcpg.build_cache import (
+    NO_MEMO,
+    KeptMemo,
+    Kind,
+    Memo,
+    given_by,
+    load_memo,
+    runs_of,
+    save_memo,
+)
 from mcpg.build_store import Spool
 from mcpg.errors import OutputError
 
@@ -235,3 +245,32 @@ def test_a_file_without_results_is_closed(file: Path) -> None:
         save_memo(file, known)
     assert recalled_from(file, b"a") == [b"a"]
     gc.collect()  # an open file fails the test
+
+
+NAMES = st.lists(st.text(max_size=5), unique=True, min_size=300, max_size=500)
+
+
+@settings(max_examples=20, deadline=None)
+@given(NAMES, st.integers(0))
+def test_a_name_more_or_less_changes_two_runs_at_most(names: list[str], place: int) -> None:
+    """Runs hold all names in their order, and stay the same but for those around a change."""
+    runs = [*map(tuple, runs_of(names, str))]
+    fewer = names[: place % len(names)] + names[place % len(names) + 1 :]
+
+    assert [name for run in runs for name in run] == names
+    assert len({*map(tuple, runs_of(fewer, str))}.difference(runs)) <= 1
+    assert len({*runs}.difference(map(tuple, runs_of(fewer, str)))) <= 2
+
+
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+    lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(VALUES, VALUES)
+def test_what_results_depend_on_is_written_by_value(one: Any, other: Any) -> None:
+    """A copy of a value is written in the same bytes, and another value in others."""
+    assert given_by(copy.deepcopy(one)) == given_by(one)
+    if given_by(one) == given_by(other):
+        assert one == other

@@ -21,7 +21,7 @@ from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, Relations, ToolRela
 from mcpg.relations.next_steps import NextStepIndex, build_next_steps, strength_of
 from mcpg.relations.provides import Provision, build_field_index, quoted
 from mcpg.relations.vocabulary import PROSE, Vocabulary, build_vocabulary
-from mcpg.relations.workflow import MOST_NEAREST, ServerSteps
+from mcpg.relations.workflow import LEAST_NOTED, MOST_NEAREST, ServerSteps
 from mcpg.text import fold
 
 if TYPE_CHECKING:
@@ -61,17 +61,17 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
     a group only where the tool has no other, and one of the description only where nothing else
     names the tool's subject.
     """
-    terms = vocabulary.terms[position]
+    terms, holders = vocabulary.terms[position], vocabulary.holders
     named = [term for term, weight in terms.items() if weight > PROSE]
-    shared = [term for term in terms if vocabulary.holders[term] > 1]
-    chosen = [term for term in named if term in shared] or named or shared
+    chosen = [term for term in named if holders[term] > 1] or named
+    chosen = chosen or [term for term in terms if holders[term] > 1]
     domains = [vocabulary.words[term] for term in chosen[:_DOMAINS_PER_TOOL]]
     source = _slug(tool.source_id)
-    categories = dict.fromkeys(_slug(category) for category in tool.hints.categories)
+    categories = dict.fromkeys(map(_slug, tool.hints.categories))
     return (
-        *(intern(f"domain:{domain}") for domain in domains),  # which many tools share
-        *(f"source-domain:{source}:{domain}" for domain in domains if source),
-        *(f"category:{category}" for category in categories if category),
+        *[intern(f"domain:{domain}") for domain in domains],  # which many tools share
+        *([f"source-domain:{source}:{domain}" for domain in domains] if source else ()),
+        *[f"category:{category}" for category in categories if category],
     )
 
 
@@ -83,7 +83,6 @@ def _slug(text: str) -> str:
 # So likely one of two tools of a server follows the other, that they belong beside each other; and
 # those of which a tool without any edge is taken to belong beside the likeliest.
 _LEAST_CHANCE_BESIDE = 0.6
-_LEAST_CHANCE_OF_ONLY = 0.2
 _LEAST_SERVER = 5
 
 EDGES_PER_TOOL = 5
@@ -132,7 +131,12 @@ def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
     found: dict[int, ToolRelations] = {}
     touched: set[str] = set()
     reserves: dict[int, Edge] = {}
-    for source in affinity.homes:
+    for source, positions in affinity.homes.items():
+        if len(positions) == 1 and following.is_alone(positions[0]):
+            found[positions[0]] = alone = _alone(affinity, positions[0], stated)
+            for edge in alone.next_steps:
+                touched |= {edge.source, edge.target}
+            continue
         server = _Server(affinity.home(source), following, stated, memo)
         found |= server.relations()
         touched |= server.touched
@@ -146,6 +150,14 @@ def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
 
 
 _Stated = Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
+
+
+def _alone(index: AffinityIndex, position: int, stated: _Stated) -> ToolRelations:
+    """Return the relations of a tool that nothing is inferred of, its groups excepted."""
+    tool = index.tools[position]
+    related, next_steps = stated[tool.id, EdgeKind.RELATED], stated[tool.id, EdgeKind.NEXT_STEP]
+    groups = groups_of(tool, position, index.vocabulary)
+    return ToolRelations(groups, tuple(related.values()), tuple(next_steps.values()))
 
 
 class _Server:
@@ -196,7 +208,7 @@ class _Server:
         if steps is None:
             return {}
         nearest = self._index.strongest(near.home, MOST_NEAREST) if steps.is_large else ()
-        chances = steps.chances(position, nearest, _LEAST_CHANCE_OF_ONLY)
+        chances = steps.chances(position, nearest, LEAST_NOTED)
         for at, chance in chances.items():
             self._note(position, at, chance)
             self._note(at, position, chance)

@@ -54,6 +54,10 @@ class NextStepIndex:
     provisions: Sequence[Sequence[Provision]]
     operations: Mapping[int, Operation]
 
+    def is_alone(self, position: int) -> bool:
+        """Return whether nothing follows the tool, the only one of its server, or is like it."""
+        return position not in self.affinity.namesakes and not self.provisions[position]
+
     def edges(
         self,
         position: int,

@@ -7,14 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, repeat
 from math import log
+from sys import intern
+from typing import NamedTuple
 
-from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.build_cache import NO_MEMO, Kind, Memo, given_by, runs_of
 from mcpg.catalog.model import Tool
 from mcpg.relations.kinds import names_operation
-from mcpg.text import language_of, split_words, stem, stop_words_in
+from mcpg.text import language_by, language_votes, split_words, stem, stop_words_in
 from mcpg.values import value
 
 PROSE = 0.3
@@ -81,28 +83,40 @@ def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
         tools: The tools.
         memo: What is known from an earlier run; what comes out is the same without it.
     """
-    language = _language_of(tools)
+    runs = [*runs_of(tools, lambda tool: tool.id)]
+    language = _language_of(runs, memo)
     named: Counter[str] = Counter()
     told: set[str] = set()
-    found: list[dict[str, float]] = []
+    found: list[Mapping[str, float]] = []
     subjects: list[tuple[str, ...]] = []
-    for tool in tools:
-        (_, own), *places = _words_by_place(tool, language, memo)
-        subjects.append(tuple(own))
-        for weight, words in places:
-            (named if weight > PROSE else told).update(words)
-        found.append(_terms_of(places))
+    for run in runs:
+        texts = _texts_of(run, language, memo)
+        named.update(texts.named)
+        told.update(texts.told)
+        found += texts.terms
+        subjects += texts.subjects
     holders = Counter(chain.from_iterable(found))
     values = _values_of(holders, len(tools))
     kept = tuple(_telling(terms, values) for terms in found)
     return Vocabulary(kept, holders, _forms_of(named, told), len(tools), subjects)
 
 
-def _language_of(tools: Iterable[Tool]) -> str | None:
+_VOTES: Kind[list[int]] = Kind("languages", lambda votes: json.dumps(votes).encode(), json.loads)
+
+
+def _language_of(runs: Iterable[Sequence[Tool]], memo: Memo) -> str | None:
     """Return the language that most of the descriptions are in."""
-    tokens = Counter(chain.from_iterable(tool.description.split() for tool in tools))
-    words = ((word, count) for token, count in tokens.items() for word in split_words(token))
-    return language_of(chain.from_iterable(repeat(word, count) for word, count in words))
+
+    def votes_of(descriptions: Sequence[str]) -> list[int]:
+        tokens = Counter(chain.from_iterable(map(str.split, descriptions)))
+        words = ((word, count) for token, count in tokens.items() for word in split_words(token))
+        return language_votes(chain.from_iterable(repeat(word, count) for word, count in words))
+
+    found = [language_votes(())]
+    for run in runs:
+        texts = [tool.description for tool in run]
+        found.append(memo.recall(_VOTES, partial(given_by, texts), partial(votes_of, texts)))
+    return language_by([*map(sum, zip(*found, strict=True))])
 
 
 def _forms_of(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str, str]:
@@ -137,48 +151,75 @@ def _places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
     return [(weight, texts) for weight, texts in places if any(texts)]
 
 
-def _encode(rows: _Rows) -> bytes:
-    lines = (_BETWEEN_WORDS.join((str(weight), *words)) for weight, words in rows)
-    return _BETWEEN_ROWS.join(lines).encode("utf-8", "surrogatepass")
+class _Texts(NamedTuple):
+    """What the texts of a run of tools hold.
+
+    Attributes:
+        subjects: For each tool, what its name says it works on, without what names its server.
+        terms: For each tool, its terms and the weight of the place of each, the greatest.
+        named: How often each word names the subject of a tool.
+        told: The words of prose.
+    """
+
+    subjects: Sequence[tuple[str, ...]]
+    terms: Sequence[Mapping[str, float]]
+    named: Mapping[str, int]
+    told: Sequence[str]
 
 
-def _decode(data: bytes) -> _Rows:
-    lines = data.decode("utf-8", "surrogatepass").split(_BETWEEN_ROWS)
-    rows = (line.split(_BETWEEN_WORDS) for line in lines)
-    return [(float(weight), words) for weight, *words in rows]
+def _encode(texts: _Texts) -> bytes:
+    numbers = {term: number for number, term in enumerate(dict.fromkeys(chain(*texts.terms)))}
+    rows = [([numbers[term] for term in one], [*one.values()]) for one in texts.terms]
+    members = (texts.subjects, [*numbers], rows, texts.named, texts.told)
+    return json.dumps(members, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-# Words hold no control characters.
-_BETWEEN_WORDS, _BETWEEN_ROWS = "\0", "\n"
-
-_Rows = list[tuple[float, list[str]]]
-_SUBJECTS = Kind("subjects", _encode, _decode)
-
-
-def _words_by_place(tool: Tool, language: str | None, memo: Memo) -> _Rows:
-    """Return what the name of *tool* says it works on, then the words of each place."""
-    places = _places(tool)
-
-    def work() -> _Rows:
-        rows = [
-            (weight, [word for text in texts for word in _subject_words(text, language)])
-            for weight, texts in places
-        ]
-        return [(0.0, sorted(_name_subjects(tool))), *rows]
-
-    given = (language, tool.source_id, tool.name, places)
-    return memo.recall(_SUBJECTS, lambda: json.dumps(given).encode(), work)
+def _decode(data: bytes) -> _Texts:
+    subjects, terms, rows, named, told = json.loads(data.decode("utf-8", "surrogatepass"))
+    term_of = [*map(intern, terms)].__getitem__  # runs share most terms
+    found = [dict(zip(map(term_of, held), weights, strict=True)) for held, weights in rows]
+    return _Texts([*map(tuple, subjects)], found, named, told)
 
 
-def _name_subjects(tool: Tool) -> set[str]:
+_TEXTS = Kind("terms", _encode, _decode)
+
+
+def _texts_of(run: Sequence[Tool], language: str | None, memo: Memo) -> _Texts:
+    """Return what the texts of a run of tools hold, most of which are in *language*."""
+
+    def work() -> _Texts:
+        named: Counter[str] = Counter()
+        told: dict[str, None] = {}
+        terms: list[Mapping[str, float]] = []
+        for tool in run:
+            places = [
+                (weight, [word for text in texts for word in _subject_words(text, language)])
+                for weight, texts in _places(tool)
+            ]
+            for weight, words in places:
+                if weight > PROSE:
+                    named.update(words)
+                else:
+                    told |= dict.fromkeys(words)
+            terms.append(_terms_of(places))
+        return _Texts([_name_subjects(tool) for tool in run], terms, named, [*told])
+
+    def given() -> bytes:
+        texts = [(tool.source_id, *chain.from_iterable(_places(tool))) for tool in run]
+        return given_by((language, texts))
+
+    return memo.recall(_TEXTS, given, work)
+
+
+def _name_subjects(tool: Tool) -> tuple[str, ...]:
     """Return what the name of *tool* says it works on, without what names its server."""
     from mcpg.relations.fields import singular  # noqa: PLC0415 - needed to relate, not to search
 
     server = map(singular, subject_terms(tool.source_id))
-    return {*map(singular, subject_terms(tool.name))}.difference(server)
+    return tuple(sorted({*map(singular, subject_terms(tool.name))}.difference(server)))
 
 
-def _terms_of(places: _Rows) -> dict[str, float]:
+def _terms_of(places: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:
     """Return the terms of a tool with the weights of their places, of each the greatest."""
     terms: dict[str, float] = {}
     for weight, words in reversed(places):
@@ -247,11 +288,13 @@ def _telling(
     term that most tools hold is dropped, unless the tool has no other: then the rarest stays, so
     that the tool belongs somewhere.
     """
-    ranked: list[tuple[bool, bool, float, str]] = []
-    for term, weight in terms.items():
-        is_generic, is_single, rare = values[term]
-        ranked.append((is_generic, is_single, -weight * rare, term))
-    ranked.sort()
+    ranked = sorted(
+        [
+            (is_generic, is_single, -weight * rare, term)
+            for term, weight in terms.items()
+            for is_generic, is_single, rare in (values[term],)
+        ]
+    )
     chosen = [row[-1] for row in ranked if not row[0]]
     return {
         term: terms[term] for term in chosen[:_TERMS_PER_TOOL] or [row[-1] for row in ranked[:1]]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
-from mcpg.build_cache import NO_MEMO, Memo
+from mcpg.build_cache import NO_MEMO, Kind, Memo, given_by
 from mcpg.catalog.model import Tool
 from mcpg.relations.fields import singular
 from mcpg.relations.steps import StepScorer
 from mcpg.relations.works import CHANGE, CREATE, DELETE, MANY, ONE, Work, works_of
-from mcpg.text import split_words, stem
+from mcpg.text import lexicon, split_words, stem
 from mcpg.values import score_text
 
 _SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
@@ -70,12 +72,12 @@ MOST_NEAREST = 24
 _LARGE_SERVER = 48
 
 
-class ServerSteps:
-    """What follows what among the tools of one server.
+LEAST_NOTED = 0.2
+"""Less likely next steps of a server that is not large are not kept."""
 
-    Attributes:
-        works: What each tool does.
-    """
+
+class ServerSteps:
+    """What follows what among the tools of one server."""
 
     def __init__(
         self, tools: Sequence[Tool], positions: Sequence[int], memo: Memo = NO_MEMO
@@ -87,10 +89,48 @@ class ServerSteps:
             positions: The position of each in the catalogue.
             memo: What is known from an earlier run; what comes out is the same without it.
         """
-        self.works = works_of(tools, memo)
-        self._scorer = StepScorer(self.works)
+        self.is_large = len(positions) > _LARGE_SERVER
+        """Whether there are too many tools to weigh each against all others."""
         self._positions = positions
         self._places = {position: place for place, position in enumerate(positions)}
+        self._steps = (
+            StepWeigher(tools, memo) if self.is_large or not memo.keeps else _kept(tools, memo)
+        )
+
+    def chances(
+        self, position: int, nearest: Sequence[int], least: float = LEAST_NOTED
+    ) -> dict[int, float]:
+        """Return how likely each tool follows the one at *position*, by position.
+
+        Args:
+            position: The tool that comes first.
+            nearest: The tools to weigh where the server has too many to weigh all.
+            least: The least probability to return, at least `LEAST_NOTED`.
+        """
+        places, positions = self._places, self._positions
+        weighed = map(places.__getitem__, nearest) if self.is_large else range(len(positions))
+        found = self._steps.chances(places[position], weighed, least)
+        return {positions[to]: chance for to, chance in found.items()}
+
+    def is_silent(self, position: int) -> bool:
+        """Return whether the tool takes no argument, which would tell what it follows."""
+        return self._steps.is_silent(self._places[position])
+
+    def reason(self, position: int, other: int) -> str:
+        """Return for people why *other* follows *position*, or the other way round."""
+        return self._steps.reason(self._places[position], self._places[other])
+
+
+class StepWeigher:
+    """Weighs what follows what among the tools of one server, each known by its place.
+
+    Attributes:
+        works: What each tool does.
+    """
+
+    def __init__(self, tools: Sequence[Tool], memo: Memo = NO_MEMO) -> None:
+        self.works = works_of(tools, memo)
+        self._scorer = StepScorer(self.works)
         self._names = [tool.name for tool in tools]
 
     @cached_property
@@ -98,43 +138,85 @@ class ServerSteps:
         """For each stem of the names, the word that people read."""
         return _forms(self._names)
 
-    @property
-    def is_large(self) -> bool:
-        """Whether there are too many tools to weigh each against all others."""
-        return len(self._positions) > _LARGE_SERVER
-
-    def chances(
-        self, position: int, nearest: Sequence[int], least: float = 0.0
-    ) -> dict[int, float]:
-        """Return how likely each tool follows the one at *position*, by position.
-
-        Args:
-            position: The tool that comes first.
-            nearest: The tools to weigh where the server has too many to weigh all.
-            least: The least probability to return.
-        """
-        weighed = nearest if self.is_large else self._positions
+    def chances(self, at: int, others: Iterable[int], least: float = 0.0) -> dict[int, float]:
+        """Return how likely which of *others* follow the tool at *at*, where not below *least*."""
         return {
-            other: chance
-            for other in weighed
-            if other != position and (chance := self.chance(position, other)) >= least
+            to: chance for to in others if to != at and (chance := self.chance(at, to)) >= least
         }
 
-    def chance(self, position: int, other: int) -> float:
-        """Return how likely *other* follows *position*."""
-        at, to = self._places[position], self._places[other]
-        work, next_work = self.works[at], self.works[to]
-        is_sequence = sequence_of(work, next_work)
+    def chance(self, at: int, to: int) -> float:
+        """Return how likely the tool at *to* follows the one at *at*."""
+        is_sequence = sequence_of(self.works[at], self.works[to])
         return _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
 
-    def is_silent(self, position: int) -> bool:
-        """Return whether the tool takes no argument, which would tell what it follows."""
-        return not self.works[self._places[position]].takes
+    def is_silent(self, at: int) -> bool:
+        """Return whether the tool at *at* takes no argument."""
+        return not self.works[at].takes
 
-    def reason(self, position: int, other: int) -> str:
-        """Return for people why *other* follows *position*."""
-        at, to = self._places[position], self._places[other]
+    def reason(self, at: int, to: int) -> str:
+        """Return for people why the tool at *to* follows the one at *at*."""
         return reason_for(self.works[at], self.works[to], at, to, self.forms)
+
+
+class _KeptSteps(NamedTuple):
+    """What follows what among the tools of a server that is not large.
+
+    Attributes:
+        silent: The places of the tools that take no argument.
+        likely: For each place, which follow how likely, where not below `LEAST_NOTED`.
+        reasons: Why, for each such pair and the other way round.
+    """
+
+    silent: Sequence[int]
+    likely: Sequence[Mapping[int, float]]
+    reasons: Mapping[tuple[int, int], str]
+
+    def chances(self, at: int, _: Iterable[int], least: float) -> dict[int, float]:
+        return {to: chance for to, chance in self.likely[at].items() if chance >= least}
+
+    def is_silent(self, at: int) -> bool:
+        return at in self.silent
+
+    def reason(self, at: int, to: int) -> str:
+        return self.reasons[at, to]
+
+
+def _kept(tools: Sequence[Tool], memo: Memo) -> _KeptSteps:
+    """Return what follows what among *tools* of one server, which depends on no others."""
+
+    def given() -> bytes:
+        return given_by(
+            [
+                (one.source_id, one.name, one.description, one.hints.read_only, one.input_schema)
+                for one in tools
+            ]
+        )
+
+    def work() -> _KeptSteps:
+        steps, places = StepWeigher(tools), range(len(tools))
+        likely = [steps.chances(at, places, LEAST_NOTED) for at in places]
+        pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
+        reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
+        return _KeptSteps([*filter(steps.is_silent, places)], likely, reasons)
+
+    return memo.recall(_STEPS, given, work)
+
+
+def _encode(steps: _KeptSteps) -> bytes | None:
+    # What was found without the table of operations is not to outlive the fault.
+    if lexicon.faults:
+        return None
+    likely = [[*row.items()] for row in steps.likely]
+    reasons = [(*pair, reason) for pair, reason in steps.reasons.items()]
+    return json.dumps((steps.silent, likely, reasons)).encode()
+
+
+def _decode(data: bytes) -> _KeptSteps:
+    silent, likely, reasons = json.loads(data)
+    return _KeptSteps(silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons})
+
+
+_STEPS = Kind("steps", _encode, _decode)
 
 
 def _forms(names: Iterable[str]) -> dict[str, str]:
@@ -158,7 +240,7 @@ def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     """
     if len(tools) == 1:
         return "its server has no other tool"
-    steps = ServerSteps(tools, range(len(tools)))
+    steps = StepWeigher(tools)
     at = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
     chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
     likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))
@@ -167,7 +249,7 @@ def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     return f"{_lack(steps, at)}; {found}"
 
 
-def _lack(steps: ServerSteps, at: int) -> str:
+def _lack(steps: StepWeigher, at: int) -> str:
     work, others = steps.works[at], [*steps.works[:at], *steps.works[at + 1 :]]
     if not work.nouns:
         return "its name does not tell what it works on"

@@ -96,9 +96,19 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
     One stop word is no evidence, for every language has some that are names of things in
     another ("dog" is "though" in Danish); it counts only for the language that is *expected*.
     """
+    return language_by(language_votes(words), expected)
+
+
+def language_votes(words: Iterable[str]) -> list[int]:
+    """Return how many of *words* are stop words of each of `LANGUAGES`."""
     votes = [0] * len(LANGUAGES)
     for number in chain.from_iterable(map(_languages.__getitem__, words)):
         votes[number] += 1
+    return votes
+
+
+def language_by(votes: Sequence[int], expected: str | None = None) -> str | None:
+    """Name the language for which most *votes* are, see `language_of`."""
     best = max(votes)
     if expected and votes[LANGUAGES.index(expected)] == best > 0:
         return expected
