@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
@@ -224,6 +225,12 @@ class Assembly:
         return f"<Assembly: {found[0]}, {found[1]}>"
 
 
+LookAhead = Callable[[Iterator[bytes]], AbstractContextManager[Iterator[bytes]]]
+"""Passes on the contents of the documents of all tools, in the order of ids, see `encode_content`;
+hardly any document gets another content later. What is made of all of them is begun with at the
+end, for the texts of documents are needed before it."""
+
+
 def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     batch: SourceBatch,
     *,
@@ -232,7 +239,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     earlier: Iterable[Tool] = (),
     memo: Memo = NO_MEMO,
     texts: bool = True,
-    ahead: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
+    ahead: LookAhead | None = None,
     hosted: bool = False,
     infers: bool = True,
 ) -> Assembly:
@@ -250,9 +257,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         earlier: Tools with the ids that they had before, and keep.
         memo: What is known from an earlier run; what comes out is the same without it.
         texts: Whether the texts are needed; writing them takes longer than much of the rest.
-        ahead: Returns the contents that it is given, those of the documents of all tools in the
-            order of ids, before the tools are related; see `encode_content`. Hardly any document
-            gets another content yet. They are read only where another process is at work.
+        ahead: Looks at the contents of the documents of all tools before the tools are related.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
         infers: Whether relations that nobody states are inferred, which takes longer than much of
             the rest; without, tools of manifests have none, those of hints files excepted, which
@@ -413,7 +418,7 @@ def _look_ahead(
     catalog: Catalog,
     placed: Placed,
     memo: Memo,
-    ahead: Callable[[Iterable[bytes]], Iterator[bytes]] | None,
+    ahead: LookAhead | None,
 ) -> None:
     """Let others begin with what does not depend on what tools have in common.
 
@@ -426,10 +431,8 @@ def _look_ahead(
         document = replace(known.document, tool=tool) if known else None
         return encode_content(document or ToolDocument(tool, *addresses[tool.id]))
 
-    contents: Iterator[bytes] = map(content_of, catalog.tools)
-    if ahead is not None:
-        contents = ahead(contents)
-    memo.ahead([DRAFTED], compress(contents, (tool.id not in read for tool in catalog.tools)))
+    with (ahead or nullcontext)(map(content_of, catalog.tools)) as contents:
+        memo.ahead([DRAFTED], compress(contents, (tool.id not in read for tool in catalog.tools)))
 
 
 def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:

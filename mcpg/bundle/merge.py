@@ -74,6 +74,8 @@ def sort_documents(
         hosted: Whether the documents were made for these tools: then one that names another tool
             is about that of its URI, or, where a person wrote it, about the only tool there is.
     """
+    if not read:
+        return Sorted(tuple(tools), (), (), (), ())
     claiming = [item for item in read if _claim(item) is None]
     adopted = _adopted(claiming, tools, hosted=hosted)
     own = [item for item in claiming if id(item) not in adopted]

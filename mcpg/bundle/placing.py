@@ -88,14 +88,21 @@ class _Unique:
 
     def take(self, wanted: Iterable[str], standard: str, joint: str = "") -> str:
         """Return the first that is free: of *wanted*, *standard*, or *standard* with a number."""
+        for text in itertools.chain(wanted, (standard,)):
+            if self._is_taken_now(text):
+                return text
         # What was taken stays so: a number that was tried once need not be tried again.
         numbers = self._numbers.setdefault(path_key(standard), itertools.count(2))
         stem = standard.removesuffix(self._suffix) if joint else standard
         numbered = (f"{stem}{joint}{number}{self._suffix}" for number in numbers)
-        candidates = itertools.chain(wanted, (standard,), numbered)
-        found = next(text for text in candidates if path_key(text) not in self._taken)
-        self._taken.add(path_key(found))
-        return found
+        return next(filter(self._is_taken_now, numbered))
+
+    def _is_taken_now(self, text: str) -> bool:
+        """Take *text*, and return whether it was free."""
+        key = path_key(text)
+        was_free = key not in self._taken
+        self._taken.add(key)
+        return was_free
 
 
 def documents_by_tool(
@@ -155,11 +162,15 @@ def assign_paths(
     addresses: dict[str, tuple[str, str]] = {}
     diagnostics: list[Diagnostic] = []
     for tool in sorted(tools, key=lambda tool: (tool.id not in read, tool.id)):
-        wanted = _own(read[tool.id]) if tool.id in read else standard[tool.id]
-        path = paths.take(_safe(wanted[0]), standard[tool.id][0], "-")
-        uri = uris.take([wanted[1]], standard[tool.id][1])
+        usual = standard[tool.id]
+        if tool.id not in read:
+            addresses[tool.id] = paths.take((), usual[0], "-"), uris.take((), usual[1])
+            continue
+        wanted = _own(read[tool.id])
+        path = paths.take(_safe(wanted[0]), usual[0], "-")
+        uri = uris.take([wanted[1]], usual[1])
         addresses[tool.id] = (path, uri)
-        if tool.id in read and wanted != (path, uri):
+        if wanted != (path, uri):
             pairs = zip(("path", "URI"), wanted, (path, uri), strict=True)
             changes = [
                 f"its {what} {old!r} is taken or unsafe; using {new!r}"

@@ -8,7 +8,7 @@ source. Then `mcpg.catalog.hints` reads them as hints, and they are claims no lo
 from __future__ import annotations
 
 from mcpg.catalog.hints import HINT_FIELDS, claimed_hints, meta_parts
-from mcpg.catalog.model import HINT_LISTS, Hints, Tool
+from mcpg.catalog.model import HINT_LISTS, NO_HINTS, Hints, Tool
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.values import value
@@ -22,7 +22,6 @@ MOST_WORDS = 64
 
 
 _KEYS = frozenset(key for name in HINT_LISTS for key in HINT_FIELDS[name].keys)
-_NONE = Hints()
 
 
 @value
@@ -44,7 +43,7 @@ def claims_of(tool: Tool) -> Hints:
     """Return the lists of hints that the server of *tool* states and that are not its hints."""
     # Most tools have annotations, and hardly one has such keys among them.
     if all(_KEYS.isdisjoint(part) for part in (tool.annotations, *meta_parts(tool.meta))):
-        return _NONE
+        return NO_HINTS
     claimed = claimed_hints(tool.annotations, tool.meta)
     kept: dict[str, tuple[object, ...]] = {}
     for name in HINT_LISTS:
@@ -95,7 +94,7 @@ def overlong_claims(tools: Iterable[Tool]) -> Iterator[Diagnostic]:
     """Report the *tools* of whose claims words are left out."""
     for tool in tools:
         claims = claims_of(tool)
-        if claims == _NONE:
+        if claims is NO_HINTS or claims == NO_HINTS:
             continue
         words = claimed_words(claims)
         if words.kept < words.total:

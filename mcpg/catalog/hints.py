@@ -5,7 +5,7 @@ A hints file adds to tools whose manifests its author does not own.
 
 from __future__ import annotations
 
-from mcpg.catalog.model import HINT_LISTS, HintRule, Hints, Tier, ToolExample
+from mcpg.catalog.model import HINT_LISTS, NO_HINTS, HintRule, Hints, Tier, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.values import replace, value
@@ -125,7 +125,6 @@ HINT_KEYS = tuple(key for field in HINT_FIELDS.values() for key in field.keys)
 """All keys that can hold a hint, in the order of the fields."""
 
 _HINT_KEYS = frozenset(HINT_KEYS)
-_NOTHING = Hints()
 
 
 def hints_from(mapping: JsonObject) -> Hints:
@@ -136,7 +135,7 @@ def hints_from(mapping: JsonObject) -> Hints:
     a wrong type are passed over; `unusable_keys` names them.
     """
     if _HINT_KEYS.isdisjoint(mapping):
-        return _NOTHING
+        return NO_HINTS
     found = ((name, field.find(mapping)) for name, field in HINT_FIELDS.items())
     return Hints(**{name: value for name, value in found if value is not None})  # type: ignore[arg-type]
 
@@ -178,8 +177,8 @@ def hints_of_tool(
         trusts_server: Whether those in *annotations* and *meta* are; see `mcpg.catalog.claims`.
     """
     own, claimed = _entry_hints(entry), claimed_hints(annotations, meta)
-    if own is _NOTHING and claimed is _NOTHING:
-        return _NOTHING
+    if own is NO_HINTS and claimed is NO_HINTS:
+        return NO_HINTS
     return Hints.merge(
         own if trusts_entry else without_lists(own),
         claimed if trusts_server else without_lists(claimed),
@@ -199,15 +198,17 @@ def _entry_hints(entry: JsonObject) -> Hints:
 
 def claimed_hints(annotations: JsonObject, meta: JsonObject) -> Hints:
     """Return what a server states of a tool: annotations, then `_meta`."""
+    if not (annotations or meta):
+        return NO_HINTS
     typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
     return _merged((typed, annotations, *meta_parts(meta)))
 
 
 def _merged(parts: Iterable[JsonObject]) -> Hints:
-    said = [hints for part in parts if (hints := hints_from(part)) is not _NOTHING]
+    said = [hints for part in parts if (hints := hints_from(part)) is not NO_HINTS]
     if len(said) == 1:
         return said[0]
-    return Hints.merge(*said) if said else _NOTHING
+    return Hints.merge(*said) if said else NO_HINTS
 
 
 def without_lists(hints: Hints) -> Hints:

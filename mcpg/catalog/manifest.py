@@ -366,8 +366,9 @@ def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> To
         return None
     # OpenAI nests a tool under `function`.
     function = _object(found.value.get("function"))
-    others = {key: value for key, value in found.value.items() if key != "function"}
-    entry = found.value if function is None else others | function
+    entry = found.value
+    if function is not None:
+        entry = {key: value for key, value in entry.items() if key != "function"} | function
     name = _text(entry.get("name"))
     if not name:
         noticed.append(warning(Code.TOOL_INVALID, "this tool has no name and is ignored", where))

@@ -96,6 +96,9 @@ class Hints:
         return hints_json(members | {"examples": [to_json(one) for one in self.examples]})
 
 
+NO_HINTS = Hints()
+"""No hints: most tools share it."""
+
 HINT_LISTS = tuple(name for name in Hints.__match_args__ if default_of(Hints, name) == ())
 """The members of `Hints` that are lists."""
 
@@ -191,7 +194,7 @@ class HintRule:
     """
 
     pattern: str
-    hints: Hints = Hints()
+    hints: Hints = NO_HINTS
     related: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
     place: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -299,26 +300,31 @@ class Memory:
         if DRAFTED.make is not None:
             workers.prepare(partial(make_sections, None), DRAFTED.make)
 
-    def words_ahead(self, contents: Iterable[bytes]) -> Iterator[bytes]:
-        """Return *contents*, those of documents in the order of ids.
+    @contextmanager
+    def words_ahead(self, contents: Iterator[bytes]) -> Iterator[Iterator[bytes]]:
+        """Pass on *contents*, those of documents in the order of ids.
 
-        After the last, a process makes what the index takes from their words.
+        At the end, a process begins to make what the index takes from their words.
         """
+        if self._workers is None or self._words_path is None:
+            yield contents
+            return
         from mcpg.index.word_sections import Handover, make_sections  # noqa: PLC0415 - as above
 
-        remaining = iter(contents)
-        with suppress(OSError):  # then this process makes it
-            if self._workers is not None and self._words_path is not None:
-                handover = Handover(self._words_path.parent)
-                self._files.callback(handover.close)
-                for content in remaining:
-                    yield content
-                    handover.add(content)
-                if self._handovers.setdefault(handover.key, handover) is handover:
-                    make = partial(make_sections, self._words_path)
-                    keyed = [([handover.key], handover.given())]
-                    self._workers.start([make], keyed, handover.keep)
-        yield from remaining
+        try:
+            handover = Handover(self._words_path.parent)
+        except OSError:  # then this process makes it
+            yield contents
+            return
+        self._files.callback(handover.close)
+        noted = handover.noted(contents)
+        yield noted
+        with suppress(OSError):  # as above
+            deque(noted, maxlen=0)
+            given = handover.given()
+            if self._handovers.setdefault(handover.key, handover) is handover:
+                make = partial(make_sections, self._words_path)
+                self._workers.start([make], [([handover.key], given)], handover.keep)
 
     def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
         """Return what the index takes from the words of *documents*, in the order of ids."""

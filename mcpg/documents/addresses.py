@@ -23,6 +23,7 @@ MAX_SEGMENT = 120
 # A scheme of one letter is a Windows drive.
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[^\s\x00-\x1f\x7f]+")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE)
+_PLAIN = re.compile(r"[A-Za-z0-9_~-]+")  # most names, which are never escaped
 _CUT_ESCAPE = re.compile(r"%[0-9A-F]?\Z")
 
 
@@ -83,6 +84,8 @@ def uris_for(tools: Iterable[Tool]) -> dict[str, tuple[str, str]]:
 
 def _escape(text: str) -> str:
     """Percent-encode *text* as .NET's `Uri.EscapeDataString` does; never give `.` or `..`."""
+    if _PLAIN.fullmatch(text):
+        return text
     escaped = quote(text, safe="", errors="replace")
     return escaped if escaped.strip(".") else escaped.replace(".", "%2E")
 

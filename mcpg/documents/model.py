@@ -9,7 +9,7 @@ import marshal
 from enum import Enum
 from operator import attrgetter
 
-from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
@@ -333,6 +333,8 @@ def decode_content(data: bytes) -> ToolDocument:
 def _parts_of(part: Any) -> Any:
     """Return the members of a value, and of values within it, as tuples, and enums as texts."""
     kind = type(part)
+    if part is NO_HINTS:
+        return _PARTS[kind](part)
     if kind in _PARTS:
         return tuple([one if type(one) in _PLAIN else _parts_of(one) for one in _PARTS[kind](part)])
     if kind is tuple:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import ParamSpec
@@ -158,9 +159,12 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     pages = sorted(pages, key=lambda page: page.path)
+    records = _record_sections(ordered, texts or {})
     if word_sections_of is None:
         words = word_sections(analysed_documents(ordered, memo))
     else:
+        # Another process may still be at work on the words.
+        records = _released(deque(records))
         words = word_sections_of(ordered)
     members = {
         "generator": f"mcpg {__version__}",
@@ -176,11 +180,17 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
         extra,
         _page_sections(pages),
         _place_sections(ordered, pages),
-        _record_sections(ordered, texts or {}),
+        records,
     )
     # What was compiled without a word table is stale as soon as it is written.
     made_with = recipe_of(recipe) ^ bool(lexicon.faults)
     return sections, Header(key, made_with)
+
+
+def _released(sections: deque[Section]) -> Iterator[Section]:
+    """Yield *sections*, each released before the next one."""
+    while sections:
+        yield sections.popleft()
 
 
 def _packed(

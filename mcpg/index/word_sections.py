@@ -134,14 +134,16 @@ class Handover:
         self._digest = Digest()
         self._found: bytes | None = None
 
-    def add(self, content: bytes) -> None:
-        """Hand over the content of the next document.
+    def noted(self, contents: Iterable[bytes]) -> Iterator[bytes]:
+        """Hand over *contents*, those of documents, and return them.
 
         Raises:
-            OSError: There is no room for it.
+            OSError: There is no room for them.
         """
-        self._contents.add(content)
-        self._digest.add(content)
+        for content in contents:
+            self._contents.add(content)
+            self._digest.add(content)
+            yield content
 
     @property
     def key(self) -> bytes:

@@ -87,8 +87,7 @@ def test_contents_that_differ_in_type_or_order_have_other_digests() -> None:
 def handover(tmp_path: Path) -> Iterator[Handover]:
     """What a process gets that is to make the sections of the documents."""
     handover = Handover(tmp_path)
-    for content in CONTENTS:
-        handover.add(content)
+    assert [*handover.noted(CONTENTS)] == [*CONTENTS]
     yield handover
     handover.close()
     assert not [*tmp_path.glob("*.tmp")]
