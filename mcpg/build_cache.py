@@ -81,12 +81,15 @@ class Memo:
         _ = self, kind, given
         return work()
 
-    def ahead(self, kinds: Sequence[Kind[Any]], given: Iterable[bytes]) -> None:
+    def ahead(
+        self, kinds: Sequence[Kind[Any]], given: Iterable[bytes], *, shares: bool = False
+    ) -> None:
         """Take note of what will be asked for, so that other processes can begin with it.
 
         Args:
             kinds: Which functions' results these are; each kind has a `make`.
             given: What each result depends on.
+            shares: Whether a share is left to this process, because the others have more to do.
         """
 
     def __enter__(self) -> Self:
@@ -130,12 +133,17 @@ class KeptMemo(Memo):
         """Let *workers* compute results ahead of their use."""
         self._workers = workers
 
-    def ahead(self, kinds: Sequence[Kind[Any]], given: Iterable[bytes]) -> None:
+    def ahead(
+        self, kinds: Sequence[Kind[Any]], given: Iterable[bytes], *, shares: bool = False
+    ) -> None:
         """Start to compute, in other processes, what is not known."""
         if self._workers is None:
             return
         keyed = (([key_of(kind, one) for kind in kinds], one) for one in given)
         unknown = (pair for pair in keyed if not all(map(self._known.__contains__, pair[0])))
+        if shares:
+            jobs = self._workers.jobs
+            unknown = (pair for number, pair in enumerate(unknown, 1) if number % jobs)
         self._workers.start([kind.make for kind in kinds if kind.make], unknown, self._keep)
 
     def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:

@@ -64,10 +64,14 @@ class Workers:
         jobs: How many processes work at once, this one included.
         folder: Where what they work on waits for them, in a temporary file; `None` for the folder
             of the system.
+
+    Attributes:
+        jobs: How many processes there are, this one included.
     """
 
     def __init__(self, jobs: int, folder: Path | None = None) -> None:
-        self._size = min(jobs, _MOST_PROCESSES) - 1
+        self.jobs = min(jobs, _MOST_PROCESSES)
+        self._size = self.jobs - 1
         self._pool: ProcessPoolExecutor | None = None
         self._tasks: dict[bytes, _Task] = {}
         self._lock = Lock()

@@ -67,6 +67,15 @@ def test_what_another_process_has_begun_with_is_not_worked_out_here(
     assert asked(memo, first) == asked(memo, second) != os.getpid()
 
 
+def test_a_share_is_left_to_this_process(memo: KeptMemo, tmp_path: Path) -> None:
+    """Of two processes, each computes every second result, if both have other work to do."""
+    files = [tmp_path / name for name in ("first", "second", "third", "fourth")]
+    memo.ahead([PROCESS], map(os.fsencode, files), shares=True)
+    wait_for(files[2])
+
+    assert [asked(memo, file) == os.getpid() for file in files] == [False, True, False, True]
+
+
 @pytest.mark.parametrize("name", ["break", "raise", "none"])
 def test_what_no_process_gives_is_worked_out_here(
     memo: KeptMemo, tmp_path: Path, name: str

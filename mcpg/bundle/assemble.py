@@ -432,7 +432,8 @@ def _look_ahead(
         return encode_content(document or ToolDocument(tool, *addresses[tool.id]))
 
     with (ahead or nullcontext)(map(content_of, catalog.tools)) as contents:
-        memo.ahead([DRAFTED], compress(contents, (tool.id not in read for tool in catalog.tools)))
+        unread = compress(contents, (tool.id not in read for tool in catalog.tools))
+        memo.ahead([DRAFTED], unread, shares=ahead is not None)
 
 
 def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:
