@@ -130,19 +130,18 @@ def retrieve_for_each(
     whole = retrieve(analysis, index, excluded=hidden, size=size, among=among)
     if not analysis.intents:
         return whole
-    alone = (_alone(analysis, places) for places in analysis.intents)
-    bests = [
-        retrieve(each, index, excluded=hidden, size=_OWN_PLACES, among=among) for each in alone
-    ]
+    bests = []
+    for places in analysis.intents:
+        clauses = _telling([analysis.clauses[place] for place in places])
+        total = fsum([one.weight for one in clauses])
+        bests.append(_best(_weighed(clauses, total, index), index, hidden, _OWN_PLACES, among))
     in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
     own = list(in_turns)[:_OWN_PLACES]
     return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
 
 
-def _alone(analysis: Analysis, places: Iterable[int]) -> Analysis:
-    clauses = sorted([analysis.clauses[place] for place in places], key=lambda one: -one.weight)
-    telling = tuple(clauses[:_TELLING_WORDS])
-    return Analysis(telling, total_weight=fsum([one.weight for one in telling]))
+def _telling(clauses: Iterable[QueryTerm]) -> list[QueryTerm]:
+    return sorted(clauses, key=lambda one: -one.weight)[:_TELLING_WORDS]
 
 
 def retrieve(
@@ -159,8 +158,18 @@ def retrieve(
     first; ties go to the smaller document number. Where *among* names documents, no others are
     scored.
     """
-    hidden = frozenset(excluded)
-    words = _weighed(analysis, index)
+    words = _weighed(analysis.clauses, analysis.total_weight, index)
+    return _best(words, index, frozenset(excluded), size, among)
+
+
+def _best(
+    words: Sequence[Weighed],
+    index: Index,
+    hidden: frozenset[int],
+    size: int,
+    among: Collection[int] | None,
+) -> list[int]:
+    """Return the *size* best documents, by numpy where that takes less time."""
     arrays = ARRAYS.scorer(sum([postings for _, _, postings in words])) if among is None else None
     if arrays:
         found: list[int] = arrays.best_documents(words, index, hidden=hidden, size=size)
@@ -171,26 +180,26 @@ def retrieve(
 _bound = itemgetter(0)
 
 
-def _weighed(analysis: Analysis, index: Index) -> list[Weighed]:
-    """Return the clauses that add anything, those that can add most first."""
+def _weighed(clauses: Iterable[QueryTerm], total: float, index: Index) -> list[Weighed]:
+    """Return the *clauses* that add anything, those that can add most first."""
     words = []
-    max_impact, total = index.max_impact, analysis.total_weight
-    for clause in analysis.clauses:
-        if not clause.variants:
+    max_impact = index.max_impact
+    for clause in clauses:
+        variants = clause.variants
+        if not variants:
             continue
         share = clause.weight / total
-        bound = share * SCALE * max([max_impact(term) * credit for term, credit in clause.variants])
+        if len(variants) == 1:
+            ((term, credit),) = variants
+            most, postings = max_impact(term) * credit, clause.document_frequency
+        else:
+            most = max([max_impact(term) * credit for term, credit in variants])
+            postings = sum([index.document_frequency(term) for term, _ in variants])
+        bound = share * SCALE * most
         if bound:
-            variants = [(term, share * credit) for term, credit in clause.variants]
-            words.append((bound, variants, _postings(clause, index)))
+            shares = [(term, share * credit) for term, credit in variants]
+            words.append((bound, shares, postings))
     return sorted(words, key=_bound, reverse=True)
-
-
-def _postings(clause: QueryTerm, index: Index) -> int:
-    """Return how many documents the variants of a clause have at least, each for itself."""
-    if len(clause.variants) == 1:
-        return clause.document_frequency
-    return sum([index.document_frequency(term) for term, _ in clause.variants])
 
 
 RELATED, NEXT_STEP = "related", "nextStep"
