@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcpg.engine.index_arrays import arrays_of
-from mcpg.engine.scores import SCALE
+from mcpg.engine.scores import GRAM_SCALE, SCALE
 from mcpg.index.layout import StaleIndexError
 
 if TYPE_CHECKING:
@@ -75,18 +75,26 @@ def pool_impacts(
     return found
 
 
-def gram_products(products: Mapping[int, int], pool: Sequence[int], index: Index) -> list[int]:
-    """Return, for each document of the *pool*, the sum of the *products* of its 3-grams.
+def gram_products(
+    rarities: Mapping[int, float],
+    weighed: Sequence[float],
+    pool: Sequence[int],
+    index: Index,
+) -> list[int]:
+    """Return, for each document of the *pool*, the sum of the products of its 3-grams.
+
+    The product of one is its rarity times its number in *weighed*, in whole steps.
 
     Raises:
         StaleIndexError: The index is damaged.
     """
-    count = len(products)
-    weights = np.zeros(len(index.section("grams")), np.int64)
-    weights[np.fromiter(products, np.intp, count)] = np.fromiter(products.values(), np.int64, count)
+    count = len(rarities)
+    rare = np.fromiter(rarities.values(), np.float64, count)
+    products = np.zeros(len(index.section("grams")), np.int64)
+    products[np.fromiter(rarities, np.intp, count)] = np.array(weighed) * rare * GRAM_SCALE
     (grams,), ends = arrays_of(index).grams().rows(pool)
     try:
-        sums = weights[grams].cumsum()
+        sums = products[grams].cumsum()
     except IndexError as fault:
         raise StaleIndexError("a tool has a 3-gram that is not there") from fault
     found: list[int] = np.diff(np.concatenate(([0], sums))[ends], prepend=0).tolist()

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 # From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
 _MANY = 1_000
-# From so many terms on, or 3-grams, numpy looks up sooner what a pool of documents has of them.
-_MANY_NUMBERS = 40
+# From so many terms on, and 3-grams, numpy looks up sooner what a pool of documents has of them.
+_MANY_TERMS = 40
+_MANY_GRAMS = 8
 # So many postings are added one by one in the time that the import of numpy takes.
 _WORTH_IMPORTING = 2_000_000
 # In a catalogue of so many tools, most requests have long lists.
@@ -47,16 +48,22 @@ class _Arrays:
             return None
         return self._import()
 
-    def features(self, numbers: int, index: Index) -> ModuleType | None:
-        """Return what computes features by so many *numbers* of terms or 3-grams.
+    def impacts(self, terms: int, index: Index) -> ModuleType | None:
+        """Return what looks up so many *terms* in a pool, `None` where that is done one by one."""
+        arrays = self._features(terms >= _MANY_TERMS, index)
+        return arrays if arrays and arrays.is_ready(index) else None
 
-        It is `None` where that is done one by one. For the features alone numpy is never imported.
-        """
-        if numbers < _MANY_NUMBERS or not index.is_compiled or not any(self._imported):
+    def grams(self, grams: int, index: Index) -> ModuleType | None:
+        """Return the same for so many 3-grams."""
+        return self._features(grams >= _MANY_GRAMS, index)
+
+    def _features(self, are_many: bool, index: Index) -> ModuleType | None:
+        """Return what computes features; for them alone numpy is never imported."""
+        if not are_many or not index.is_compiled or not any(self._imported):
             return None
         from mcpg.engine import array_features  # noqa: PLC0415 - a cold search does without
 
-        return array_features if array_features.is_ready(index) else None
+        return array_features
 
     def prepare(self, index: Index) -> None:
         """Prepare for many searches of a compiled *index*.

@@ -8,7 +8,7 @@ from operator import itemgetter, mul
 
 from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.scores import clause_impacts
+from mcpg.engine.scores import GRAM_SCALE, clause_impacts
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.text import operations
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     _Hits: TypeAlias = list[tuple[int, float]]
     """The clauses that a document holds, by place, with the impact of each there."""
 
-_GRAM_SCALE = 1 << 20
 _NOT_NEAR = (0.0, 0.0, 0.0)
 _ASKED = ("term", "unknown")
 # A weak relation says less than its similarity.
@@ -170,7 +169,7 @@ def _pool_impacts(
     held = [clause.variants for clause in analysis.clauses]
     near = [clause.related_variants for clause in analysis.clauses]
     terms = sum(map(len, held)) + sum(map(len, near))
-    arrays = ARRAYS.features(terms, index)
+    arrays = ARRAYS.impacts(terms, index)
     if arrays:
         found = arrays.pool_impacts((*held, *near), pool, index)
         return found[: len(held)], found[len(held) :]
@@ -389,26 +388,26 @@ class GramMatcher:
             self._rarities.update(own)
             weights.update(dict.fromkeys(own, clause.weight))
         self._weighed = list(map(mul, weights.values(), self._rarities.values()))
-        self._norm = fsum(map(mul, self._weighed, self._weighed)) ** 0.5 * _GRAM_SCALE
+        self._norm = fsum(map(mul, self._weighed, self._weighed)) ** 0.5 * GRAM_SCALE
 
     def similarities(self, pool: Sequence[int]) -> list[float]:
         """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
-        # Whole numbers add up to the same sum in whatever order they come.
-        products = {
-            gram: int(weighed * rarity * _GRAM_SCALE)
-            for weighed, (gram, rarity) in zip(self._weighed, self._rarities.items(), strict=True)
-        }
-        arrays = ARRAYS.features(len(products), self._index)
+        arrays = ARRAYS.grams(len(self._weighed), self._index)
         if arrays:
-            sums = arrays.gram_products(products, pool, self._index)
+            sums = arrays.gram_products(self._rarities, self._weighed, pool, self._index)
         else:
-            sums = self._sums(products, pool)
+            sums = self._sums(pool)
         return [
             product / (self._norm * norm) if product else 0.0
             for product, norm in zip(sums, self._all.norms(pool), strict=True)
         ]
 
-    def _sums(self, products: Mapping[int, int], pool: Iterable[int]) -> list[int]:
+    def _sums(self, pool: Iterable[int]) -> list[int]:
+        # Whole numbers add up to the same sum in whatever order they come.
+        products = {
+            gram: int(weighed * rarity * GRAM_SCALE)
+            for weighed, (gram, rarity) in zip(self._weighed, self._rarities.items(), strict=True)
+        }
         product_of, grams = products.__getitem__, frozenset(products)
         shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
         return [sum(map(product_of, row)) for row in shared]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]: ...
 
 
-# Tools whose names, and terms whose idfs, are kept once they have been read.
+# Tools whose names, and frequencies whose idfs, are kept once they have been read.
 _MOST_NAMES = 16_384
 
 
@@ -74,16 +74,18 @@ class Names:
         weight = 0.0
         idfs = []
         for term in terms:
-            idf = self._rarities.get(term) or self._rarity(term)
+            idf = self._rarity(self._index.document_frequency(term))
             weight += idf
             idfs.append((term, idf))
         return Name(frozenset(terms), tuple(idfs), weight)
 
-    def _rarity(self, term: int) -> float:
-        idf = inverse_document_frequency(self._size, self._index.document_frequency(term))
-        if len(self._rarities) < _MOST_NAMES:
-            self._rarities[term] = idf
-        return idf
+    def _rarity(self, frequency: int) -> float:
+        known = self._rarities.get(frequency)
+        if known is None:
+            known = inverse_document_frequency(self._size, frequency)
+            if len(self._rarities) < _MOST_NAMES:
+                self._rarities[frequency] = known
+        return known
 
 
 _SECTIONS = ("postings", "postings.impact", "postings.fields")

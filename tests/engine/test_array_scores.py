@@ -21,7 +21,7 @@ from mcpg.engine import Engine, arrays
 from mcpg.engine.features import extract_features
 from mcpg.engine.query import analyse
 from mcpg.engine.retrieval import retrieve, widened
-from mcpg.engine.scores import clause_impacts
+from mcpg.engine.scores import GRAM_SCALE, clause_impacts
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
 from mcpg.index.packing import Section, pack
@@ -68,7 +68,8 @@ arrays_of = pytest.importorskip("mcpg.engine.index_arrays").arrays_of
 @contextmanager
 def by_arrays_from(postings: int) -> Iterator[None]:
     """Have lists of so many postings, or terms, and more, read by numpy."""
-    with patch.object(arrays, "_MANY", postings), patch.object(arrays, "_MANY_NUMBERS", postings):
+    names = "_MANY", "_MANY_TERMS", "_MANY_GRAMS"
+    with patch.multiple(arrays, **dict.fromkeys(names, postings)):
         yield
 
 
@@ -113,15 +114,23 @@ def test_impacts_in_a_pool_are_equal(words: list[list[tuple[int, float]]], pool:
 
 @settings(deadline=None)
 @given(
-    st.dictionaries(GRAMS, st.integers(1, 2**40), max_size=80),
+    st.dictionaries(GRAMS, st.tuples(st.floats(0.01, 20), st.floats(0.01, 20)), max_size=80),
     st.lists(st.integers(0, 1_199), unique=True, max_size=40),
 )
-def test_products_of_grams_are_equal(products: dict[int, int], pool: list[int]) -> None:
+def test_products_of_grams_are_equal(
+    numbers: dict[int, tuple[float, float]], pool: list[int]
+) -> None:
     """The products of the 3-grams of a tool add up to the same by arrays."""
+    rarities = {gram: rarity for gram, (rarity, _) in numbers.items()}
+    weighed = [weight * rarity for rarity, weight in numbers.values()]
+    products = {
+        gram: int(one * rarities[gram] * GRAM_SCALE)
+        for gram, one in zip(rarities, weighed, strict=True)
+    }
     rows = [set(shop().index.grams.of_tool(tool)) for tool in pool]
     sums = [sum(products.get(gram, 0) for gram in row) for row in rows]
 
-    assert array_features.gram_products(products, pool, shop().index) == sums
+    assert array_features.gram_products(rarities, weighed, pool, shop().index) == sums
 
 
 def test_the_terms_of_a_tool_are_those_whose_lists_hold_it() -> None:
