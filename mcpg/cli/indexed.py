@@ -116,15 +116,16 @@ def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) 
 class IndexedTool:
     """A tool of an index, as lists show it."""
 
-    __slots__ = ("_index", "_number", "_summary", "display_name", "id", "name", "source_id")
+    __slots__ = (
+        *("_index", "_number", "_summary"),
+        *("display_name", "enabled", "id", "name", "source_id"),
+    )
 
-    def __init__(self, index: Index, number: int, card: tuple[str, str, str, str, str]) -> None:
+    def __init__(
+        self, index: Index, number: int, card: tuple[str, str, str, str, str, bool]
+    ) -> None:
         self._index, self._number = index, number
-        self.id, self.source_id, self.name, self.display_name, self._summary = card
-
-    @property
-    def enabled(self) -> bool:
-        return self._index.is_enabled(self._number)
+        self.id, self.source_id, self.name, self.display_name, self._summary, self.enabled = card
 
     @property
     def description(self) -> str:

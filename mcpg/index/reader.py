@@ -263,8 +263,8 @@ class Index:
     def source_id(self, tool: int) -> str:
         return self.texts("sources")[self._item("source_of", tool)]
 
-    def cards(self, tools: Sequence[int]) -> Iterator[tuple[str, str, str, str, str]]:
-        """Return id, source, name, displayed name and summary of each of the *tools*, in order.
+    def cards(self, tools: Sequence[int]) -> Iterator[tuple[str, str, str, str, str, bool]]:
+        """Return id, source, name, shown name, summary and whether enabled of each of the *tools*.
 
         Of tools that follow each other, that is quicker than each by itself.
         """
@@ -273,7 +273,8 @@ class Index:
         names = [name.removeprefix(NAMED) if name else tool_id for name, tool_id in named]
         shown = [title or name for title, name in zip(titles, names, strict=True)]
         sources = self.texts("sources").some(self.sources_of(tools))
-        return zip(ids, sources, names, shown, self.texts("summaries").some(tools), strict=True)
+        summaries, enabled = self.texts("summaries").some(tools), self._some("enabled", tools)
+        return zip(ids, sources, names, shown, summaries, map(bool, enabled), strict=True)
 
     def sources_of(self, tools: Iterable[int]) -> list[int]:
         return self._some("source_of", tools)

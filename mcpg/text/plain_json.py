@@ -93,9 +93,13 @@ def _container(value: Any, line: str | None, indent: str) -> str:
     inner = None if line is None else line + indent
     if isinstance(value, dict):
         brackets = "{}"
-        if any(type(key) is not str for key in value):
+        if {*map(type, value)} != {str}:
             raise _UnusualError
-        parts = [f"{_string(key)}: {_written(one, inner, indent)}" for key, one in value.items()]
+        # Most members are texts.
+        parts = [
+            f"{_string(key)}: {_string(one) if type(one) is str else _written(one, inner, indent)}"
+            for key, one in value.items()
+        ]
     else:
         brackets = "[]"
         parts = [_written(one, inner, indent) for one in value]
