@@ -83,29 +83,30 @@ def value(cls: type[T]) -> type[T]:
     `dataclasses` take them. The class must inherit from nothing, and
     its methods must not call `super()`, because the class is made anew to have slots.
     """
-    names = tuple(cls.__annotations__)
-    members = {key: part for key, part in cls.__dict__.items() if key not in (*names, *_UNWANTED)}
-    members["__slots__"] = members["__match_args__"] = names
-    stated = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
-    declared = {name: one for name, one in stated.items() if isinstance(one, _Member)}
-    factories = {name: one.make for name, one in declared.items() if one.make}
-    members["_factories"] = factories
-    members["_defaults"] = {
-        name: declared[name].default if name in declared else one
-        for name, one in stated.items()
-        if name not in factories
-    }
-    with_defaults = takewhile(members["_defaults"].__contains__, reversed(names))
-    members["_last"] = tuple(members["_defaults"][name] for name in with_defaults)[::-1]
-    members["_compared"] = tuple(
-        name for name in names if name not in declared or declared[name].compare
-    )
-    made: Any = type(cls.__name__, (_Value,), {**members, "__qualname__": cls.__qualname__})
-    made._setters = tuple(getattr(made, name).__set__ for name in names)  # noqa: SLF001
+    members = dict(cls.__dict__)
+    names = members["__slots__"] = members["__match_args__"] = tuple(cls.__annotations__)
+    # The class that is made gets its own of both.
+    del members["__dict__"], members["__weakref__"]
+    defaults = {name: members.pop(name) for name in names if name in members}
+    factories, ignored = {}, []
+    for name, one in defaults.items():
+        if type(one) is _Member:
+            defaults[name] = one.default
+            if one.make:
+                factories[name] = one.make
+            if not one.compare:
+                ignored.append(name)
+    if factories:
+        defaults = {name: one for name, one in defaults.items() if name not in factories}
+    with_defaults = takewhile(defaults.__contains__, reversed(names))
+    members["_defaults"], members["_factories"] = defaults, factories
+    members["_last"] = tuple([defaults[name] for name in with_defaults])[::-1]
+    members["_compared"] = tuple([name for name in names if name not in ignored])
+    members["__qualname__"] = cls.__qualname__
+    made: Any = type(cls.__name__, (_Value,), members)
+    slots = made.__dict__
+    made._setters = tuple([slots[name].__set__ for name in names])  # noqa: SLF001
     return made  # type: ignore[no-any-return]
-
-
-_UNWANTED = ("__dict__", "__weakref__")
 
 
 def replace(old: T, **changes: object) -> T:
