@@ -70,7 +70,7 @@ class IndexedBundle:
         number = self.index.find_tool(name.strip().casefold())
         if number != ABSENT:
             return number
-        from mcpg.catalog.catalog import ToolLookup  # noqa: PLC0415 - most are named by their ids
+        from mcpg.catalog.lookup import ToolLookup  # noqa: PLC0415 - most are named by their ids
 
         return self.index.find_tool(ToolLookup(self._tools(range(self.size))).named(name).id)
 

@@ -6,7 +6,6 @@ import re
 from functools import singledispatch
 
 from mcpg.cli.terminal import diagnostic_text, one_line
-from mcpg.documents.page import fence_for
 from mcpg.reports import blocks as model
 from mcpg.values import score_text
 
@@ -101,6 +100,8 @@ def _bullets(block: model.Bullets) -> Iterator[str]:
 
 @_written.register(model.Source)
 def _source(block: model.Source) -> Iterator[str]:
+    from mcpg.documents.page import fence_for  # noqa: PLC0415 - few reports show a source
+
     fence = fence_for(block.text)
     yield f"{fence}{block.language}\n{block.text}\n{fence}"
 

@@ -252,6 +252,8 @@ def via_of(edge: Edge, index: Index) -> Via:
 def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:
     """Count the shown tools, their groups, and the edges between all of these."""
     among = frozenset(shown)
+    if not among:
+        return FocusedGraph(0, 0)
     groups: list[int] = []
     links = 0
     for targets, groups_of in map(index.relations.neighbours, among):

@@ -18,7 +18,7 @@ from datetime import date
 from heapq import nsmallest
 from math import log, log10, sqrt
 
-from mcpg.catalog.catalog import ToolLookup
+from mcpg.catalog.lookup import ToolLookup
 from mcpg.catalog.model import Tool
 from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, weight_of
 from mcpg.relations.observed import (

@@ -32,9 +32,13 @@ COMMON = {
     "search-context": ("search", "shipment status", "--context", "orders", "--no-related"),
     "list": ("list",),
     "list-json": ("list", "--format", "json"),
+    "list-filtered": ("list", "--read-only", "-n", "10"),
     "show": ("show", "shipment_status"),
+    "show-json": ("show", "shipment_status", "--format", "json"),
     "show-unknown": ("show", "get_shipment_status"),
     "explain": ("explain", "shipment status"),
+    "explain-json": ("explain", "shipment status", "--format", "json"),
+    "explain-doubtful": ("explain", "zebra shipment of quantum bananas"),
 }
 
 

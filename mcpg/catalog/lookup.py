@@ -1,0 +1,156 @@
+"""Finding tools by what they are called: an id, `source::name`, a raw name, or a glob."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
+
+from mcpg.errors import NotFoundError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SIGNS_OF_GLOBS = "*?["
+_GRAM = 3
+_SHORTLIST = 40
+_SUGGESTIONS = 3
+_LIKENESS = 0.6
+# What is said of a name that is no one's: so many tools, so many characters.
+_NAMED = 5
+_SHOWN = 120
+
+
+class NamedTool(Protocol):
+    """What a tool is called."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def source_id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+AnyTool = TypeVar("AnyTool", bound=NamedTool)
+
+
+class ToolLookup(Generic[AnyTool]):
+    """Finds tools by id, name or glob, ignoring case.
+
+    Names are looked up in tables, which are made when they are needed; only globs look at every
+    tool.
+    """
+
+    def __init__(self, tools: Sequence[AnyTool]) -> None:
+        self._tools = tuple(tools)
+
+    @cached_property
+    def _by_id(self) -> dict[str, AnyTool]:
+        return {tool.id.casefold(): tool for tool in self._tools}
+
+    @cached_property
+    def _keys(self) -> list[tuple[str, ...]]:
+        return [tuple(dict.fromkeys(_keys(tool))) for tool in self._tools]
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, keys in enumerate(self._keys):
+            for key in keys:
+                found[key].append(index)
+        return found
+
+    @cached_property
+    def _grams(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, keys in enumerate(self._keys):
+            for gram in dict.fromkeys(gram for key in keys for gram in _grams(key)):
+                found[gram].append(index)
+        return found
+
+    def get(self, tool_id: str) -> AnyTool | None:
+        """Return the tool of this id, or `None`."""
+        return self._by_id.get(tool_id.strip().casefold())
+
+    def is_name(self, pattern: str) -> bool:
+        """Return whether *pattern* is an id, a `source::name` or a raw name as it stands."""
+        wanted = pattern.strip().casefold()
+        return wanted in self._by_id or wanted in self._by_key
+
+    def matching(self, pattern: str) -> tuple[AnyTool, ...]:
+        """Return the tools that an id, `source::name`, raw name or glob over any of these means.
+
+        An id means its one tool, whatever other tools are called.
+        """
+        wanted = pattern.strip().casefold()
+        if wanted in self._by_id:
+            return (self._by_id[wanted],)
+        if wanted in self._by_key:
+            return tuple(self._tools[index] for index in self._by_key[wanted])
+        is_glob = any(sign in wanted for sign in _SIGNS_OF_GLOBS)
+        return tuple(self._globbed(wanted)) if is_glob else ()
+
+    def named(self, name: str) -> AnyTool:
+        """Return the one tool that *name* means, as `matching` finds it.
+
+        Raises:
+            NotFoundError: No tool is called so, or several are.
+        """
+        found = self.matching(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = _either([tool.id for tool in found[:_NAMED]])
+            message = f"{name[:_SHOWN]!r} is the name of {len(found)} tools"
+            raise NotFoundError(message, remedy=f"use {names}")
+        near = self.suggest(name)
+        advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
+        raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
+
+    def suggest(self, reference: str) -> tuple[str, ...]:
+        """Return up to three ids that *reference* may be a slip of, the likeliest first."""
+        from difflib import SequenceMatcher  # noqa: PLC0415 - most names are right
+
+        wanted = reference.strip().casefold()
+        names = {wanted, wanted.rpartition("::")[2]}
+        grams = [gram for name in sorted(names) for gram in _grams(name)]
+        counts = Counter(index for gram in grams for index in self._grams.get(gram, ()))
+        shortlist = sorted(counts, key=lambda index: (-counts[index], index))[:_SHORTLIST]
+        scores = {
+            self._tools[index].id: max(
+                SequenceMatcher(None, name, key).ratio()
+                for key in self._keys[index]
+                for name in names
+            )
+            for index in shortlist
+        }
+        close = [tool_id for tool_id, score in scores.items() if score >= _LIKENESS]
+        return tuple(sorted(close, key=lambda tool_id: (-scores[tool_id], tool_id))[:_SUGGESTIONS])
+
+    def _globbed(self, pattern: str) -> Iterator[AnyTool]:
+        import fnmatch  # noqa: PLC0415 - most tools are named by their names
+        import re  # noqa: PLC0415 - as above
+
+        matches = re.compile(fnmatch.translate(pattern)).match
+        for tool, keys in zip(self._tools, self._keys, strict=True):
+            if any(matches(key) for key in keys):
+                yield tool
+
+
+def _keys(tool: NamedTool) -> tuple[str, str, str]:
+    name = tool.name.casefold()
+    return tool.id.casefold(), f"{tool.source_id.casefold()}::{name}", name
+
+
+def _either(names: Sequence[str]) -> str:
+    *head, last = names
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+def _grams(text: str) -> list[str]:
+    padded = f" {text} "
+    return [padded[at : at + _GRAM] for at in range(max(1, len(padded) - _GRAM + 1))]
