@@ -5,7 +5,7 @@ The lists of a query are laid end to end and added up at once, a few nanoseconds
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,7 +42,8 @@ def best_documents(
     Raises:
         StaleIndexError: The index is damaged.
     """
-    columns = [_column(variants, index) for _, variants, _ in words]
+    list_of = _lists(index)
+    columns = [_column(variants, postings, list_of, index) for _, variants, postings in words]
     documents = _checked(np.concatenate([column.documents for column in columns]), index)
     lengths = [len(column.documents) for column in columns]
     units = np.repeat([column.unit for column in columns], lengths)
@@ -81,25 +82,27 @@ class Column(NamedTuple):
     unit: float
 
 
-def _column(variants: Variants, index: Index) -> Column:
+def _lists(index: Index) -> Callable[[int], Sequence[Numbers]]:
+    """Return what gives the documents that hold a term, and its impacts there."""
+    if index.is_compiled:
+        return arrays_of(index).postings.row
+    return lambda term: [np.asarray(part) for part in index.postings(term)[:2]]
+
+
+def _column(
+    variants: Variants, postings: int, list_of: Callable[[int], Sequence[Numbers]], index: Index
+) -> Column:
     """Return the documents that hold one of a word's *variants*, and what the best adds to each."""
-    if len(variants) == 1:
-        return _of_term(*variants[0], index)
-    columns = [_of_term(term, credit, index) for term, credit in variants]
-    if sum([len(column.documents) for column in columns]) < _FEW:
+    if len(variants) > 1 and postings < _FEW:
         best = best_impacts(variants, index)
         count = len(best)
         impacts = np.fromiter(best.values(), np.float64, count)
         return Column(np.fromiter(best, np.intp, count), impacts, 1.0)
-    return _merged(columns, index)
-
-
-def _of_term(term: int, credit: float, index: Index) -> Column:
-    if index.is_compiled:
-        documents, impacts = arrays_of(index).postings.row(term)
-    else:
-        documents, impacts = map(np.asarray, index.postings(term)[:2])
-    return Column(documents, impacts, credit * SCALE)
+    columns = []
+    for term, credit in variants:
+        documents, held = list_of(term)
+        columns.append(Column(documents, held, credit * SCALE))
+    return columns[0] if len(columns) == 1 else _merged(columns, index)
 
 
 def _merged(columns: Iterable[Column], index: Index) -> Column:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
         def __len__(self) -> int: ...
         def name_terms(self, tool: int) -> memoryview: ...
-        def document_frequency(self, term: int) -> int: ...
+        def document_frequencies(self, terms: Iterable[int]) -> list[int]: ...
         def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]: ...
 
 
@@ -71,21 +71,19 @@ class Names:
 
     def _read(self, tool: int) -> Name:
         terms = self._index.name_terms(tool).tolist()
+        frequencies = self._index.document_frequencies(terms)
+        known = self._rarities.get
+        idfs = [known(one) or self._rarity(one) for one in frequencies]
         weight = 0.0
-        idfs = []
-        for term in terms:
-            idf = self._rarity(self._index.document_frequency(term))
+        for idf in idfs:
             weight += idf
-            idfs.append((term, idf))
-        return Name(frozenset(terms), tuple(idfs), weight)
+        return Name(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
 
     def _rarity(self, frequency: int) -> float:
-        known = self._rarities.get(frequency)
-        if known is None:
-            known = inverse_document_frequency(self._size, frequency)
-            if len(self._rarities) < _MOST_NAMES:
-                self._rarities[frequency] = known
-        return known
+        idf = inverse_document_frequency(self._size, frequency)
+        if len(self._rarities) < _MOST_NAMES:
+            self._rarities[frequency] = idf
+        return idf
 
 
 _SECTIONS = ("postings", "postings.impact", "postings.fields")

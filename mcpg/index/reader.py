@@ -586,6 +586,9 @@ class Index:
         """
         return self._item("terms.tools", term)
 
+    def document_frequencies(self, terms: Iterable[int]) -> list[int]:
+        return self._some("terms.tools", terms)
+
     def is_only_hinted(self, term: int) -> bool:
         """Return whether no tool holds a term in its text."""
         return bool(self._item("terms.kind", term) & HINTED)

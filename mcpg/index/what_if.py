@@ -178,6 +178,9 @@ class _WhatIfIndex(Index):
 
     # Postings
 
+    def document_frequencies(self, terms: Iterable[int]) -> list[int]:
+        return list(map(self.document_frequency, terms))
+
     def document_frequency(self, term: int) -> int:
         if term not in self._touched:
             return self._below.document_frequency(term)
