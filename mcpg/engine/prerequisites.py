@@ -99,14 +99,13 @@ class Memo:
 
     Attributes:
         needs: What tools need.
-        required: The names of the arguments that they require.
-        words: The words of names of arguments.
+        arguments: For each need, by the tools that it is of, the words of the names of the
+            arguments that it fills; none where two have one name.
     """
 
     def __init__(self) -> None:
         self.needs: dict[int, tuple[Need, ...]] = {}
-        self.required: dict[int, list[str]] = {}
-        self.words: dict[str, frozenset[str]] = {}
+        self.arguments: dict[tuple[int, int], tuple[frozenset[str], ...]] = {}
 
 
 @value
@@ -200,7 +199,7 @@ class _Walk:
         memo: Memo,
     ) -> None:
         self._index = index
-        self._literals = literals
+        self._names = list(filter(None, map(_names_of, literals)))
         self._without = without
         self._done = done
         self._memo = memo
@@ -239,7 +238,10 @@ class _Walk:
             return
         provided: set[str] = set()
         inferred = 0
-        for need in sorted(filter(self._is_open, needs), key=self._precedence):
+        open_needs = list(filter(self._is_open, needs))
+        if len(open_needs) > 1:
+            open_needs.sort(key=self._precedence)
+        for need in open_needs:
             arguments = {argument for _, argument in need.fields}
             is_new = not arguments <= provided
             if need.origin == "inferred":
@@ -258,19 +260,29 @@ class _Walk:
         """Return whether the request leaves *need* open."""
         if need.tool in self._without:
             return False
-        if need.origin in _SAID or not self._literals:
+        if need.origin in _SAID or not self._names:
             return True
-        arguments = [argument for _, argument in need.fields] or self._required(need.before)
-        filled = filled_by(self._literals, arguments, self._memo)
-        return not arguments or len(filled) < len(arguments)
+        left = [*self._arguments(need)]
+        if not left:
+            return True
+        for names in self._names:
+            for words in left:
+                if not words.isdisjoint(names):
+                    left.remove(words)
+                    break
+        return bool(left)
 
-    def _required(self, tool: int) -> list[str]:
-        kept = self._memo.required
-        known = kept.get(tool)
+    def _arguments(self, need: Need) -> tuple[frozenset[str], ...]:
+        """Return the words of the name of each argument that *need* fills."""
+        kept, ends = self._memo.arguments, (need.before, need.tool)
+        known = kept.get(ends)
         if known is None:
-            known = self._index.required_arguments(tool)
+            names = [name for _, name in need.fields]
+            names = names or self._index.required_arguments(need.before)
+            distinct = names if len(set(names)) == len(names) else []
+            known = tuple([frozenset(split_words(name)) for name in distinct])
             if len(kept) < _MOST_REMEMBERED:
-                kept[tool] = known
+                kept[ends] = known
         return known
 
 
@@ -383,30 +395,20 @@ def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
     return strongest
 
 
-def filled_by(
-    literals: Iterable[Literal], arguments: Iterable[str], memo: Memo | None = None
-) -> dict[str, Literal]:
+def filled_by(literals: Iterable[Literal], arguments: Iterable[str]) -> dict[str, Literal]:
     """Return the *arguments* that *literals* fill, by the names of what is of their kind.
 
     Each literal fills one argument: the first that is called after its kind.
     """
-    kept = {} if memo is None else memo.words
-    words = {argument: kept.get(argument) or _words_of(argument, kept) for argument in arguments}
     filled: dict[str, Literal] = {}
+    words = {argument: frozenset(split_words(argument)) for argument in arguments}
     for literal in literals:
         names = _names_of(literal)
-        for argument, own in words.items():
-            if argument not in filled and not own.isdisjoint(names):
-                filled[argument] = literal
-                break
+        free = (one for one in words if one not in filled and not words[one].isdisjoint(names))
+        argument = next(free, None)
+        if argument is not None:
+            filled[argument] = literal
     return filled
-
-
-def _words_of(argument: str, kept: dict[str, frozenset[str]]) -> frozenset[str]:
-    words = frozenset(split_words(argument))
-    if len(kept) < _MOST_REMEMBERED:
-        kept[argument] = words
-    return words
 
 
 def _names_of(literal: Literal) -> tuple[str, ...]:

@@ -204,8 +204,8 @@ def _weighed(clauses: Iterable[QueryTerm], total: float, index: Index) -> list[W
 
 RELATED, NEXT_STEP = "related", "nextStep"
 _PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
-# Places in an edge.
-_IS_RELATED, _TARGET = 1, 2
+# Place in an edge.
+_IS_RELATED = 1
 
 
 def expand(
@@ -254,11 +254,6 @@ def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:
     among = frozenset(shown)
     if not among:
         return FocusedGraph(0, 0)
-    groups: list[int] = []
-    links = 0
-    for targets, groups_of in map(index.relations.neighbours, among):
-        groups += groups_of
-        for target in targets:
-            if target in among:
-                links += 1
+    groups = index.rows("groups_of").joined(among)
+    links = sum(map(among.__contains__, index.rows("links").joined(among)))
     return FocusedGraph(len(among) + len(set(groups)), len(groups) + links)

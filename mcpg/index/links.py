@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Ends: TypeAlias = tuple[tuple[int, int, str, float], ...]
     Provisions: TypeAlias = tuple[tuple[int, int, float], ...]
     Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
-    Neighbours: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 # Tools whose edges, and reasons that, are kept once they have been read.
@@ -39,7 +38,6 @@ class LinkTables:
         self._index = index
         self._edges: dict[int, Ends] = {}
         self._edges_to: dict[int, Ends] = {}
-        self._neighbours: dict[int, Neighbours] = {}
         self._reasons: dict[int, str] = {}
 
     def edges(self, tool: int) -> Ends:
@@ -75,16 +73,6 @@ class LinkTables:
     def _incoming(self, link: int) -> tuple[int, int, str, float]:
         kind = KINDS[int(self._item("links.kind", link)) % len(KINDS)]
         return link, self._holder("links.at", link), kind, self._item("links.weight", link)
-
-    def neighbours(self, tool: int) -> Neighbours:
-        """Return what `targets` and `groups` of the index do, kept once it has been read."""
-        known = self._neighbours.get(tool)
-        if known is None:
-            rows = self._index.rows
-            known = tuple(rows("links")[tool]), tuple(rows("groups_of")[tool])
-            if len(self._neighbours) < _MOST_REMEMBERED:
-                self._neighbours[tool] = known
-        return known
 
     def reason(self, link: int) -> str:
         number = int(self._item("links.reason", link))

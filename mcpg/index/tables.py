@@ -11,7 +11,7 @@ from mcpg.index.layout import ABSENT, NONE, StaleIndexError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol
 
     from mcpg.index.layout import Items
@@ -86,6 +86,20 @@ class Rows:
         if starts[-1] > self._end or starts != sorted(starts):
             raise StaleIndexError("a row leads out of its table")
         return bytes(self._items[offset : starts[-1]]), places
+
+    def joined(self, numbers: Iterable[int]) -> list[int]:
+        """Return what is in the rows of *numbers*, one row after the other."""
+        found: list[int] = []
+        items, starts, last = self._items, self._starts, self._end
+        for number in numbers:
+            try:
+                start, end = starts[number], starts[number + 1]
+            except IndexError as fault:
+                raise StaleIndexError("a number leads out of its table") from fault
+            if not start <= end <= last:
+                raise StaleIndexError("a row leads out of its table")
+            found += items[start:end]
+        return found
 
     def holds(self, number: int, key: bytes) -> bool:
         """Return whether row *number* is *key*; most others have another length."""

@@ -123,15 +123,6 @@ def test_groups_know_their_members(index: Index) -> None:
     assert list(index.groups(HIDDEN)) == []
 
 
-def test_neighbours_are_targets_and_groups(index: Index) -> None:
-    """What the links of a tool reach, and its groups, are kept as they were read."""
-    for tool in (TRACK, REFUND, HIDDEN):
-        known = index.relations.neighbours(tool)
-
-        assert known == (tuple(index.targets(tool)), tuple(index.groups(tool)))
-        assert index.relations.neighbours(tool) is known
-
-
 def test_words_lead_to_their_stems(index: Index) -> None:
     """Inflections share a term, whose postings say which tools hold it, and where."""
     singular, plural = index.find_word("shipment"), index.find_word("shipments")

@@ -37,6 +37,17 @@ def test_rows_come_back(rows: list[list[int]]) -> None:
     assert [list(table[number]) for number in range(len(table))] == rows
 
 
+@given(st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=4), min_size=1), st.data())
+def test_rows_are_joined_in_the_order_asked(rows: list[list[int]], data: st.DataObject) -> None:
+    """Several rows in one are these rows, one after the other; there is none beyond the last."""
+    table = Rows(*views(rows_sections("rows", rows)))
+    numbers = data.draw(st.lists(st.integers(0, len(rows) - 1)))
+
+    assert table.joined(numbers) == [item for number in numbers for item in rows[number]]
+    with pytest.raises(StaleIndexError):
+        table.joined([*numbers, len(rows)])
+
+
 @given(st.lists(ANY_TEXT, max_size=6))
 def test_texts_come_back(texts: list[str]) -> None:
     """Texts of any characters, halves of surrogate pairs too, are read as they were written."""
