@@ -227,10 +227,11 @@ class _Occurrences:
         """
         self._terms.extend(terms)
         self._counts.extend(counts)
-        for column, number in zip(
-            self._fields, (document, field, words, len(self._terms)), strict=True
-        ):
-            column.append(number)
+        documents, fields, lengths, ends = self._fields
+        documents.append(document)
+        fields.append(field)
+        lengths.append(words)
+        ends.append(len(self._terms))
 
     def postings(self, terms: int) -> list[array[int]]:
         """Return the postings of each term: document, impact and field mask in one number.
