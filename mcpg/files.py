@@ -18,6 +18,7 @@ MAX_BYTES = 2 * 1024**3
 
 _TEMPORARY = (".mcpg-", ".tmp")
 _ABANDONED_SECONDS = 3600.0  # where locks cannot be had, an older temporary file is in use no more
+_CHUNK = 1024 * 1024
 _HAS_LOCKS = os.name == "posix"
 _LOCK_SECONDS = 60.0
 _POLL_SECONDS = 0.02
@@ -216,6 +217,26 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
             remedy="split it into smaller files",
         )
     return data
+
+
+def file_holds(path: Path | str, part: bytes) -> bool:
+    """Return whether the regular file at *path* holds the bytes *part*, without reading it whole.
+
+    It is false where the file cannot be read.
+    """
+    before = b""
+    try:
+        with open(path, "rb", buffering=0, opener=open_at_once) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return False
+            while chunk := stream.read(_CHUNK):
+                held = before + chunk
+                if part in held:
+                    return True
+                before = held[-len(part) :]
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def open_at_once(path: str, flags: int) -> int:

@@ -15,6 +15,7 @@ from mcpg.errors import InputError, NotFoundError, OutputError
 from mcpg.files import (
     atomic_write,
     exists,
+    file_holds,
     is_file,
     is_folder,
     locked_folder,
@@ -33,6 +34,18 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions an
 def names_in(folder: Path) -> list[str]:
     """List what *folder* holds."""
     return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("place", [0, 1_048_570, 3_000_000])
+def test_bytes_are_found_wherever_they_stand_in_a_file(tmp_path: Path, place: int) -> None:
+    """A file is read in chunks, over whose ends what is looked for may reach."""
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * place + b"the ranking" + b"x" * 10)
+
+    assert file_holds(path, b"the ranking")
+    assert not file_holds(path, b"the rankings")
+    assert not file_holds(tmp_path, b"x")
+    assert not file_holds(tmp_path / "nothing", b"x")
 
 
 @pytest.mark.parametrize("sync", [True, False])

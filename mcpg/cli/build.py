@@ -35,7 +35,7 @@ from mcpg.errors import (
     UsageError,
     info,
 )
-from mcpg.files import MAX_BYTES, is_file, read_bytes, text_of_path
+from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
 from mcpg.index.file import cached_path
 from mcpg.sources import SourceBatch, is_failure
 from mcpg.sources.client_config import Live
@@ -444,14 +444,11 @@ def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) ->
 
 
 def _present(target: str) -> JsonValue:
-    if not is_file(target):
+    # Within a document's text its quotes would be escaped.
+    if not file_holds(target, f'"{RANKING}"'.encode()):
         return None
     try:
-        data = read_bytes(target, MAX_BYTES)
-        # Within a document's text its quotes would be escaped.
-        if f'"{RANKING}"'.encode() not in data:
-            return None
-        return decode_bundle(data, text_of_path(target)).ranking
+        return decode_bundle(read_bytes(target, MAX_BYTES), text_of_path(target)).ranking
     except McpgError:  # a damaged bundle carries nothing, and will be replaced
         return None
 
