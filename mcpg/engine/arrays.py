@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcpg.index import Index
 
 # From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
-_MANY = 1_000
+_MANY = 400
 # From so many terms on, and 3-grams, numpy looks up sooner what a pool of documents has of them.
 _MANY_TERMS = 40
 _MANY_GRAMS = 8
