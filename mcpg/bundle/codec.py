@@ -120,9 +120,9 @@ def path_fault(path: str) -> str | None:
     if _has_lone_surrogate(path):
         return _surrogate_fault(path)
     segments = path.split("/")
-    if any(segment.strip() == ".." for segment in segments):
+    if ".." in path and any(segment.strip() == ".." for segment in segments):
         return f"has a path that climbs out of its folder: {path!r}"
-    if any(_DRIVE.match(segment) for segment in segments):
+    if ":" in path and any(_DRIVE.match(segment) for segment in segments):
         return f"has a path that names a drive: {path!r}"
     return None
 
@@ -137,12 +137,11 @@ def checked_document(document: SourceDocument, place: str) -> SourceDocument:
     Raises:
         BundleError: Its path, content or URI cannot stand in a bundle.
     """
-    normal = SourceDocument(
-        normal_path(document.path),
-        document.content.replace("\r\n", "\n").replace("\r", "\n"),
-        (document.canonical_uri or "").strip() or None,
-        document.place,
-    )
+    content = document.content
+    if "\r" in content:
+        content = content.replace("\r\n", "\n").replace("\r", "\n")
+    uri = (document.canonical_uri or "").strip() or None
+    normal = SourceDocument(normal_path(document.path), content, uri, document.place)
     fault = path_fault(normal.path) or _text_fault(normal)
     if fault:
         raise _refuse(place, fault, "correct the document and build the bundle again")
@@ -168,7 +167,7 @@ def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[Sou
 
 def _text_fault(document: SourceDocument) -> str | None:
     uri = document.canonical_uri
-    if not document.content.strip():
+    if not document.content or document.content.isspace():
         return f"has a blank content: {document.path!r}"
     if any(map(_has_lone_surrogate, (document.content, uri or ""))):
         return _surrogate_fault(document.path)
@@ -182,6 +181,8 @@ def _surrogate_fault(path: str) -> str:
 
 
 def _has_lone_surrogate(text: str) -> bool:
+    if text.isascii():
+        return False
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -116,7 +116,7 @@ def normal_path(path: str) -> str:
     Backslashes become slashes; leading slashes, repeated slashes and `.` segments go.
     """
     segments = path.replace("\\", "/").split("/")
-    return "/".join(segment for segment in segments if segment.strip() not in {"", "."})
+    return "/".join([segment for segment in segments if segment.strip() not in {"", "."}])
 
 
 def path_key(path: str) -> str:

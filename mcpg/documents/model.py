@@ -322,6 +322,14 @@ def encode_content(document: ToolDocument) -> bytes:
         return encode_record(ToolDocument(*alone))
 
 
+def document_key(document: ToolDocument) -> bytes:
+    """Write all that `encode_record` writes of *document*, in less time, for keys of results."""
+    try:
+        return marshal.dumps(_parts_of(document), _MARSHAL_VERSION)
+    except ValueError:  # as above
+        return encode_record(document)
+
+
 def decode_content(data: bytes) -> ToolDocument:
     """Read what `encode_content` wrote."""
     if data.startswith(b"{"):
@@ -381,6 +389,8 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
 
 def _plain(value: Any) -> dict[str, Any]:
     """Return the members of *value* that are said; what is not said is `None` or no list at all."""
+    if value is NO_HINTS:
+        return {}
     kind = type(value)
     said = zip(_MEMBERS[kind], _PARTS[kind](value), strict=True)
     return {
@@ -395,7 +405,7 @@ def _part(part: Any) -> Any:
     if kind is str or kind is dict:
         return part
     if kind is tuple:
-        return [_part(one) for one in part]
+        return [one if type(one) is str else _part(one) for one in part]
     return _plain(part) if kind in _MEMBERS else part
 
 

@@ -6,13 +6,15 @@ import json
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import ParamSpec
+from functools import partial
+from itertools import accumulate, chain, pairwise
+from typing import NamedTuple, ParamSpec
+from zlib import ZLIB_RUNTIME_VERSION
 
 from mcpg import __version__
-from mcpg.build_cache import NO_MEMO, Memo
+from mcpg.build_cache import NO_MEMO, Kind, Memo, given_by, runs_of
 from mcpg.catalog.model import Tool
-from mcpg.documents.model import ToolDocument, encode_record
+from mcpg.documents.model import ToolDocument, document_key, encode_record
 from mcpg.index.analysed import analysed_documents
 from mcpg.index.layout import (
     NAMED,
@@ -159,7 +161,7 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     pages = sorted(pages, key=lambda page: page.path)
-    records = _record_sections(ordered, texts or {})
+    records = _record_sections(ordered, texts or {}, memo)
     if word_sections_of is None:
         words = word_sections(analysed_documents(ordered, memo))
     else:
@@ -240,24 +242,66 @@ def _place_sections(
 
 
 def _record_sections(
-    documents: Sequence[ToolDocument], texts: Mapping[str, str]
+    documents: Sequence[ToolDocument], texts: Mapping[str, str], memo: Memo
 ) -> Iterator[Section]:
-    def record_of(place: int) -> bytes:
-        return encode_record(documents[place], texts.get(documents[place].path))
+    def record_of(document: ToolDocument) -> bytes:
+        return encode_record(document, texts.get(document.path))
 
-    shared = dictionary_of(record_of, len(documents))
+    shared = dictionary_of(lambda place: record_of(documents[place]), len(documents))
     checksums = array("I")
 
+    def made(run: Sequence[ToolDocument]) -> _Records:
+        records = [*map(record_of, run)]
+        own = (own_dictionary(shared, _record_texts(document.tool)) for document in run)
+        packed = [*map(compressed, records, own)]
+        return _Records(array("I", map(crc, records)), packed)
+
+    def given(run: Sequence[ToolDocument]) -> bytes:
+        keys = [(document_key(one), texts.get(one.path)) for one in run]
+        return given_by((ZLIB_RUNTIME_VERSION, shared, keys))
+
     def packed() -> Iterator[bytes]:
-        for place, document in enumerate(documents):
-            record = record_of(place)
-            checksums.append(crc(record))
-            yield compressed(record, own_dictionary(shared, _record_texts(document.tool)))
+        for run in runs_of(documents, lambda document: document.tool.id):
+            found = memo.recall(_RECORDS, partial(given, run), partial(made, run))
+            checksums.extend(found.checksums)
+            yield from found.packed
 
     records = bytes_sections("records", packed(), "Q")
     yield Section("records.crc", "I", checksums.tobytes())
     yield Section("records.dictionary", "B", shared)
     yield from records
+
+
+class _Records(NamedTuple):
+    """The records of a run of documents.
+
+    Attributes:
+        checksums: The checksum of each.
+        packed: The bytes of each as they are kept.
+    """
+
+    checksums: array[int]
+    packed: Sequence[bytes]
+
+
+def _encode(records: _Records) -> bytes:
+    lengths = array("I", map(len, records.packed))
+    head = array("I", [len(lengths)]) + lengths + records.checksums
+    return b"".join((head.tobytes(), *records.packed))
+
+
+def _decode(data: bytes) -> _Records:
+    numbers = array("I")
+    count = memoryview(data)[: numbers.itemsize].cast("I")[0]
+    start = (2 * count + 1) * numbers.itemsize
+    numbers.frombytes(data[numbers.itemsize : start])
+    ends = [*accumulate(numbers[:count], initial=start)]
+    if ends[-1] != len(data):
+        raise ValueError("records are cut short")
+    return _Records(numbers[count:], [data[one:end] for one, end in pairwise(ends)])
+
+
+_RECORDS = Kind("records", _encode, _decode)
 
 
 def _record_texts(tool: Tool) -> Iterator[bytes]:
