@@ -48,13 +48,8 @@ _Parts = ParamSpec("_Parts")
 _SAID = {None: UNSAID, True: READS, False: WRITES}
 
 
-def tool_sections(tools: Sequence[Tool], operations: bytes) -> Iterator[Section]:
-    """Return the sections that hold one text or number for each tool.
-
-    Args:
-        tools: The tools.
-        operations: The probabilities of their kinds of operation, one after the other.
-    """
+def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
+    """Return the sections that hold one text or number for each tool, but for its words."""
     sources = sorted({tool.source_id for tool in tools})
     numbers = {source: number for number, source in enumerate(sources)}
     yield from keys_sections("ids", [tool.id for tool in tools])
@@ -66,7 +61,6 @@ def tool_sections(tools: Sequence[Tool], operations: bytes) -> Iterator[Section]
     yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
     yield Section("tools.read_only", "B", bytes(_SAID[tool.hints.read_only] for tool in tools))
-    yield Section("tools.operation", "B", operations)
 
 
 def _own_name(tool: Tool) -> str:
@@ -161,12 +155,15 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     pages = sorted(pages, key=lambda page: page.path)
+    tools = [document.tool for document in ordered]
+    described = tool_sections(tools)
+    related = _related_sections(ordered, tools, provisions)
     records = _record_sections(ordered, texts or {}, memo)
     if word_sections_of is None:
         words = word_sections(analysed_documents(ordered, memo))
     else:
         # Another process may still be at work on the words.
-        records = _released(deque(records))
+        described, related, records = map(_released, map(deque, (described, related, records)))
         words = word_sections_of(ordered)
     members = {
         "generator": f"mcpg {__version__}",
@@ -178,7 +175,10 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
             Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
             Section("model", "d", array("d", model).tobytes()),
         ),
-        _search_sections(ordered, words, provisions),
+        described,
+        (Section("tools.operation", "B", words.operations),),
+        related,
+        words.sections,
         extra,
         _page_sections(pages),
         _place_sections(ordered, pages),
@@ -208,21 +208,18 @@ compile_index = _packed(index_sections)
 """Compile documents in memory: pack the `index_sections` of them."""
 
 
-def _search_sections(
+def _related_sections(
     documents: Sequence[ToolDocument],
-    words: WordSections,
+    tools: Sequence[Tool],
     provisions: Sequence[Sequence[Provision]] | None,
 ) -> Iterator[Section]:
-    """Yield the sections that searches read, of *documents* in the order of their ids."""
-    tools = [document.tool for document in documents]
-    yield from tool_sections(tools, words.operations)
+    """Yield the sections of what *documents*, which are of *tools*, have in common by names."""
     yield from key_sections(tools)
     yield from phrase_sections(tools)
     yield from category_sections(tools)
     yield from argument_sections(tools)
     yield from group_sections(documents)
     yield from relation_sections(documents, provisions)
-    yield from words.sections
 
 
 def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:
