@@ -224,20 +224,21 @@ def _close(held: object) -> None:
         held.close()
 
 
-def runs_of(things: Sequence[T], name: Callable[[T], str]) -> Iterator[Sequence[T]]:
+def runs_of(things: Iterable[T], name: Callable[[T], bytes]) -> Iterator[Sequence[T]]:
     """Cut *things* into runs, so that one result can be kept for all of a run.
 
     A run ends by the name of its last thing: where one is added or removed, the other runs stay.
     """
     from zlib import crc32  # noqa: PLC0415 - who only opens an index needs none
 
-    start = 0
-    for end, thing in enumerate(things, 1):
-        if not crc32(name(thing).encode("utf-8", "surrogatepass")) % _PER_RUN:
-            yield things[start:end]
-            start = end
-    if start < len(things):
-        yield things[start:]
+    run: list[T] = []
+    for thing in things:
+        run.append(thing)
+        if not crc32(name(thing)) % _PER_RUN:
+            yield run
+            run = []
+    if run:
+        yield run
 
 
 def given_by(parts: Any) -> bytes:

@@ -254,12 +254,12 @@ NAMES = st.lists(st.text(max_size=5), unique=True, min_size=300, max_size=500)
 @given(NAMES, st.integers(0))
 def test_a_name_more_or_less_changes_two_runs_at_most(names: list[str], place: int) -> None:
     """Runs hold all names in their order, and stay the same but for those around a change."""
-    runs = [*map(tuple, runs_of(names, str))]
+    runs = [*map(tuple, runs_of(names, str.encode))]
     fewer = names[: place % len(names)] + names[place % len(names) + 1 :]
 
     assert [name for run in runs for name in run] == names
-    assert len({*map(tuple, runs_of(fewer, str))}.difference(runs)) <= 1
-    assert len({*runs}.difference(map(tuple, runs_of(fewer, str)))) <= 2
+    assert len({*map(tuple, runs_of(fewer, str.encode))}.difference(runs)) <= 1
+    assert len({*runs}.difference(map(tuple, runs_of(fewer, str.encode)))) <= 2
 
 
 VALUES = st.recursive(

@@ -258,7 +258,7 @@ def _record_sections(
         return given_by((ZLIB_RUNTIME_VERSION, shared, keys))
 
     def packed() -> Iterator[bytes]:
-        for run in runs_of(documents, lambda document: document.tool.id):
+        for run in runs_of(documents, _name):
             found = memo.recall(_RECORDS, partial(given, run), partial(made, run))
             checksums.extend(found.checksums)
             yield from found.packed
@@ -267,6 +267,10 @@ def _record_sections(
     yield Section("records.crc", "I", checksums.tobytes())
     yield Section("records.dictionary", "B", shared)
     yield from records
+
+
+def _name(document: ToolDocument) -> bytes:
+    return document.tool.id.encode("utf-8", "surrogatepass")
 
 
 class _Records(NamedTuple):

@@ -83,7 +83,7 @@ def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
         tools: The tools.
         memo: What is known from an earlier run; what comes out is the same without it.
     """
-    runs = [*runs_of(tools, lambda tool: tool.id)]
+    runs = [*runs_of(tools, lambda tool: tool.id.encode("utf-8", "surrogatepass"))]
     language = _language_of(runs, memo)
     named: Counter[str] = Counter()
     told: set[str] = set()
