@@ -92,7 +92,7 @@ def gram_products(
     rare = np.fromiter(rarities.values(), np.float64, count)
     products = np.zeros(len(index.section("grams")), np.int64)
     products[np.fromiter(rarities, np.intp, count)] = np.array(weighed) * rare * GRAM_SCALE
-    (grams,), ends = arrays_of(index).grams().rows(pool)
+    (grams,), ends = arrays_of(index).grams.rows(pool)
     try:
         sums = products[grams].cumsum()
     except IndexError as fault:

@@ -66,6 +66,7 @@ class IndexArrays:
 
     Attributes:
         postings: For each term, the tools that hold it and its impacts there.
+        grams: The 3-grams of each tool.
     """
 
     def __init__(self, index: Index) -> None:
@@ -74,11 +75,12 @@ class IndexArrays:
         Raises:
             StaleIndexError: A row leads out of its table.
         """
-        self._index = index
+        # The index itself is not kept, or it would be kept for ever.
+        self._tools = len(index)
         self._lock = Lock()
         self._terms: Table | None = None
-        self._grams: Table | None = None
         self.postings = _table(index, "postings", "postings", "postings.impact")
+        self.grams = _table(index, "grams_of", "grams_of")
 
     @property
     def is_transposed(self) -> bool:
@@ -93,18 +95,8 @@ class IndexArrays:
         """
         with self._lock:
             if self._terms is None:
-                self._terms = _transposed(self.postings, len(self._index))
+                self._terms = _transposed(self.postings, self._tools)
             return self._terms
-
-    def grams(self) -> Table:
-        """Return the 3-grams of each tool.
-
-        Raises:
-            StaleIndexError: A row leads out of its table.
-        """
-        if self._grams is None:
-            self._grams = _table(self._index, "grams_of", "grams_of")
-        return self._grams
 
 
 def _table(index: Index, rows: str, *columns: str) -> Table:

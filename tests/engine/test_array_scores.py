@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from array import array
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 from unittest.mock import patch
+from weakref import ref
 
 import pytest
 from builders import make_engine, make_tool
@@ -155,6 +157,18 @@ def test_a_large_catalogue_is_transposed_only_for_a_host_that_prepares() -> None
         engine.warm_up()
         assert arrays_of(engine.index).is_transposed
         assert engine.search("track custmer order") == before
+
+
+def test_the_arrays_of_an_index_go_with_it() -> None:
+    """A process that loads one bundle after the other keeps nothing of those that it has left."""
+    engine = make_engine(*shop().tools[:20])
+    with by_arrays_from(ALL):
+        engine.search("track custmer order")
+    arrays, index = ref(arrays_of(engine.index)), ref(engine.index)
+    del engine
+    gc.collect()
+
+    assert (arrays(), index()) == (None, None)
 
 
 def test_hints_that_are_tried_are_read_one_by_one() -> None:
