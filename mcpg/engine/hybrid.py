@@ -452,11 +452,11 @@ def fallbacks(strategy: str, fault: EmbeddingError) -> tuple[Diagnostic, ...]:
 
 
 def merges(
-    semantic: HybridDetails | None, related: int, next_steps: int, needed: int
+    semantic: HybridDetails, related: int, next_steps: int, needed: int
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostic of what the graph contributed to a ranking by vectors, if anything."""
     is_expanded = related + next_steps + needed > 0
-    if semantic is None or semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
+    if semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
         return ()
     if not semantic.is_by_nearness:
         message = "the matches of the graph and of the vectors were made one list"

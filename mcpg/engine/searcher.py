@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.engine.features import Candidate
     from mcpg.engine.filters import Filtered
+    from mcpg.engine.hybrid import HybridDetails
     from mcpg.engine.plan.planner import Planner
     from mcpg.engine.prerequisites import Prerequisite
     from mcpg.engine.query import Analysis
-    from mcpg.engine.results import RankingModeName
     from mcpg.engine.retrieval import Edge
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
@@ -212,7 +212,8 @@ class Searcher:
             trace: Records the stage.
         """
         with stage(trace, "expand"):
-            windows = [one.semantic.window(request.limit) for one in rankings if one.semantic]
+            details = [one.semantic for one in rankings if one.semantic]
+            windows = [one.window(request.limit) for one in details]
             primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
             within = frozenset().union(*windows) if len(windows) == len(rankings) else None
             # Where vectors rank alone, the graph adds nothing.
@@ -227,13 +228,13 @@ class Searcher:
                 shown=[one.tool for one in needed],
             )
         counts = len(related), len(next_steps), len(needed)
-        diagnostics = (*diagnostics, *_merges(rankings, *counts), *_doubts(request, best, matches))
+        merges = _merges(details, *counts) if details else ()
+        diagnostics = (*diagnostics, *merges, *_doubts(request, best, matches))
         reached = [target for _, _, target, *_ in (*related, *next_steps)]
         shown = (*numbers, *reached, *[one.tool for one in needed])
-        modes: set[RankingModeName] = {
-            one.semantic.mode(is_expanded=any(counts)) if one.semantic else RankingMode.GRAPH
-            for one in rankings
-        }
+        modes = {one.mode(is_expanded=any(counts)) for one in details}
+        if len(details) < len(rankings):
+            modes.add(RankingMode.GRAPH)
         return SearchResult(
             request.query,
             request.strategy,
@@ -489,12 +490,10 @@ def _without_tables() -> Diagnostic:
     return warning(Code.LEXICON_UNAVAILABLE, message)
 
 
-def _merges(rankings: Sequence[RankedList], *counts: int) -> Iterable[Diagnostic]:
-    if not any(one.semantic for one in rankings):
-        return ()
+def _merges(details: Sequence[HybridDetails], *counts: int) -> Iterable[Diagnostic]:
     from mcpg.engine.hybrid import merges  # noqa: PLC0415 - as above
 
-    return dict.fromkeys(found for one in rankings for found in merges(one.semantic, *counts))
+    return dict.fromkeys(found for one in details for found in merges(one, *counts))
 
 
 def _doubts(
