@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpg.cli.terminal import cut, one_line, pad, width
+from mcpg.cli.terminal import cut, one_line, one_lines, pad, width
 from mcpg.index.layout import SUMMARY_LENGTH
 from mcpg.values import score_text
 
@@ -142,10 +142,18 @@ class MatchRows:
         yield " " * len(lead) + cut(summary, self._output.row_columns - len(lead))
 
 
-def summary(tool: Tool | IndexedTool) -> str:
-    """Return one line on what *tool* is: its title where that adds something, its description."""
-    names = {tool.name, tool.id}
-    return _summary(tool.display_name, tool.description, names, is_enabled=tool.enabled)
+def summaries(tools: Iterable[Tool | IndexedTool]) -> list[str]:
+    """Return one line on what each of *tools* is: a title where that adds something, and its text.
+
+    Those of a whole catalogue are made at once.
+    """
+    tools = list(tools)
+    titles = one_lines([tool.display_name for tool in tools])
+    texts = one_lines([tool.description for tool in tools])
+    return [
+        _summary(title, text, {tool.name, tool.id}, is_enabled=tool.enabled)
+        for tool, title, text in zip(tools, titles, texts, strict=True)
+    ]
 
 
 def _summary_of(match: Match, room: int) -> str:
@@ -154,11 +162,11 @@ def _summary_of(match: Match, room: int) -> str:
     text = match.summary
     if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
         text = match.view.description
-    return _summary(match.display_name, text, names, is_enabled=match.is_enabled)
+    title, text = one_line(match.display_name), one_line(text)
+    return _summary(title, text, names, is_enabled=match.is_enabled)
 
 
 def _summary(title: str, description: str, names: set[str], *, is_enabled: bool) -> str:
-    title, description = one_line(title), one_line(description)
     state = "" if is_enabled else "(disabled) "
     if title in names or not title:
         return f"{state}{description}"

@@ -175,6 +175,11 @@ def width(text: str) -> int:
     return sum(_columns(character) for character in text)
 
 
+def widths(texts: Sequence[str]) -> list[int]:
+    """Return the number of terminal columns that each of *texts* takes."""
+    return [*map(len if all(map(str.isascii, texts)) else width, texts)]
+
+
 def cut(text: str, columns: int, mark: str = _ELLIPSIS) -> str:
     """Shorten *text* to at most *columns* terminal columns, with *mark* where it is cut."""
     if width(text) <= columns:

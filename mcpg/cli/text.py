@@ -10,7 +10,7 @@ import sys
 from itertools import chain, islice
 
 from mcpg.cli.output import glyphs_of_standard_output, hanging
-from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, one_lines, width
+from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, one_lines, width, widths
 from mcpg.reports import blocks as model
 from mcpg.values import score_text
 
@@ -133,15 +133,15 @@ class Layout:
         drawn = []
         for place in places:
             column, cells = table.columns[place], [row[place] for row in table.rows]
-            texts, widths = self._drawn(column, cells)
+            texts, taken = self._drawn(column, cells)
             if table.has_heads:
                 head = self.spans(column.head, "bold")
-                texts, widths = [self._painted(head), *texts], [_width(head), *widths]
-            size = max(widths)
+                texts, taken = [self._painted(head), *texts], [_width(head), *taken]
+            size = max(taken)
             if column.is_number:
-                texts = [" " * (size - one) + text for text, one in zip(texts, widths, strict=True)]
+                texts = [" " * (size - one) + text for text, one in zip(texts, taken, strict=True)]
             elif place != places[-1]:
-                texts = [text + " " * (size - one) for text, one in zip(texts, widths, strict=True)]
+                texts = [text + " " * (size - one) for text, one in zip(texts, taken, strict=True)]
             drawn.append(texts)
         return ((indent + _GAP.join(row)).rstrip() for row in zip(*drawn, strict=True))
 
@@ -149,10 +149,10 @@ class Layout:
         """Return what is written of *cells*, those of a *column*, and how wide each is."""
         if column.is_code:
             texts, style = one_lines(cells), column.style
-            widths = [*map(width, texts)]
+            sizes = widths(texts)
             if style and self._is_colored:
                 texts = [self._view.paint(text, style) for text in texts]
-            return texts, widths
+            return texts, sizes
         spans = [*map(self.spans, cells)]
         return [*map(self._painted, spans)], [*map(_width, spans)]
 
@@ -167,8 +167,8 @@ class Layout:
         if table.has_heads:
             rows = [[model.Styled(one.head, "bold") for one in columns], *rows]
         drawn = [[(cell, self.spans(cell)) for cell in row] for row in rows]
-        widths = ([spans for _, spans in row] for row in drawn)
-        sizes = self.sizes(columns, [*widths], len(indent))
+        shown = [[spans for _, spans in row] for row in drawn]
+        sizes = self.sizes(columns, shown, len(indent))
         if table.has_heads:
             yield from islice(self._row(drawn.pop(0), columns, sizes, indent, wraps=False), 1)
         for row, whole in zip(drawn, cells, strict=True):

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.cli.terminal import cut, either, json_safe, lines_kept, one_line, pad, width
+from mcpg.cli.terminal import (
+    cut,
+    either,
+    json_safe,
+    lines_kept,
+    one_line,
+    one_lines,
+    pad,
+    width,
+    widths,
+)
 
 HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u202e\u2066\u2028\ufeff\U000e0041\ud800"
 
@@ -35,6 +45,13 @@ class TestOneLine:
     def test_nothing_harmful_is_left(self, text: str) -> None:
         """No text brings a control character through."""
         assert not set(one_line(text)) & set(HARMFUL)
+
+
+@given(st.lists(st.text() | st.text("a \n\t大\x1b", max_size=5)))
+def test_many_texts_are_treated_as_each_is(texts: list[str]) -> None:
+    """A column of texts becomes the same lines, of the same widths, as its texts one by one."""
+    assert one_lines(texts) == [*map(one_line, texts)]
+    assert widths(texts) == [*map(width, texts)]
 
 
 def test_lines_kept_keeps_lines_and_tabs() -> None:

@@ -54,6 +54,15 @@ def test_texts_come_back(texts: list[str]) -> None:
     assert list(texts_of(texts)) == texts
 
 
+@given(st.lists(ANY_TEXT, min_size=1), st.data())
+def test_several_texts_are_those_of_their_numbers(texts: list[str], data: st.DataObject) -> None:
+    """Texts that are read at once, close or far apart, are the same as each by itself."""
+    held = texts_of(texts)
+    numbers = data.draw(st.lists(st.integers(0, len(texts) - 1)))
+
+    assert held.some(numbers) == [held[number] for number in numbers]
+
+
 @given(st.lists(ANY_TEXT, max_size=20, unique=True), ANY_TEXT)
 def test_keys_are_found(texts: list[str], other: str) -> None:
     """Every text of a table of keys is found at its place, and no other text is."""
@@ -109,6 +118,8 @@ def test_rows_that_are_not_there_are_refused(starts: list[int], number: int) -> 
 
     with pytest.raises(StaleIndexError):
         table[number]
+    with pytest.raises(StaleIndexError):
+        table.run(number, number + 1)
 
 
 def test_broken_texts_are_refused() -> None:

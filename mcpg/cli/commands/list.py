@@ -137,8 +137,8 @@ def _listing(
     return Listing(records, members, members[0], lambda: _table(tools))
 
 
-def _table(tools: Iterable[Tool | IndexedTool]) -> Table:
-    from mcpg.cli.matches import WITH_SOURCE, summary  # noqa: PLC0415 - as above
+def _table(tools: Sequence[Tool | IndexedTool]) -> Table:
+    from mcpg.cli.matches import WITH_SOURCE, summaries  # noqa: PLC0415 - as above
     from mcpg.reports.blocks import Column, Table  # noqa: PLC0415 - as above
 
     columns = (
@@ -146,7 +146,8 @@ def _table(tools: Iterable[Tool | IndexedTool]) -> Table:
         Column("source", most=16, least_room=WITH_SOURCE, is_code=True),
         Column("description", is_code=True),
     )
-    rows = tuple([(tool.id, tool.source_id, summary(tool)) for tool in tools])
+    about = zip(tools, summaries(tools), strict=True)
+    rows = tuple([(tool.id, tool.source_id, summary) for tool, summary in about])
     return Table("Tools", columns, rows, has_heads=True)
 
 
