@@ -16,7 +16,7 @@ from mcpg.index.meanings import foreign_language_of, told_text
 from mcpg.index.scoring import field_texts
 from mcpg.relations.kinds import kinds_of
 from mcpg.text import lexicon, operations, split_words
-from mcpg.text.words import words_of_token
+from mcpg.text.words import Remembered, words_of_token
 
 # Most fields hold no whole identifier.
 _NONE: Mapping[str, int] = {}
@@ -74,7 +74,7 @@ _ANALYSED = Kind("analysed", _encode, _decode)
 
 def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> Iterator[Analysed]:
     """Yield the words of each of *documents*; *memo* has those known from before."""
-    cut = _Cut()
+    cut = Remembered(_cut)
 
     def one(document: ToolDocument) -> Analysed:
         given = partial(encode_content, document)
@@ -85,7 +85,7 @@ def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> Iterato
 
 def analysed_contents(contents: Iterable[bytes], memo: Memo) -> Iterator[Analysed]:
     """Yield the words of documents with these *contents*, as `analysed_documents` does."""
-    cut = _Cut()
+    cut = Remembered(_cut)
 
     def one(content: bytes) -> Analysed:
         return memo.recall(
@@ -95,16 +95,16 @@ def analysed_contents(contents: Iterable[bytes], memo: Memo) -> Iterator[Analyse
     return map(one, contents)
 
 
-class _Cut(dict[str, tuple[list[str], list[str]]]):
-    """For each token met, its words and its whole identifiers."""
+def _cut(token: str) -> tuple[list[str], list[str]]:
+    """Return the words of *token*, and its whole identifiers."""
+    words = words_of_token(token)
+    return (
+        [word.text for word in words if not word.whole],
+        [word.text for word in words if word.whole],
+    )
 
-    def __missing__(self, token: str) -> tuple[list[str], list[str]]:
-        words = words_of_token(token)
-        found = self[token] = (
-            [word.text for word in words if not word.whole],
-            [word.text for word in words if word.whole],
-        )
-        return found
+
+_Cut = Remembered[tuple[list[str], list[str]]]
 
 
 def _analysed(document: ToolDocument, cut: _Cut) -> Analysed:
