@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcpg.build_pieces import PieceFile
 from mcpg.bundle import codec
 from mcpg.cli.build import MOST_FILES
 from mcpg.index.layout import NO_STAMP
@@ -188,3 +190,27 @@ def test_bytes_do_not_depend_on_the_number_of_processes(
         built.append(outputs(manifest.parent))
 
     assert built[0] == built[1]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("pieces", [0, 10, 600])
+def test_a_disk_without_room_for_what_processes_hand_over_changes_no_bytes(
+    manifest: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    """Where a temporary file is full after some *pieces*, this process does all work itself."""
+    run("bundle", "tools.json", "--jobs", "1")
+    alone = outputs(manifest.parent)
+    for file in (*cache().glob("*"), *manifest.parent.glob("graph*")):
+        file.unlink()
+    add, added = PieceFile.add, iter(range(pieces))
+
+    def full(file: PieceFile, piece: bytes) -> None:
+        if next(added, None) is None:
+            raise OSError(errno.ENOSPC, "no room")
+        add(file, piece)
+
+    monkeypatch.setattr(PieceFile, "add", full)
+    assert run("bundle", "tools.json", "--jobs", "2").code == 0
+
+    assert outputs(manifest.parent) == alone
+    assert not [*cache().glob("*.tmp")]
