@@ -176,7 +176,7 @@ def to_json(
     """
     known = names or {}
     return {
-        known.get(name) or _camel_case(name): _json_value(getattr(thing, name), known)
+        known.get(name) or _camel_case[name]: _json_value(getattr(thing, name), known)
         for name in type(thing).__match_args__
         if name not in without
     }
@@ -197,9 +197,16 @@ def _json_value(part: Any, names: Mapping[str, str]) -> JsonValue:
     return {key: _json_value(one, names) for key, one in part.items()}
 
 
-def _camel_case(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
+class _CamelCase(dict[str, str]):
+    """The names of members in camelCase; classes have few of them, and objects many."""
+
+    def __missing__(self, name: str) -> str:
+        first, *others = name.split("_")
+        found = self[name] = first + "".join(word.capitalize() for word in others)
+        return found
+
+
+_camel_case = _CamelCase()
 
 
 class _Fields:

@@ -23,6 +23,7 @@ from mcpg.reports.blocks import (
     Table,
     listed,
 )
+from mcpg.reports.explain_summary import about_filter, about_match, timings
 from mcpg.text.plain_json import write_json
 from mcpg.values import counted
 
@@ -95,17 +96,6 @@ def _facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inline], 
         ("rewriting", _rewriting(stages.get("normalise"))),
         ("graph", f"{graph['nodes']} nodes, {graph['edges']} edges"),
     )
-
-
-def about_filter(conditions: Json | None) -> Inline:
-    """Return the conditions of the filter and how many tools it leaves, "" where none is set."""
-    if not conditions:
-        return ""
-    names = {"source": conditions["sources"], "category": conditions["categories"]}
-    told = [f"{kind} {' or '.join(found)}" for kind, found in names.items() if found]
-    told += ["only what reads"] if conditions["readOnly"] else []
-    left = f"{conditions['tools']:,} of {counted(conditions['of'], 'tool')}"
-    return (Code("; ".join(told)), f": leaves {left}")
 
 
 def _rewriting(details: Json | None) -> Inline:
@@ -255,14 +245,6 @@ def _match(
     )
     figures = ("score ", Figure(score), "  fused ", Figure(fused))
     return Entry(rank, match["toolId"], figures, about, blocks, score, match["sourceId"])
-
-
-def about_match(match: Json) -> str:
-    """Return one line on what the tool is: its title where that adds something, its description."""
-    title, description = match["displayName"], match["description"]
-    names = {match["toolName"], match["toolId"], ""}
-    state = "" if match["isEnabledByDefault"] else "(disabled) "
-    return state + ": ".join(filter(None, ("" if title in names else title, description)))
 
 
 def _contributions(match: Json, largest: float) -> Table:
@@ -465,13 +447,6 @@ def _channels(details: Json | None) -> Section | None:
     )
     columns = (Column("feature"), Column("tools", is_number=True), Column("weight"), Column("best"))
     return Section("channels", "Channels", (Table("Features", columns, rows),))
-
-
-def timings(stages: Sequence[Json]) -> Section:
-    """Return the section on how long each of *stages* took."""
-    rows = tuple((one["name"], f"{one['durationMs']:.3f} ms") for one in stages)
-    columns = (Column("stage"), Column("time", is_number=True))
-    return Section("timings", "Timings", (Table("Timings", columns, rows),))
 
 
 # Details of all stages, for HTML

@@ -20,7 +20,6 @@ from mcpg.reports.blocks import (
     Table,
     listed,
 )
-from mcpg.reports.explain import about_filter, about_match, timings
 from mcpg.values import counted
 
 TYPE_CHECKING = False
@@ -326,3 +325,32 @@ def _share(held: int, asked: int) -> str:
 
 def _is_repaired(word: Json) -> bool:
     return bool(word["repairs"]) and word["repairs"][0]["kind"] in _INEXACT
+
+
+# Lines that `mcpg.reports.explain` shows as well
+
+
+def about_filter(conditions: Json | None) -> Inline:
+    """Return the conditions of the filter and how many tools it leaves, "" where none is set."""
+    if not conditions:
+        return ""
+    names = {"source": conditions["sources"], "category": conditions["categories"]}
+    told = [f"{kind} {' or '.join(found)}" for kind, found in names.items() if found]
+    told += ["only what reads"] if conditions["readOnly"] else []
+    left = f"{conditions['tools']:,} of {counted(conditions['of'], 'tool')}"
+    return (Code("; ".join(told)), f": leaves {left}")
+
+
+def about_match(match: Json) -> str:
+    """Return one line on what the tool is: its title where that adds something, its description."""
+    title, description = match["displayName"], match["description"]
+    names = {match["toolName"], match["toolId"], ""}
+    state = "" if match["isEnabledByDefault"] else "(disabled) "
+    return state + ": ".join(filter(None, ("" if title in names else title, description)))
+
+
+def timings(stages: Sequence[Json]) -> Section:
+    """Return the section on how long each of *stages* took."""
+    rows = tuple((one["name"], f"{one['durationMs']:.3f} ms") for one in stages)
+    columns = (Column("stage"), Column("time", is_number=True))
+    return Section("timings", "Timings", (Table("Timings", columns, rows),))
