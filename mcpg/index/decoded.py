@@ -166,9 +166,10 @@ class Postings:
         mask = 0
         for term, _ in credited:
             start, end = self._span(term)
-            place = bisect_left(self._tools, tool, start, end)
-            if place < end and self._tools[place] == tool:
-                mask |= self._fields[place]
+            tools = self._tools[start:end]
+            place = bisect_left(tools, tool)
+            if place < len(tools) and tools[place] == tool:
+                mask |= self._fields[start + place]
         if self._masks_left > 0:
             self._masks_left -= 1
             self._masks.setdefault(tool, {})[credited] = mask
