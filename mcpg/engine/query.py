@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain, groupby, islice
 from math import fsum
 
-from mcpg.engine.query_literals import query_literals, without_literals, words_of_literals
+from mcpg.engine.query_literals import query_literals, spoken_part, words_of_literals
 from mcpg.engine.query_terms import Memo, QueryTerm, TermReader, operation_of
 from mcpg.index import Index
 from mcpg.text import (
@@ -73,8 +73,9 @@ def segments_of(
 
 def _cut(text: str, ends: Iterable[str]) -> list[str]:
     for end in ends:
-        text = text.replace(end, "\n")
-    return [part for part in text.split("\n") if part.strip()]
+        if end in text:
+            text = text.replace(end, "\n")
+    return [part for part in text.split("\n") if part and not part.isspace()]
 
 
 def _parts(
@@ -82,8 +83,8 @@ def _parts(
 ) -> list[Part]:
     parts: list[Part] = []
     for text in _cut(sentence, _CLAUSE_ENDS):
-        words = map(places.get, words_of(text))
-        part = tuple(dict.fromkeys(place for place in words if place is not None))
+        found = dict.fromkeys(map(places.get, words_of(text)))
+        part = tuple([place for place in found if place is not None])
         if parts and min(len(part), len(parts[-1])) < FEWEST_WORDS:
             parts[-1] = tuple(dict.fromkeys((*parts[-1], *part)))
         elif part:
@@ -168,11 +169,11 @@ def analyse(
     kept in *memo*. Without the lexicon, words have neither translations nor related words.
     """
     literals = query_literals(query, index)
-    text = without_literals(query, literals, index.language)
-    words = list(iter_words(text))
-    plain = _distinct(word.text for word in words if not word.whole)
-    wholes = _distinct(word.text for word in words if word.whole)
+    text, words = spoken_part(query, literals, index.language)
     spoken = [word.text for word in words]
+    single = [word.text for word in words if not word.whole]
+    plain = _distinct(single)
+    wholes = () if len(single) == len(words) else _distinct(w.text for w in words if w.whole)
     language = _language_of(text, spoken, index, uses_lexicon=uses_lexicon)
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
@@ -184,7 +185,8 @@ def analyse(
     found = (*asked, *identifiers)
     stop_words = stop_words_of(language) if language in LANGUAGES else frozenset[str]()
     arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
-    added = _lightened(reader.of_context(_of_context(context, plain, index)), asked)
+    of_context = reader.of_context(_of_context(context, plain, index)) if context else ()
+    added = _lightened(of_context, asked)
     parts = segments_of(
         text,
         [clause.text for clause in found],
@@ -196,8 +198,8 @@ def analyse(
         intents_of(parts, [clause.weight for clause in found]),
         (*plain, *(clause.text for clause in identifiers)),
         language,
-        _distinct(key for key in (joined(query), joined(text), *wholes) if key),
-        _opened([word.text for word in words if not word.whole], reader, index),
+        _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
+        _opened(single, reader, index),
         operations.shares_by([(operation_of(clause), 1.0) for clause in asked[:1]]),
         uses_lexicon and operations.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
@@ -298,6 +300,8 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
 
 def _lightened(added: Sequence[QueryTerm], asked: Sequence[QueryTerm]) -> list[QueryTerm]:
     """Scale the context's clauses so that together they weigh their part of the query at most."""
+    if not added:
+        return []
     query = fsum(clause.weight for clause in asked)
     context = fsum(clause.weight for clause in added)
     factor = CONTEXT_WEIGHT * min(1.0, query / context) if context else 0.0

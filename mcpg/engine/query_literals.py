@@ -11,15 +11,16 @@ from math import fsum
 
 from mcpg.text import fold, iter_words, joined, language_of, stop_words_of
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, Literal, blanked, literals_of
-from mcpg.values import replace
+from mcpg.text.words import are_stop_words
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from mcpg.engine.query_terms import QueryTerm, TermReader
     from mcpg.index import Index
+    from mcpg.text import Word
 
 WORD_WEIGHT = 0.5
 """What a word of a literal weighs beside one that is asked for."""
@@ -57,17 +58,28 @@ def without_literals(query: str, literals: Sequence[Literal], expected: str | No
     Else quoted texts are kept, or all of them: they are what there is to go by. *expected* is the
     language that one stop word is enough to tell.
     """
-    if not literals:
-        return query
-    others = [one for one in literals if one.kind != QUOTED]
-    for hidden in (literals, others):
-        text = blanked(query, hidden)
-        words = [word.text for word in iter_words(text)]
-        language = language_of(words, expected)
-        stop_words = stop_words_of(language) if language else frozenset[str]()
-        if not stop_words.issuperset(words):
-            return text
-    return query
+    return spoken_part(query, literals, expected)[0]
+
+
+def spoken_part(
+    query: str, literals: Sequence[Literal], expected: str | None
+) -> tuple[str, list[Word]]:
+    """Return the same with its words."""
+    if literals:
+        others = [one for one in literals if one.kind != QUOTED]
+        for hidden in (literals, others):
+            text = blanked(query, hidden)
+            words = list(iter_words(text))
+            if _have_content([word.text for word in words], expected):
+                return text, words
+    return query, list(iter_words(query))
+
+
+def _have_content(words: Sequence[str], expected: str | None) -> bool:
+    if not are_stop_words(words):  # most texts have such a word soon
+        return True
+    language = language_of(words, expected)
+    return not (stop_words_of(language) if language else frozenset()).issuperset(words)
 
 
 def words_of_literals(
@@ -77,25 +89,24 @@ def words_of_literals(
     stop_words: frozenset[str],
 ) -> list[QueryTerm]:
     """Return the clauses that *literals* add to those that are *asked* for."""
-    has = {clause.text for clause in asked}.union(stop_words)
     most = fsum([clause.weight for clause in asked])
-    words = reader.of_literals(word for word in _words(literals) if word not in has)
-    names = (name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ()))
+    has = [clause.text for clause in asked]
+    words = [one for one in _words(literals) if one not in stop_words and one not in has]
+    names = [name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ())]
     # A name of a kind that is asked for as well counts twice: both speak for one tool.
-    kinds = reader.of_literals(dict.fromkeys(names))
     return [
-        *_lightened(words, WORD_WEIGHT, MOST_OF_WORDS * most),
-        *_lightened(kinds, KIND_WEIGHT, MOST_OF_KINDS * most),
+        *_lightened(reader.of_literals(words), WORD_WEIGHT, MOST_OF_WORDS * most),
+        *_lightened(reader.of_literals(dict.fromkeys(names)), KIND_WEIGHT, MOST_OF_KINDS * most),
     ]
 
 
-def _lightened(clauses: Sequence[QueryTerm], factor: float, most: float) -> Iterator[QueryTerm]:
-    """Yield *clauses* that weigh less by *factor*, and together at most *most*."""
+def _lightened(clauses: Sequence[QueryTerm], factor: float, most: float) -> Iterable[QueryTerm]:
+    """Return *clauses* that weigh less by *factor*, and together at most *most*."""
     total = fsum([clause.weight for clause in clauses])
     factor = min(factor, most / total) if total else 0.0
-    return (replace(one, weight=one.weight * factor) for one in clauses if factor)
+    return [one.weighing(one.weight * factor) for one in clauses] if factor else ()
 
 
 def _words(literals: Iterable[Literal]) -> list[str]:
-    words = (word.text for one in literals for word in iter_words(one.text) if not word.whole)
-    return list(dict.fromkeys(words))[:_MOST_WORDS]
+    words = [word.text for one in literals for word in iter_words(one.text) if not word.whole]
+    return [*dict.fromkeys(words)][:_MOST_WORDS]

@@ -48,6 +48,8 @@ _CREDIT_OF_RELATED_VERB = 0.6
 _MOST_REMEMBERED = 16_384
 
 
+_operations: dict[tuple[tuple[str, float], ...], tuple[float, ...]] = {}
+
 # The roles of words that may have related ones.
 _ASKED = ("term", "unknown")
 # A word that at most this share of texts of 100 words hold says all that a word can.
@@ -123,6 +125,22 @@ class QueryTerm:
     def kind(self) -> str | None:
         """How the nearest word that it stands for was found, `None` when unknown."""
         return self.repairs[0].kind if self.repairs else None
+
+    def weighing(self, weight: float) -> QueryTerm:
+        """Return the same term with another *weight*."""
+        return QueryTerm(
+            self.text,
+            self.repairs,
+            self.variants,
+            weight,
+            self.document_frequency,
+            self.role,
+            self.origin,
+            self.meanings,
+            self.related_variants,
+            self.retrieved_by,
+            self.content,
+        )
 
 
 class Memo:
@@ -399,11 +417,14 @@ class TermReader:
 
     def _related_to(self, meaning: str) -> dict[int, float]:
         """Return the terms that are related to one English stem, with their similarities."""
-        near = lexicon.related_numbers(meaning)
-        found = [(self._terms_of_number(other), similarity) for other, similarity in near]
         best: dict[int, float] = {}
-        for terms, similarity in ((self._terms_of(meaning), 1.0), *found):
-            for number, share in terms:
+        for number, share in self._terms_of(meaning):
+            if share > best.get(number, 0.0):
+                best[number] = share
+        stems = self._stems
+        for other, similarity in lexicon.related_numbers(meaning):
+            terms = stems.get(other)
+            for number, share in self._terms_of_number(other) if terms is None else terms:
                 if similarity * share > best.get(number, 0.0):
                     best[number] = similarity * share
         return best
@@ -454,6 +475,15 @@ def operation_of(term: QueryTerm) -> tuple[float, ...]:
     It is what the first of its meanings that names one says, see `mcpg.text.operations.ratios_of`.
     Where none does, it is what the words related to them say on average.
     """
+    known = _operations.get(term.meanings)
+    if known is None:
+        known = _operation_of(term)
+        if len(_operations) < _MOST_REMEMBERED:
+            _operations[term.meanings] = known
+    return known
+
+
+def _operation_of(term: QueryTerm) -> tuple[float, ...]:
     for meaning, _ in term.meanings:
         if ratios := operations.ratios_of(meaning):
             return ratios

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mcpg.engine.prerequisites import needs_of
 from mcpg.engine.query_terms import TermReader
 from mcpg.text import lexicon
+from mcpg.text.words import read_stop_words
 
 if TYPE_CHECKING:
     from mcpg.engine.prerequisites import Memo as NeedMemo
@@ -37,6 +38,8 @@ def read_ahead(index: Index, memo: Memo, needs: NeedMemo) -> None:
     Raises:
         StaleIndexError: The index is damaged.
     """
+    lexicon.read_ahead()
+    read_stop_words()
     for name in _TABLES:
         index.keys(name).read_ahead()
     _read_postings(index)

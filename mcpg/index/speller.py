@@ -9,7 +9,8 @@ string-matching with q-grams and maximal matches", Theoretical Computer Science 
 from __future__ import annotations
 
 import zlib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from itertools import chain, islice
 
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
@@ -17,7 +18,7 @@ from mcpg.text.words import LONGEST_WORD
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcpg.index.layout import Items
     from mcpg.index.tables import Rows, Texts
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
 # these less the edits is never found.
 SHORTEST_AT_ONE_EDIT = 3
 SHORTEST_AT_TWO_EDITS = 6
-# A substitution, insertion or deletion touches two of a word's pairs of characters, a
-# transposition of neighbours three.
-_PAIRS_AT_TWO_EDITS = 6
+# How many of a word's pairs of characters two edits take from it at most, by what they add to its
+# length: an insertion takes one, a substitution or deletion two, a transposition of neighbours
+# three.
+_PAIRS_TAKEN = {-2: 4, -1: 5, 0: 6, 1: 4, 2: 2}
+# A word that is few edits away is in all but these of any of the lists of those that hold a pair.
+# The shortest lists, so many more than may lack it, leave few others.
+_PAIRS_KEPT = 3
 
 
 class Speller:
@@ -70,32 +75,36 @@ class Speller:
 
     def _sharing_deletion(self, word: str) -> set[int]:
         """Return the words that equal *word* once a character, or none, is left out of each."""
+        deletions, count = self._deletions, len(self._deletions)
         numbers: set[int] = set()
-        for part in with_deletions(word):
-            key = hash_of(part)
-            start = bisect_left(self._deletions, key)
-            end = bisect_right(self._deletions, key, start)
-            numbers.update(self._deletion_words[start:end].tolist())
+        for key in map(hash_of, with_deletions(word)):
+            start = end = bisect_left(deletions, key)
+            while end < count and deletions[end] == key:  # most find none
+                end += 1
+            if start < end:
+                numbers.update(self._deletion_words[start:end].tolist())
         return numbers
 
-    def _sharing_pairs(self, word: str) -> list[int]:
-        """Return the words of like length that share enough pairs of characters with *word*."""
-        pairs = pairs_of(word)
-        needed = max(1, len(pairs) - _PAIRS_AT_TWO_EDITS)
-        found: list[int] = []
-        for length in range(len(word) - 2, len(word) + 3):
-            shared: dict[int, int] = {}
-            for pair in pairs:
-                for number in self._holding(pair_key(length, pair)):
-                    shared[number] = shared.get(number, 0) + 1
-            found.extend(number for number, count in shared.items() if count >= needed)
-        return found
+    def _sharing_pairs(self, word: str) -> Iterator[int]:
+        """Yield words of like length: those that share enough pairs of characters with *word*."""
+        pairs = [pair_key(0, pair) for pair in pairs_of(word)]
+        for more, taken in _PAIRS_TAKEN.items():
+            shortest = sorted(self._holding(pairs, len(word) + more), key=len)
+            shortest = shortest[: taken + _PAIRS_KEPT]
+            needed = max(1, len(shortest) - taken)
+            found = sorted(chain.from_iterable(shortest))
+            repeats = zip(found, islice(found, needed - 1, None), strict=False)
+            yield from {number for number, other in repeats if number == other}
 
-    def _holding(self, key: int) -> Iterable[int]:
-        place = bisect_left(self._pairs, key)
-        if place < len(self._pairs) and self._pairs[place] == key:
-            return self._pair_words[place].tolist()
-        return ()
+    def _holding(self, pairs: Iterable[int], length: int) -> Iterator[Sequence[int]]:
+        """Yield the words of *length* that hold each of *pairs*, which are keys without length."""
+        keys, of_length = self._pairs, pair_key(length, "\0\0")
+        start = bisect_left(keys, of_length)
+        end = bisect_left(keys, pair_key(length + 1, "\0\0"), start)
+        for pair in pairs:
+            place = bisect_left(keys, of_length | pair, start, end)
+            is_held = place < end and keys[place] == of_length | pair
+            yield self._pair_words[place] if is_held else ()
 
 
 def with_deletions(word: str) -> set[str]:

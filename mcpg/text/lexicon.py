@@ -104,6 +104,10 @@ _segments: dict[tuple[str, str], tuple[str, ...]] = {}
 _MOST_REMEMBERED = 65_536
 _MOST_SEGMENTS = 4_096
 _MOST_DECODED = 16_384
+# The first word of each block of so many words is kept when as many words have been sought as make
+# up this share of a table: by then, it has taken as long to seek them as to read these.
+_BLOCK = 16
+_SOUGHT_ONE_BY_ONE = 0.0125
 _LONGEST_REMEMBERED = 64
 
 faults: dict[str, str] = {}
@@ -137,6 +141,8 @@ class WordTable:
         self._frequencies, self._strengths, self._words = parts[3:]
         self._count: int = count
         self._ranges: dict[str, tuple[int, int]] = {}
+        self._sought = 0
+        self._firsts: list[bytes] = []
         self._decoded: dict[int, str] = {}
         self._letters = ""
         if (self._starts[count], self._ends[count]) != (length, pairs):
@@ -151,10 +157,36 @@ class WordTable:
 
     def find(self, word: str) -> int:
         """Return the number of *word*, -1 where it is not listed."""
-        low, high = self._range(word[:1])
         key = _encoded(word)
+        if self._firsts and key:
+            return self._find_in_block(key)
+        self._sought += 1
+        if self._sought > _SOUGHT_ONE_BY_ONE * self._count:
+            self.read_ahead()
+        low, high = self._range(word[:1])
         place = bisect_left(self, key, low, high)
         return place if place < high and self[place] == key else -1
+
+    def read_ahead(self) -> None:
+        """Read by what words are found sooner."""
+        self._firsts = [self[number] for number in range(0, self._count, _BLOCK)]
+
+    def _find_in_block(self, key: bytes) -> int:
+        """Return the same for its UTF-8, by the words that blocks of the table begin with."""
+        first = (bisect_right(self._firsts, key) - 1) * _BLOCK
+        if first < 0:
+            return -1
+        starts = self._starts[first : first + _BLOCK + 1].tolist()
+        words = self._words[starts[0] : starts[-1]].tobytes()
+        place = words.find(key)
+        while place >= 0:
+            start = starts[0] + place
+            end = start + len(key)
+            number = starts.index(end) - 1 if end in starts else -1
+            if number >= 0 and starts[number] == start:
+                return first + number
+            place = words.find(key, place + 1)
+        return -1
 
     def beginnings(self, text: str) -> Iterator[tuple[int, float]]:
         """Yield the length and the Zipf frequency of each word that *text* begins with."""
@@ -250,7 +282,8 @@ class WordTable:
     def row_at(self, number: int) -> list[tuple[int, float]]:
         """Return the same of the word with that number."""
         places = slice(self._ends[number], self._ends[number + 1])
-        pairs = zip(self._targets[places], self._strengths[places], strict=False)
+        targets, strengths = self._targets[places].tolist(), self._strengths[places].tolist()
+        pairs = zip(targets, strengths, strict=False)
         return [(target, strength / 0xFF) for target, strength in pairs]
 
 
@@ -286,6 +319,12 @@ def record_fault(name: str, fault: Exception) -> None:
     from mcpg.errors import os_reason  # noqa: PLC0415 - a search without errors needs none
 
     faults[name] = os_reason(fault)
+
+
+def read_ahead() -> None:
+    """Read by what words are found sooner in the tables that most searches seek some in."""
+    for name in ("operations", "related", "words"):
+        _table(f"{ENGLISH}.{name}").read_ahead()
 
 
 def zipf_frequency(word: str, language: str) -> float:

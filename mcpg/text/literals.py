@@ -15,7 +15,7 @@ after RFC 1591, section 2.
 from __future__ import annotations
 
 import unicodedata
-from itertools import chain, islice
+from itertools import chain, compress, islice, repeat
 
 from mcpg.text.words import Remembered, is_unspaced
 from mcpg.values import value
@@ -64,6 +64,7 @@ _MARKS = {
     "\u300c": "\u300d",
     "\u300e": "\u300f",
 }
+_ASCII_MARKS = [*filter(str.isascii, _MARKS)]
 _BEFORE = "([{<\"'`\u201c\u2018\u00ab\u201e"
 _OPENINGS = f"{_BEFORE}=:,-/\uff1a\uff0c"
 _AFTER = ".,;:!?)]}>\"'`\u201d\u2019\u00bb\u2026"
@@ -97,6 +98,8 @@ _SHORTEST_SPOKEN = 3
 _PART, _YEAR = 2, 4
 _LAST_DAY = 31
 _SIGNS_OF_DATE, _PARTS_OF_CLOCK = 2, 3
+# The most tokens of a date in words.
+_LONGEST_DATE = 3
 _NUMBERS_OF_ADDRESS, _LAST_BYTE, _LONGEST_GROUP = 4, 255, 4
 
 
@@ -127,13 +130,18 @@ def literals_of(text: str) -> tuple[Literal, ...]:
     quoted = list(islice(_quoted(text), MOST))
     rest = blanked(text, [one for one in quoted if one.kind != QUOTED])
     statements = list(_statements(rest))
-    found = [*statements, *islice(_found(_Tokens(blanked(rest, statements))), MOST)]
+    found = list(islice(_found(_Tokens(blanked(rest, statements))), MOST))
+    if not (quoted or statements):  # these are in order
+        return tuple(found)
     outside = [one for one in quoted if not any(_covers(other, one) for other in statements)]
-    return tuple(sorted((*outside, *found), key=lambda one: (one.start, -one.end))[:MOST])
+    every = (*outside, *statements, *found)
+    return tuple(sorted(every, key=lambda one: (one.start, -one.end))[:MOST])
 
 
-def blanked(text: str, literals: Iterable[Literal]) -> str:
+def blanked(text: str, literals: Sequence[Literal]) -> str:
     """Return *text* with spaces in the place of *literals*, which are in order."""
+    if not literals:
+        return text
     kept: list[str] = []
     end = 0
     for literal in literals:
@@ -151,21 +159,23 @@ def _quoted(text: str) -> Iterator[Literal]:
     """Yield what stands in quotation marks; an apostrophe in or behind a word is none."""
     end = 0
     unclosed: set[str] = set()
-    for start, mark in sorted(chain.from_iterable([_places(text, mark) for mark in _MARKS])):
+    whole = text.strip()
+    marks = [mark for mark in (_ASCII_MARKS if text.isascii() else _MARKS) if mark in text]
+    for start, mark in sorted(chain.from_iterable([_places(text, mark) for mark in marks])):
         if start < end or mark in unclosed or not _opens(text, start):
             continue
         close = _closed(text, start + 1, _MARKS[mark])
         if close < 0:
             unclosed.add(mark)
         # A text that is one quotation is no argument.
-        elif text[start : close + 1] != text.strip():
+        elif text[start : close + 1] != whole:
             end = close + 1
             inner = text[start + 1 : close]
-            yield Literal(_kind(inner) or QUOTED, inner, start, end)
+            yield Literal(_kinds[inner] or QUOTED, inner, start, end)
 
 
 def _places(text: str, mark: str) -> list[tuple[int, str]]:
-    """Return every place of *mark* in *text*, with the mark; most texts have none."""
+    """Return every place of *mark* in *text*, with the mark."""
     places: list[tuple[int, str]] = []
     place = text.find(mark)
     while place >= 0:
@@ -208,30 +218,50 @@ def _statements(text: str) -> Iterator[Literal]:
 
 
 class _Tokens:
-    """The tokens of a text: runs without white space, without the punctuation around them."""
+    """The tokens of a text: runs without white space, without the punctuation around them.
+
+    Attributes:
+        special: The places of those that a literal may begin with; most texts have none.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts: list[int] = []
-        self.texts = [*filter(None, map(_bare_runs.__getitem__, _runs(text)))]
+        self._texts: list[str] = []
+        runs = [*_runs(text)]
+        self.special = [*compress(range(len(runs)), map(_special_runs.__getitem__, runs))]
+        if self.special:
+            bare = map(str.lstrip, map(str.rstrip, runs, repeat(_AFTER)), repeat(_BEFORE))
+            self._texts = [*filter(None, bare)]
+            if len(self._texts) < len(runs):
+                special = map(_special_runs.__getitem__, self._texts)
+                self.special = [*compress(range(len(self._texts)), special)]
+
+    def texts(self, place: int, count: int) -> list[str]:
+        """Return *count* tokens from *place* on, or as many as there are."""
+        return self._texts[place : place + count]
 
     def start(self, place: int) -> int:
-        """Return the offset of a token; most texts have no literal, and then none is asked for."""
+        """Return the offset of a token."""
+        token = self._texts[place]
+        start = self._text.find(token)
+        if self._text.find(token, start + 1) < 0:  # most stand nowhere else
+            return start
         if not self._starts:
             end = 0
-            for token in self.texts:
-                self._starts.append(self._text.find(token, end))
-                end = self._starts[-1] + len(token)
+            for text in self._texts:
+                self._starts.append(self._text.find(text, end))
+                end = self._starts[-1] + len(text)
         return self._starts[place]
 
     def literal(self, kind: str, first: int, last: int) -> Literal:
         """Return the tokens from *first* to *last* as one literal."""
-        texts = " ".join(self.texts[first : last + 1])
-        end = self.start(last) + len(self.texts[last])
-        return Literal(kind, texts, self.start(first), end)
-
-
-_bare_runs = Remembered(lambda run: run.rstrip(_AFTER).lstrip(_BEFORE))
+        if first == last:
+            text, start = self._texts[first], self.start(first)
+            return Literal(kind, text, start, start + len(text))
+        texts = self.texts(first, last + 1 - first)
+        end = self.start(last) + len(texts[-1])
+        return Literal(kind, " ".join(texts), self.start(first), end)
 
 
 def _runs(text: str) -> Iterable[str]:
@@ -255,32 +285,34 @@ def _spaced_runs(run: str) -> Iterator[str]:
 
 def _found(tokens: _Tokens) -> Iterator[Literal]:
     last = -1
-    are_plain = map(_plain_tokens.__getitem__, tokens.texts)
-    for place in [place for place, is_plain in enumerate(are_plain) if not is_plain]:
+    for place in tokens.special:
         if place <= last:
             continue
-        last = _end_of_date(tokens.texts, place)
-        if last > place:
+        texts = tokens.texts(place, _LONGEST_DATE)
+        last = place + _length_of_date(texts) - 1
+        if last >= place:
             yield tokens.literal("date", place, last)
-        elif _is_time(tokens.texts[place : place + 2]):
+        elif _is_time(texts[:2]):
             last = place + 1
             yield tokens.literal("time", place, last)
         else:
             yield from _of_token(tokens, place)
 
 
-def _is_plain(token: str) -> bool:
-    """Return whether no literal begins with *token*, because it is a word and names no month."""
-    is_word = token.isalpha() or token.replace("'", "").isalpha()
-    return is_word and token.lower() not in _MONTH_NAMES
+def _is_special(run: str) -> bool:
+    """Return whether a literal may begin with *run*: it is no word, or names a month."""
+    token = run.rstrip(_AFTER).lstrip(_BEFORE)
+    if token.isalpha() or token.replace("'", "").isalpha():
+        return token.lower() in _MONTH_NAMES
+    return bool(token)
 
 
-_plain_tokens = Remembered(_is_plain)
+_special_runs = Remembered(_is_special)
 
 
 def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
     """Yield the literal that a token is, or those that its parts between hyphens are."""
-    token = tokens.texts[place]
+    (token,) = tokens.texts(place, 1)
     if len(token) > _LONGEST_TOKEN:
         return
     kind = _kinds[token]
@@ -294,15 +326,15 @@ def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
             start += len(part) + 1
 
 
-def _end_of_date(texts: Sequence[str], place: int) -> int:
-    """Return the place of the last token of the date that begins at *place*, else -1."""
-    names = [text.lower() in _MONTH_NAMES for text in texts[place : place + 2]]
-    after = texts[place + 1 : place + 3]
-    if names[0] and after and (_is_day(after[0]) or _is_year(after[0])):
-        return place + 1 + (len(after) > 1 and not _is_year(after[0]) and _is_year(after[1]))
-    if _is_day(texts[place]) and len(names) > 1 and names[1]:
-        return place + 1 + (len(after) > 1 and _is_year(after[1]))
-    return -1
+def _length_of_date(texts: Sequence[str]) -> int:
+    """Return how many of *texts*, of which there are up to three, are a date, from the first on."""
+    first, *after = texts
+    is_month = first.lower() in _MONTH_NAMES
+    if is_month and after and (_is_day(after[0]) or _is_year(after[0])):
+        return 2 + (len(after) > 1 and not _is_year(after[0]) and _is_year(after[1]))
+    if after and after[0].lower() in _MONTH_NAMES and _is_day(first):
+        return 2 + (len(after) > 1 and _is_year(after[1]))
+    return 0
 
 
 def _is_decimal(text: str, longest: int) -> bool:
@@ -329,9 +361,12 @@ def _kind(token: str) -> str | None:
     """Return the kind of a *token*, `None` for one that is a word or holds white space."""
     if token.isalpha() or not token or any(map(str.isspace, token)):
         return None
+    if token.isdecimal() and token.isascii():
+        return "number"
     if not token.isascii() and any(map(is_unspaced, token)):
         return None
-    return next((kind for kind, is_kind in _KINDS if is_kind(token)), None)
+    kinds = _KINDS if any(map(str.isdecimal, token)) else _KINDS_WITHOUT_DIGITS
+    return next((kind for kind, is_kind in kinds if is_kind(token)), None)
 
 
 def _is_url(token: str) -> bool:
@@ -524,3 +559,18 @@ _KINDS = (
     ("channel", _is_channel),
     ("code", _is_mixed),
 )
+_WITHOUT_DIGITS = frozenset(
+    (
+        "url",
+        "e-mail address",
+        "IP address",
+        "file pattern",
+        "domain",
+        "path",
+        "file name",
+        "handle",
+        "channel",
+        "code",
+    )
+)
+_KINDS_WITHOUT_DIGITS = tuple([one for one in _KINDS if one[0] in _WITHOUT_DIGITS])

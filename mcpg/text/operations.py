@@ -44,6 +44,7 @@ _FILE = os.path.join(os.path.dirname(__file__), "data", _NAME)  # noqa: PTH118, 
 _ratios: dict[str, Ratios] = {}
 _all: list[float] = []
 _questions: dict[str, frozenset[str]] = {}
+_probabilities: dict[tuple[tuple[Ratios, float], ...], tuple[float, ...]] = {}
 _agreements: dict[tuple[tuple[float, ...], bytes], float] = {}
 _MOST_REMEMBERED = 4096
 # A catalogue has some hundred ways to share out the kinds, and its requests some hundred verbs.
@@ -87,7 +88,16 @@ def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
 
     Nothing is returned where nothing is said.
     """
-    said = [(ratios, credit) for ratios, credit in evidence if ratios]
+    said = tuple([(ratios, credit) for ratios, credit in evidence if ratios])
+    known = _probabilities.get(said)
+    if known is None:
+        known = _shares_by(said)
+        if len(_probabilities) < _MOST_REMEMBERED:
+            _probabilities[said] = known
+    return known
+
+
+def _shares_by(said: tuple[tuple[Ratios, float], ...]) -> tuple[float, ...]:
     usual = _usual()
     if not said or not usual:
         return ()

@@ -41,8 +41,8 @@ def edit_distance(left: str, right: str, bound: int) -> int | None:
     """
     if abs(len(left) - len(right)) > bound or not left:
         return len(right) if not left and len(right) <= bound else None
-    if bound == 1:
-        return _one_edit(left, right)
+    if bound in (1, 2):
+        return _one_edit(left, right) if bound == 1 else _two_edits(left, right)
     places: dict[str, int] = {}
     for place, character in enumerate(left):
         places[character] = places.get(character, 0) | 1 << place
@@ -65,19 +65,64 @@ def _one_edit(left: str, right: str) -> int | None:
     """Return 0 for equal words, 1 for words that one edit sets apart, else `None`."""
     if left == right:
         return 0
+    return 1 if _is_one_edit(*_from_difference(left, right)) else None
+
+
+def _two_edits(left: str, right: str) -> int | None:
+    """Return the number of edits between two words, `None` when there are more than two."""
+    rest, others = _from_difference(left, right)
+    one, other = _from_difference(rest[::-1], others[::-1])
+    if len(one) < len(other):
+        one, other = other, one
+    if len(one) <= 1 or (one == other[::-1] and len(one) == 2):  # noqa: PLR2004 - neighbours
+        return min(len(one), 1)
+    return 2 if _is_two_edits(one, other) else None
+
+
+def _is_two_edits(one: str, other: str) -> bool:
+    """Return whether two edits set texts apart that differ in their first and last characters.
+
+    One of the edits is at the beginning then and one at the end, and what is between them is equal.
+    The text that is not shorter comes first.
+    """
+    within, more = one[1:-1], len(one) - len(other)
+    if more > 1:
+        return within == other
+    begins, ends = one[:2] == other[1::-1], one[-2:] == other[:-3:-1]  # with a transposition
+    if more:
+        return (
+            within in (other[:-1], other[1:])
+            or (begins and one[2:-1] == other[2:])
+            or (ends and one[1:-2] == other[:-2])
+        )
+    return (
+        within == other[1:-1]
+        or one[1:] == other[:-1]
+        or one[:-1] == other[1:]
+        or (begins and one[2:-1] == other[2:-1])
+        or (ends and one[1:-2] == other[1:-2])
+        or (begins and ends and one[2:-2] == other[2:-2])
+    )
+
+
+def _from_difference(left: str, right: str) -> tuple[str, str]:
+    """Return what is left of two words from the place where they begin to differ."""
     place = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
             break
         place += 1
-    rest, others = left[place:], right[place:]
-    is_one = (
+    return left[place:], right[place:]
+
+
+def _is_one_edit(rest: str, others: str) -> bool:
+    """Return whether one edit sets texts apart that differ in their first character."""
+    return (
         rest[1:] == others[1:]
         or rest[1:] == others
         or rest == others[1:]
         or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
     )
-    return 1 if is_one else None
 
 
 def likeliest(word: str, known: Iterable[str]) -> str | None:

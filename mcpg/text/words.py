@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from bisect import bisect_left, bisect_right
-from itertools import chain, groupby, pairwise
+from itertools import chain, compress, groupby, pairwise, repeat
 
 from mcpg.text.spelling import edit_distance, signature
 from mcpg.values import value
@@ -101,10 +101,8 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
 
 def language_votes(words: Iterable[str]) -> list[int]:
     """Return how many of *words* are stop words of each of `LANGUAGES`."""
-    votes = [0] * len(LANGUAGES)
-    for number in chain.from_iterable(map(_languages.__getitem__, words)):
-        votes[number] += 1
-    return votes
+    found = b"".join(_languages_of_each(words))
+    return [*map(found.count, _NUMBERS)]
 
 
 def language_by(votes: Sequence[int], expected: str | None = None) -> str | None:
@@ -115,12 +113,34 @@ def language_by(votes: Sequence[int], expected: str | None = None) -> str | None
     return LANGUAGES[votes.index(best)] if best > 1 else None
 
 
-def _languages_of(word: str) -> tuple[int, ...]:
+def _languages_of(word: str) -> bytes:
     """Return the numbers of the languages that *word* is a stop word of."""
-    lists = enumerate(map(stop_words_of, LANGUAGES))
-    return tuple([number for number, stop_words in lists if word in stop_words])
+    if not _numbered:
+        _numbered[:] = map(stop_words_of, LANGUAGES)
+    return bytes(compress(_NUMBERS, map(frozenset.__contains__, _numbered, repeat(word))))
 
 
+def are_stop_words(words: Iterable[str]) -> bool:
+    """Return whether each of *words* is a stop word of any language."""
+    return all(_languages_of_each(words))
+
+
+def _languages_of_each(words: Iterable[str]) -> Iterable[bytes]:
+    if _every:
+        return map(_every.get, words, repeat(b""))
+    return map(_languages.__getitem__, words)
+
+
+def read_stop_words() -> None:
+    """Note the languages of every stop word, so that no other word is looked up in their lists."""
+    if not _every:
+        words = frozenset[str]().union(*map(stop_words_of, LANGUAGES))
+        _every.update(dict(zip(words, map(_languages_of, words), strict=True)))
+
+
+_NUMBERS = range(len(LANGUAGES))
+_every: dict[str, bytes] = {}
+_numbered: list[frozenset[str]] = []
 _languages = Remembered(_languages_of)
 
 
@@ -336,13 +356,9 @@ def joined(text: str) -> str:
     return _run_together(text if text.isascii() else _bare(text))
 
 
-# The ASCII characters that are no letters or digits, to be left out.
-_SIGNS = dict.fromkeys(code for code in range(0x80) if not chr(code).isalnum())
-
-
 def _run_together(bare: str) -> str:
     if bare.isascii():
-        return bare.translate(_SIGNS).lower()
+        return bare.encode().translate(None, _SIGNS_IN_ASCII).decode().lower()
     if bare.isalnum():
         return fold(bare)
     letters = (sign for chunk in _chunks(bare) for sign in chunk if sign.isalnum() or is_mark(sign))
@@ -351,6 +367,8 @@ def _run_together(bare: str) -> str:
 
 def is_unspaced(character: str) -> bool:
     """Return whether *character* is of a script that is written without spaces between words."""
+    if character < _FIRST_UNSPACED:
+        return False
     place = bisect_right(_UNSPACED, (ord(character), 0x10FFFF)) - 1
     return place >= 0 and ord(character) <= _UNSPACED[place][1]
 
@@ -360,9 +378,21 @@ def words_of_token(token: str) -> tuple[Word, ...]:
     return _words[token]
 
 
-_words = Remembered(
-    lambda token: tuple([word for chunk in _chunks(token) for word in _cut_chunk(chunk)])
-)
+# The ASCII characters that are no letters or digits.
+_SIGNS = "".join([chr(code) for code in range(0x80) if not chr(code).isalnum()])
+_SIGNS_IN_ASCII = _SIGNS.encode()
+
+
+def _cut_token(token: str) -> tuple[Word, ...]:
+    bare = token.strip(_SIGNS)  # most tokens are a word and perhaps a sign behind it
+    is_of_one_case = bare.islower() or bare.istitle() or bare.isupper()
+    if bare.isascii() and (bare.isdecimal() or (bare.isalpha() and is_of_one_case)):
+        word = bare[:LONGEST_WORD].lower()
+        return _words[word] if word != token else (Word(word, False),)
+    return tuple([word for chunk in _chunks(token) for word in _cut_chunk(chunk)])
+
+
+_words = Remembered(_cut_token)
 
 
 def _chunks(token: str) -> Iterator[str]:
@@ -398,7 +428,8 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         and (chunk.islower() or chunk.istitle() or chunk.isupper())
     ):
         return (Word(chunk[:LONGEST_WORD].lower(), False),)
-    chunk = _bare(chunk[:_LONGEST_CHUNK])
+    chunk = chunk[:_LONGEST_CHUNK]
+    chunk = chunk if chunk.isascii() else _bare(chunk)
     runs = _runs(chunk)
     pieces = [
         fold(piece)[:LONGEST_WORD]
@@ -438,6 +469,8 @@ def _runs(chunk: str) -> list[str]:
 
 
 def _without_clitics(run: str) -> list[str]:
+    if run.isalnum():
+        return [run]
     first, *rest = run.replace(_APOSTROPHES[1], _APOSTROPHES[0]).split(_APOSTROPHES[0])
     return [first, *(part for part in rest if len(part) > _LONGEST_CLITIC)]
 
@@ -540,6 +573,8 @@ def _is_numeric(piece: str) -> bool:
 
 def _is_spoken(run: str) -> bool:
     """Return whether *run* holds enough letters in a row to be more than a code."""
+    if run.isdecimal():
+        return False
     letters = 0
     for character in run:
         if is_mark(character):
@@ -551,7 +586,7 @@ def _is_spoken(run: str) -> bool:
 
 
 def _has_unspaced(run: str) -> bool:
-    return max(run, default="") >= _FIRST_UNSPACED and any(map(is_unspaced, run))
+    return not run.isascii() and max(run) >= _FIRST_UNSPACED and any(map(is_unspaced, run))
 
 
 _SHORTEST_STEMMED = 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -285,3 +286,19 @@ def test_segments_join_to_the_run(run: str, language: str) -> None:
 def test_a_run_is_cut_into_words() -> None:
     """The most probable words are chosen."""
     assert lexicon.segment("删除文件", "chinese") == ("删除", "文件")
+
+
+TABLES = Path(lexicon.__file__).parent / "data" / "lexicon"
+
+
+@pytest.mark.parametrize("name", ["english.operations", "english.words"])
+def test_words_are_found_alike_by_blocks(name: str) -> None:
+    """A table finds what it lists, and nothing else, before and after it is read ahead."""
+    data = memoryview((TABLES / name).read_bytes())
+    table, ahead = lexicon.WordTable(data), lexicon.WordTable(data)
+    ahead.read_ahead()
+    listed = [ahead.word(number) for number in range(0, len(ahead), 97)]
+    asked = ["", "\0", "zzzz", "\U0010ffff", *listed, *(word[:-1] for word in listed)]
+
+    assert [ahead.find(word) for word in asked] == [table.find(word) for word in asked]
+    assert [ahead.find(word) for word in listed] == [*range(0, len(ahead), 97)]

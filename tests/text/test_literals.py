@@ -131,3 +131,19 @@ def test_any_text_has_literals_in_order(text: str) -> None:
 def test_literals_are_bounded(part: str) -> None:
     """However many there are, the first are found, in time that grows with the text alone."""
     assert len(literals_of(part * 20_000)) <= MOST
+
+
+TOKENS = st.text(alphabet="a1-.:/@#$%'\"*{\\\u00e9\u6771 M", max_size=6) | st.sampled_from(
+    ["May", "may,", "5", "2024", "9", "a.m.", "it's", "'a b'", "(x)", "!", "10%", "fe:ab::c"]
+)
+
+
+@given(st.lists(TOKENS, max_size=8).map(" ".join))
+def test_literals_are_where_they_say(text: str) -> None:
+    """Literals are in order, and each stands between its offsets, whatever stands twice."""
+    found = literals_of(text)
+
+    assert list(found) == sorted(found, key=lambda one: (one.start, -one.end))
+    for one in found:
+        part = text[one.start : one.end]
+        assert all(token in part for token in one.text.split())

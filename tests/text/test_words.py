@@ -189,3 +189,30 @@ def test_a_chunk_is_read_up_to_a_bound(part: str) -> None:
     words = split_words(part * 20_000)
     assert words == split_words((part * 20_000)[:16_384])
     assert 8_000 < len(words) <= 16_384
+
+
+SIGNS = st.text(alphabet="!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~", max_size=3)
+
+
+@given(SIGNS, st.text(alphabet="abcABC019", min_size=1, max_size=6), SIGNS)
+def test_signs_around_a_word_change_nothing(before: str, word: str, after: str) -> None:
+    """Signs of ASCII before and behind a word are no part of it, remembered or not."""
+    assert [*iter_words(before + word + after)] == [*iter_words(word)]
+
+
+@given(st.lists(st.sampled_from(["der", "the", "og", "und", "dog", "tool", "la", ""])))
+def test_stop_words_that_are_read_ahead_say_the_same(spoken: list[str]) -> None:
+    """Languages are told alike before and after all stop words are read."""
+    expected = [words.language_of(spoken, language) for language in (None, *words.LANGUAGES)]
+    votes = words.language_votes(spoken)
+
+    words.read_stop_words()
+
+    assert votes == words.language_votes(spoken)
+    assert votes == [
+        sum(word in words.stop_words_of(language) for word in spoken)
+        for language in words.LANGUAGES
+    ]
+    assert expected == [
+        words.language_of(spoken, language) for language in (None, *words.LANGUAGES)
+    ]
