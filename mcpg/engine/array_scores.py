@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mcpg.engine.index_arrays import arrays_of
-from mcpg.engine.scores import SCALE, STEPS, best_impacts
+from mcpg.engine.scores import SCALE, STEPS
 from mcpg.index.layout import StaleIndexError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcpg.engine.index_arrays import Numbers
-    from mcpg.engine.scores import Variants, Weighed
+    from mcpg.engine.scores import MergedLists, Weighed
     from mcpg.index import Index
 
 # So many documents of one list tell what the worst wanted score is at least.
@@ -33,7 +33,7 @@ _kept: list[NDArray[np.float64]] = []
 
 
 def best_documents(
-    words: Sequence[Weighed], index: Index, *, hidden: Collection[int], size: int
+    words: Sequence[Weighed], lists: MergedLists, *, hidden: Collection[int], size: int
 ) -> list[int]:
     """Return the *size* documents that are not *hidden* with the best scores, the best first.
 
@@ -42,8 +42,9 @@ def best_documents(
     Raises:
         StaleIndexError: The index is damaged.
     """
-    list_of = _lists(index)
-    columns = [_column(variants, postings, list_of, index) for _, variants, postings in words]
+    index = lists.index
+    list_of = _postings_of(index)
+    columns = [_column(word, list_of, lists) for word in words]
     documents = _checked(np.concatenate([column.documents for column in columns]), index)
     lengths = [len(column.documents) for column in columns]
     units = np.repeat([column.unit for column in columns], lengths)
@@ -82,7 +83,7 @@ class Column(NamedTuple):
     unit: float
 
 
-def _lists(index: Index) -> Callable[[int], Sequence[Numbers]]:
+def _postings_of(index: Index) -> Callable[[int], Sequence[Numbers]]:
     """Return what gives the documents that hold a term, and its impacts there."""
     if index.is_compiled:
         return arrays_of(index).postings.row
@@ -90,23 +91,24 @@ def _lists(index: Index) -> Callable[[int], Sequence[Numbers]]:
 
 
 def _column(
-    variants: Variants, postings: int, list_of: Callable[[int], Sequence[Numbers]], index: Index
+    word: Weighed, list_of: Callable[[int], Sequence[Numbers]], lists: MergedLists
 ) -> Column:
-    """Return the documents that hold one of a word's *variants*, and what the best adds to each."""
+    """Return the documents that hold a variant of *word*, and what the best adds to each."""
+    _, share, variants, postings = word
     if len(variants) > 1 and postings < _FEW:
-        best = best_impacts(variants, index)
+        best = lists[variants]
         count = len(best)
         impacts = np.fromiter(best.values(), np.float64, count)
-        return Column(np.fromiter(best, np.intp, count), impacts, 1.0)
+        return Column(np.fromiter(best, np.intp, count), impacts, share)
     columns = []
     for term, credit in variants:
         documents, held = list_of(term)
         columns.append(Column(documents, held, credit * SCALE))
-    return columns[0] if len(columns) == 1 else _merged(columns, index)
+    return columns[0] if len(columns) == 1 else _merged(columns, share, lists.index)
 
 
-def _merged(columns: Iterable[Column], index: Index) -> Column:
-    """Return the documents of all *columns*, and the most that any of these adds to each."""
+def _merged(columns: Iterable[Column], share: float, index: Index) -> Column:
+    """Return the documents of all *columns*, and the most that any of these has of each."""
     best = _zeros(index)
     found = []
     for documents, impacts, unit in columns:
@@ -117,7 +119,7 @@ def _merged(columns: Iterable[Column], index: Index) -> Column:
     merged = best[held]
     best[held] = 0.0
     _keep(best)
-    return Column(held, merged, 1.0)
+    return Column(held, merged, share)
 
 
 def _zeros(index: Index) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
-from mcpg.engine.scores import SCALE, best_documents
+from mcpg.engine.scores import SCALE, MergedLists, best_documents
 from mcpg.values import replace, round_score, value
 
 TYPE_CHECKING = False
@@ -127,14 +127,16 @@ def retrieve_for_each(
     *among* names documents, no others are retrieved.
     """
     hidden = frozenset(excluded)
-    whole = retrieve(analysis, index, excluded=hidden, size=size, among=among)
+    lists = MergedLists(index)
+    words = _weighed(analysis.clauses, analysis.total_weight, index)
+    whole = _best(words, lists, hidden, size, among)
     if not analysis.intents:
         return whole
     bests = []
     for places in analysis.intents:
         clauses = _telling([analysis.clauses[place] for place in places])
         total = fsum([one.weight for one in clauses])
-        bests.append(_best(_weighed(clauses, total, index), index, hidden, _OWN_PLACES, among))
+        bests.append(_best(_weighed(clauses, total, index), lists, hidden, _OWN_PLACES, among))
     in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
     own = list(in_turns)[:_OWN_PLACES]
     return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
@@ -159,22 +161,23 @@ def retrieve(
     scored.
     """
     words = _weighed(analysis.clauses, analysis.total_weight, index)
-    return _best(words, index, frozenset(excluded), size, among)
+    return _best(words, MergedLists(index), frozenset(excluded), size, among)
 
 
 def _best(
     words: Sequence[Weighed],
-    index: Index,
+    lists: MergedLists,
     hidden: frozenset[int],
     size: int,
     among: Collection[int] | None,
 ) -> list[int]:
     """Return the *size* best documents, by numpy where that takes less time."""
-    arrays = ARRAYS.scorer(sum([postings for _, _, postings in words])) if among is None else None
+    postings = sum([postings for _, _, _, postings in words])
+    arrays = ARRAYS.scorer(postings) if among is None else None
     if arrays:
-        found: list[int] = arrays.best_documents(words, index, hidden=hidden, size=size)
+        found: list[int] = arrays.best_documents(words, lists, hidden=hidden, size=size)
         return found
-    return best_documents(words, index, hidden=hidden, size=size, among=among)
+    return best_documents(words, lists, hidden=hidden, size=size, among=among)
 
 
 _bound = itemgetter(0)
@@ -183,6 +186,7 @@ _bound = itemgetter(0)
 def _weighed(clauses: Iterable[QueryTerm], total: float, index: Index) -> list[Weighed]:
     """Return the *clauses* that add anything, those that can add most first."""
     words = []
+    word: Weighed
     max_impact = index.max_impact
     for clause in clauses:
         variants = clause.variants
@@ -191,14 +195,14 @@ def _weighed(clauses: Iterable[QueryTerm], total: float, index: Index) -> list[W
         share = clause.weight / total
         if len(variants) == 1:
             ((term, credit),) = variants
-            most, postings = max_impact(term) * credit, clause.document_frequency
+            bound = share * SCALE * (max_impact(term) * credit)
+            word = bound, 1.0, ((term, share * credit),), clause.document_frequency
         else:
             most = max([max_impact(term) * credit for term, credit in variants])
             postings = sum([index.document_frequency(term) for term, _ in variants])
-        bound = share * SCALE * most
-        if bound:
-            shares = [(term, share * credit) for term, credit in variants]
-            words.append((bound, shares, postings))
+            word = share * SCALE * most, share, variants, postings
+        if _bound(word):
+            words.append(word)
     return sorted(words, key=_bound, reverse=True)
 
 

@@ -2,8 +2,9 @@
 
 A document's lexical score is the sum, over the words of a query, of the saturated frequency of the
 best of the word's variants there, times the credit for that variant, times the word's share of the
-query's weight. The words that can add most are added first. The sums are compared in steps of
-1 / `STEPS`; ties go to the smaller document number.
+query's weight. Where a word has one variant, the share is in the credit for it. The words that can
+add most are added first. The sums are compared in steps of 1 / `STEPS`; ties go to the smaller
+document number.
 
 Here postings are added one by one. Once the words that are left cannot lift a new document among
 the best, only documents already seen are looked up in them. `mcpg.engine.array_scores` has the same
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 
     from mcpg.index import Index
 
-    Variants: TypeAlias = Sequence[tuple[int, float]]
-    """The terms of a word and what a match of each counts: its credit, perhaps times the share."""
+    Variants: TypeAlias = tuple[tuple[int, float], ...]
+    """The terms of a word and the credit for a match of each."""
 
-    Weighed: TypeAlias = tuple[float, Variants, int]
-    """A word: the most that it adds, above 0; its variants; the least number of their postings."""
+    Weighed: TypeAlias = tuple[float, float, Variants, int]
+    """A word: the most that it adds, above 0; what its credited impacts are multiplied by; its
+    variants; the least number of their postings."""
 
 SCALE = 1 / 0xFFFF
 """The frequency that a step of impact stands for."""
@@ -55,7 +57,7 @@ _SAMPLE = 3
 
 def best_documents(
     words: Sequence[Weighed],
-    index: Index,
+    lists: MergedLists,
     *,
     hidden: frozenset[int],
     size: int,
@@ -67,10 +69,10 @@ def best_documents(
     are scored.
     """
     if among is not None and len(among) <= _FEW:
-        scores = _score(words, index, among)
+        scores = _score(words, lists.index, among)
     else:
         wanted = size + (len(hidden) if among is None else 0)
-        scores = _accumulate(words, index, wanted, None if among is None else frozenset(among))
+        scores = _accumulate(words, lists, wanted, None if among is None else frozenset(among))
     # Most often nothing is hidden, and then all that was scored need not be gone through.
     for document in hidden.intersection(scores) if hidden else ():
         del scores[document]
@@ -82,34 +84,35 @@ def best_documents(
 
 
 def _accumulate(
-    words: Sequence[Weighed], index: Index, size: int, among: frozenset[int] | None = None
+    words: Sequence[Weighed], lists: MergedLists, size: int, among: frozenset[int] | None = None
 ) -> dict[int, float]:
     """Score every document that can be among the best *size*, and perhaps others.
 
     Where *among* names documents, no others are scored.
     """
     scores: dict[int, float] = {}
-    remaining = fsum(bound for bound, _, _ in words)
-    for bound, variants, postings in words:
+    remaining = fsum(bound for bound, _, _, _ in words)
+    for bound, share, variants, postings in words:
         # A list shorter than what has been found is read without further thought. A document that
         # scores the same as the last of the best, once rounded, may come before it.
         if (
             postings > len(scores) > size
             and _nth_best(scores.values(), size) > remaining + 2 / STEPS
         ):
-            for document, impact in clause_impacts(variants, scores.keys(), index).items():
-                scores[document] += impact
+            found = clause_impacts(variants, scores.keys(), lists.index)
+            for document, impact in found.items():
+                scores[document] += share * impact
         else:
-            _add(scores, variants, index, among)
+            _add(scores, share, variants, lists, among)
         remaining -= bound
     return scores
 
 
 def _score(words: Iterable[Weighed], index: Index, among: Collection[int]) -> dict[int, float]:
     scores: dict[int, float] = {}
-    for _, variants, _ in words:
+    for _, share, variants, _ in words:
         for document, impact in clause_impacts(variants, among, index).items():
-            scores[document] = scores.get(document, 0.0) + impact
+            scores[document] = scores.get(document, 0.0) + share * impact
     return scores
 
 
@@ -123,23 +126,42 @@ def _nth_best(scores: Collection[float], place: int) -> float:
 
 
 def _add(
-    scores: dict[int, float], variants: Variants, index: Index, among: frozenset[int] | None
+    scores: dict[int, float],
+    share: float,
+    variants: Variants,
+    lists: MergedLists,
+    among: frozenset[int] | None,
 ) -> None:
     """Add to *scores* what the best of the *variants* adds to each document."""
     get = scores.get
     if len(variants) > 1:
-        best = best_impacts(variants, index)
+        best = lists[variants]
         wanted = best.items() if among is None else [(n, best[n]) for n in among.intersection(best)]
         for document, impact in wanted:
-            scores[document] = get(document, 0.0) + impact
+            scores[document] = get(document, 0.0) + share * impact
         return
     term, credit = variants[0]
     unit = credit * SCALE
-    impacts = _impacts(term, index)
+    impacts = _impacts(term, lists.index)
     if among is not None:
         impacts = [posting for posting in impacts if posting[0] in among]
     for document, impact in impacts:
         scores[document] = get(document, 0.0) + unit * impact
+
+
+class MergedLists(dict["Variants", "dict[int, float]"]):
+    """The best credited impacts of words with several variants, by document.
+
+    The intents of a query have words of the whole query, whose lists are merged once.
+    """
+
+    def __init__(self, index: Index) -> None:
+        super().__init__()
+        self.index = index
+
+    def __missing__(self, variants: Variants) -> dict[int, float]:
+        merged = self[variants] = best_impacts(variants, self.index)
+        return merged
 
 
 def best_impacts(variants: Variants, index: Index) -> dict[int, float]:
