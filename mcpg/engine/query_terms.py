@@ -8,7 +8,7 @@ related words, which bring tools into the pool and have features of their own.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import compress, islice
 from math import fsum, log
 
 from mcpg.index import Index
@@ -394,9 +394,11 @@ class TermReader:
         # Of a translation that is unlikely, the words related to likelier ones can say more.
         nearer = [one for one in found if one[1] > own.get(one[0], 0.0)]
         ranked = tuple(sorted(nearer, key=lambda one: (-one[1], one[0])))
-        frequency_of = self._index.document_frequency
-        rare = [one for one in ranked if not own or frequency_of(one[0]) <= _MOST_HOLDERS]
-        return meanings, ranked, tuple(rare)
+        if not own:
+            return meanings, ranked, ranked
+        frequencies = self._index.document_frequencies([term for term, _ in ranked])
+        are_rare = [frequency <= _MOST_HOLDERS for frequency in frequencies]
+        return meanings, ranked, tuple(compress(ranked, are_rare))
 
     def _similarities(self, meanings: Sequence[tuple[str, float]]) -> dict[int, float]:
         """Return the terms that are related to *meanings*, with their similarities.

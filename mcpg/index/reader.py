@@ -120,6 +120,7 @@ class Index:
         self._names: list[Names] = []
         self._relations: list[LinkTables] = []
         self._postings: list[Postings] = []
+        self._foreign: tuple[str, ...] | None = None
 
     @property
     def data(self) -> memoryview:
@@ -538,10 +539,10 @@ class Index:
     @property
     def foreign_languages(self) -> tuple[str, ...]:
         """The languages with a table of the lexicon that tools are described in."""
-        if not self.has_section(MEANINGS):
-            return ()
-        languages = self.texts(f"{MEANINGS}.languages")
-        return tuple(languages[number] for number in range(len(languages)))
+        if self._foreign is None:
+            has_any = self.has_section(MEANINGS)
+            self._foreign = tuple(self.texts(f"{MEANINGS}.languages")) if has_any else ()
+        return self._foreign
 
     def meant_by(self, stem: str) -> list[tuple[int, float]]:
         """Return the terms of foreign words that mean an English *stem*, with probabilities."""
