@@ -10,7 +10,7 @@ from __future__ import annotations
 import marshal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -199,8 +199,9 @@ class KeptMemo(Memo):
 
     def close(self) -> None:
         """End the processes, and close all files."""
-        for held in (self._workers, self._known, self._fresh):
-            _close(held)
+        with ExitStack() as held:  # an interrupt may end the wait for the processes
+            for one in (self._fresh, self._known, self._workers):
+                held.callback(_close, one)
 
     def pack(self) -> Iterator[bytes]:
         """Return the content of a cache file with the results used so far, in parts.

@@ -123,12 +123,14 @@ class Workers:
     def close(self) -> None:
         """End the processes."""
         self._tasks.clear()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
-        if self._given is not None:
-            self._given.close()
-            self._given = None
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+                self._pool = None
+        finally:  # an interrupt may end the wait
+            if self._given is not None:
+                self._given.close()
+                self._given = None
 
     def _handed(self, given: Iterable[bytes]) -> Place:
         """Put what results depend on where processes read it."""

@@ -269,8 +269,8 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         """End processes that are still at work, and remove temporary files."""
-        self.memo.close()
-        self._files.close()
+        with self._files:  # also where an interrupt ends the wait for the processes
+            self.memo.close()
 
     def open(self, batch: SourceBatch) -> Memo:
         """Look up what is known, if what the sources hold is much."""

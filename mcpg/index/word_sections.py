@@ -190,7 +190,8 @@ def make_sections(path: Path | None, given: bytes) -> bytes | None:
     place, target = pickle.loads(given)  # noqa: S301 - from the process that started this one
     made = remembered_sections(path, lambda memo: analysed_contents(pieces_at(place), memo))
     table: list[tuple[str, str, int]] = []
-    with target.open("wb") as file:
+    # Once removed, the file is not made anew: nobody would remove it again.
+    with target.open("r+b") as file:
         for section in made.sections:
             table.append((section.name, section.item_type, len(section.data)))
             file.writelines(pieces_of(section.data))

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import pytest
 from mcpg.build_pieces import PieceFile
 from mcpg.bundle import codec
 from mcpg.cli.build import MOST_FILES
+from mcpg.cli.exits import ExitCode
 from mcpg.index.layout import NO_STAMP
 from mcpg.index.packing import restamped
 
@@ -214,3 +216,20 @@ def test_a_disk_without_room_for_what_processes_hand_over_changes_no_bytes(
 
     assert outputs(manifest.parent) == alone
     assert not [*cache().glob("*.tmp")]
+
+
+@pytest.mark.usefixtures("manifest")
+def test_an_interrupt_while_processes_end_leaves_no_temporary_file(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who interrupts the wait for processes leaves nothing of what these were to work on."""
+    shutdown = ProcessPoolExecutor.shutdown
+
+    def interrupted(pool: ProcessPoolExecutor, **named: Any) -> None:
+        shutdown(pool, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProcessPoolExecutor, "shutdown", interrupted)
+    assert run("bundle", "tools.json", "--jobs", "2").code == ExitCode.INTERRUPTED
+
+    assert remembered().keys() == {file.name for file in cache().glob("*.memo")}

@@ -141,3 +141,14 @@ def test_sections_that_are_cut_short_are_a_fault(tmp_path: Path, handover: Hando
 
     with pytest.raises(OSError, match="ends early"):
         plain(made)
+
+
+def test_a_file_that_was_removed_is_not_made_anew(tmp_path: Path, handover: Handover) -> None:
+    """A process that is still at work when its caller has gone leaves no file behind."""
+    given = handover.given()
+    for file in tmp_path.glob("*.tmp"):
+        if not file.stat().st_size:  # that for the sections
+            file.unlink()
+
+    with pytest.raises(FileNotFoundError):
+        make_sections(None, given)
