@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
 _MANY = 400
 # From so many terms on, and 3-grams, numpy looks up sooner what a pool of documents has of them.
-_MANY_TERMS = 40
+_MANY_TERMS = 4
 _MANY_GRAMS = 8
 # So many postings are added one by one in the time that the import of numpy takes.
 _WORTH_IMPORTING = 2_000_000
