@@ -353,7 +353,8 @@ class NameMatcher:
                 if term in similarities:
                     near += idf * max(0.0, _RELATED_NAME_CREDIT * similarities[term] - credit)
             opening = self._opening(name.terms) if held else 0.0
-            found.append((held / name.weight, opening, damping * near / name.weight))
+            weight = name.weight or 1.0  # a name of signs alone, such as "..", has no words
+            found.append((held / weight, opening, damping * near / weight))
         return found
 
     def related(self, document: int) -> dict[int, float]:

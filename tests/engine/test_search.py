@@ -374,3 +374,11 @@ def test_a_number_does_not_drown_what_is_asked() -> None:
     assert number.weight < refund.weight / 2
     assert ids(engine.search("refund 30").matches)[0] == "invoice_refund"
     assert ids(engine.search("30").matches)[0] == "report_page"
+
+
+@pytest.mark.parametrize("query", ["where is a shipment", "shipmnt", "parcel"])
+def test_a_tool_whose_name_has_no_words_is_found_by_its_text(query: str) -> None:
+    """A name of signs alone takes nothing from what the description of the tool matches."""
+    nameless = make_tool("..", source_id="", description="Look up where a parcel or shipment is.")
+    engine = make_engine(nameless, ORDER, INVOICE)
+    assert engine.search(query).matches[0].tool_name == ".."
