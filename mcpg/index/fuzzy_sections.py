@@ -10,7 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.index.decoded import grams_of_word
-from mcpg.index.packing import Section, rows_sections
+from mcpg.index.packing import Section, halves, rows_sections
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.index.speller import (
     SHORTEST_AT_ONE_EDIT,
@@ -44,8 +44,9 @@ def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
         if len(word) >= SHORTEST_AT_ONE_EDIT
         for part in with_deletions(word)
     )
-    yield Section("deletions", "I", array("I", (one >> 32 for one in found)).tobytes())
-    yield Section("deletions.word", "I", array("I", (one & 0xFFFF_FFFF for one in found)).tobytes())
+    hashes, numbers = halves(array("Q", found))
+    yield Section("deletions", "I", hashes)
+    yield Section("deletions.word", "I", numbers)
 
 
 def _pair_sections(words: Sequence[str]) -> Iterator[Section]:

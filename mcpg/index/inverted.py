@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mcpg.documents.model import ToolDocument
 from mcpg.index.analysed import Analysed
 from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
-from mcpg.index.packing import Section, keys_sections, rows_sections
+from mcpg.index.packing import Section, halves, keys_sections, rows_sections
 from mcpg.index.scoring import (
     BY_NUMBER,
     FIELDS,
@@ -28,6 +28,7 @@ from mcpg.index.scoring import (
     saturate,
 )
 from mcpg.text import iter_words, language_of, stem
+from mcpg.text.words import every_stop_word
 
 # Few tools have claims: their own mean would be that of the longest.
 _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
@@ -72,10 +73,12 @@ class InvertedFile:
         self._occurrences = _Occurrences()
         self._names: list[array[int]] = []
         spoken: Counter[str] = Counter()
+        stop_words = every_stop_word()
         for document, held in enumerate(analysed):
             for field, words, wholes in held.fields:
                 if field == _DESCRIPTION:
-                    spoken.update(words)
+                    # No other word tells a language.
+                    spoken.update({word: words[word] for word in stop_words.intersection(words)})
                 terms = [*map(self._terms.of_word.__getitem__, words)]
                 terms += map(self._terms.of_whole.__getitem__, wholes)
                 counts = (*words.values(), *wholes.values())
@@ -322,15 +325,13 @@ def term_weight(size: int, frequency: int) -> float:
 
 def _unpacked(postings: array[int]) -> tuple[array[int], array[int], array[int]]:
     """Return documents, impacts and field masks of *postings*, each of which packs all three."""
-    data = memoryview(postings).cast("B")
-    is_little = sys.byteorder == "little"
-    documents = array("I", data.cast("I")[1 if is_little else 0 :: 2].tobytes())
-    impacts, fields = (2, 3) if not is_little else (1, 0)
-    short = data.cast("H")
+    documents, others = halves(postings)
+    short = memoryview(others).cast("H")
+    impacts, fields = (1, 0) if sys.byteorder == "little" else (0, 1)
     return (
-        documents,
-        array("H", short[impacts::4].tobytes()),
-        array("H", short[fields::4].tobytes()),
+        array("I", documents),
+        array("H", short[impacts::2].tobytes()),
+        array("H", short[fields::2].tobytes()),
     )
 
 

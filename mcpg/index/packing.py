@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -244,3 +245,10 @@ def bytes_sections(name: str, parts: Iterable[bytes], offset_type: str = "I") ->
         Section(name, "B", joined[0] if len(joined) == 1 else _Joined(joined)),
         Section(f"{name}.at", offset_type, starts.tobytes()),
     ]
+
+
+def halves(numbers: array[int]) -> tuple[bytes, bytes]:
+    """Return the higher and the lower 32 bits of each of *numbers*, which have 64."""
+    parts = memoryview(numbers).cast("B").cast("I")
+    is_little = sys.byteorder == "little"
+    return parts[is_little::2].tobytes(), parts[not is_little :: 2].tobytes()

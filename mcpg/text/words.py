@@ -131,10 +131,15 @@ def _languages_of_each(words: Iterable[str]) -> Iterable[bytes]:
     return map(_languages.__getitem__, words)
 
 
+def every_stop_word() -> frozenset[str]:
+    """Return the folded stop words of all `LANGUAGES`."""
+    return frozenset[str]().union(*map(stop_words_of, LANGUAGES))
+
+
 def read_stop_words() -> None:
     """Note the languages of every stop word, so that no other word is looked up in their lists."""
     if not _every:
-        words = frozenset[str]().union(*map(stop_words_of, LANGUAGES))
+        words = every_stop_word()
         _every.update(dict(zip(words, map(_languages_of, words), strict=True)))
 
 
