@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import resource_tracker
 from pathlib import Path
 from threading import Event, Timer
 from typing import TYPE_CHECKING
@@ -91,6 +92,8 @@ def test_where_no_process_can_be_started_all_is_worked_out_here(
     memo: KeptMemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Systems that refuse further processes get the same results."""
+    # Started by the missing program, it would fail all later tests of this process.
+    resource_tracker.ensure_running()
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
     monkeypatch.setattr("multiprocessing.spawn._python_exe", os.fsencode(tmp_path / "nothing"))
     memo.ahead([PROCESS], [os.fsencode(tmp_path / "first")])
