@@ -117,8 +117,14 @@ class IndexedTool:
     """A tool of an index, as lists show it."""
 
     __slots__ = (
-        *("_index", "_number", "_summary"),
-        *("display_name", "enabled", "id", "name", "source_id"),
+        "_index",
+        "_number",
+        "_summary",
+        "display_name",
+        "enabled",
+        "id",
+        "name",
+        "source_id",
     )
 
     def __init__(

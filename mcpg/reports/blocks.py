@@ -113,8 +113,8 @@ class Column:
         is_below: Whether text puts its cells on lines of their own, wrapped on a terminal.
         is_whole: Whether text never cuts it, as ids that are to be copied.
         least_room: Columns of a terminal below which text leaves it out.
-        is_code: Whether its cells are text of others as it is, of which long tables are made.
-        style: The style of such cells.
+        is_code: Whether its cells are strings, each shown as `Code`; quicker for long tables.
+        style: The style of all its cells, where `is_code`.
     """
 
     head: str

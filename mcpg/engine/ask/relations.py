@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import walk_parameters
-from mcpg.engine.ask.model import Answer, Direction, MentionKind, RelatedItem
+from mcpg.engine.ask.model import Answer, Direction, MentionKind
 from mcpg.engine.ask.tokens import does
 from mcpg.engine.prerequisites import prerequisites
 from mcpg.relations.edges import EdgeKind
@@ -362,11 +362,6 @@ class ToolRelationsAnswers:
             if reached == target:
                 return _flow(self._index.provision(number)[1])
         return ""
-
-
-def related_items(answers: Iterable[Answer]) -> tuple[RelatedItem, ...]:
-    """Return *answers* as what is related to another answer."""
-    return tuple(RelatedItem(one.symbol, one.kind, one.type, one.file) for one in answers)
 
 
 def _flow(fields: Sequence[tuple[str, str, bool]]) -> str:
