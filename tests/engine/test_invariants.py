@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NOUNS = ("shipment", "order", "invoice", "parcel", "customer", "label", "refund")
 VERBS = ("create", "find", "cancel", "update", "export")
 PLACES = ("warehouse", "depot", "carrier", "portal", "ledger")
-NEAR = 0.05
+NEAR = 0.1  # so few tools have their margins imputed: some near ties turn by more than 0.05
 nouns, verbs = st.sampled_from(NOUNS), st.sampled_from(VERBS)
 
 sampled = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
