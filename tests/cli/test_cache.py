@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mcpg.build_cache import KeptMemo
+from mcpg.build_pieces import PieceFile
 from mcpg.cli import main
 from mcpg.cli.commands import cache as keeping
 from mcpg.cli.commands.cache import shown_size
@@ -83,6 +84,16 @@ def test_clearing_leaves_other_files_alone(
 
 
 @pytest.mark.usefixtures("graph")
+def test_what_a_killed_build_left_is_cleared_as_well(run: Callable[..., Run], cache: Path) -> None:
+    """The temporary files of a process that was killed go; those of one at work stay."""
+    (cache / ".mcpg-0123456789abcdef.tmp").write_text("contents of tools", "utf-8")
+    at_work = PieceFile(cache)
+    assert run("cache", "clear", "--yes").code == 0
+
+    assert [*cache.glob("*.tmp")] == [at_work.path]
+    at_work.close()
+
+
 def test_one_kind_is_cleared_alone(run: Callable[..., Run], cache: Path) -> None:
     """`--what` chooses; JSON says what was removed."""
     told = run("cache", "clear", "--what", "store", "--yes", "--format", "json").json

@@ -21,6 +21,7 @@ from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
+from mcpg.files import remove_leftovers
 from mcpg.graph import cache as graphs
 from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Table
@@ -90,7 +91,7 @@ def kept_files(settings: Settings) -> list[CacheFile]:
 
 
 def remove(files: Sequence[CacheFile]) -> None:
-    """Remove *files*.
+    """Remove *files*, and what killed processes left beside them.
 
     Raises:
         OutputError: One cannot be removed.
@@ -107,6 +108,8 @@ def remove(files: Sequence[CacheFile]) -> None:
             except OSError as fault:
                 message = f"cannot be removed: {os_reason(fault)}"
                 raise OutputError(message, place=str(path)) from fault
+    for folder in {kept.path.parent for kept in files}:
+        remove_leftovers(folder)
 
 
 def cache_json(files: Sequence[CacheFile], *, removed: bool) -> JsonObject:
