@@ -73,13 +73,14 @@ class IndexArrays:
         """Find the sections.
 
         Raises:
-            StaleIndexError: A row leads out of its table.
+            StaleIndexError: A row leads out of its table, or a posting is in none.
         """
         # The index itself is not kept, or it would be kept for ever.
         self._tools = len(index)
         self._lock = Lock()
         self._terms: Table | None = None
         self.postings = _table(index, "postings", "postings", "postings.impact")
+        _check_whole(self.postings, len(index.section("terms.tools")))
         self.grams = _table(index, "grams_of", "grams_of")
 
     @property
@@ -106,6 +107,17 @@ def _table(index: Index, rows: str, *columns: str) -> Table:
     if (starts[:-1] > starts[1:]).any() or starts.max(initial=0) > least:
         raise StaleIndexError("a row leads out of its table")
     return Table(starts, parts)
+
+
+def _check_whole(table: Table, rows: int) -> None:
+    """Check that *table* has so many *rows*, and that each place of a column is in one of them.
+
+    Raises:
+        StaleIndexError: That is not so.
+    """
+    starts, places = table.starts, {*map(len, table.columns)}
+    if len(starts) != rows + 1 or starts[0] or places != {int(starts[-1])}:
+        raise StaleIndexError("a posting is in no row of its table")
 
 
 def _transposed(postings: Table, tools: int) -> Table:

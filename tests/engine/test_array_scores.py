@@ -223,6 +223,21 @@ def test_a_damaged_list_is_told_as_damage() -> None:
             retrieve(analysis, index, excluded=(), size=20)
 
 
+@pytest.mark.parametrize("share", [0, 2])
+def test_lists_that_leave_postings_out_are_told_as_damage(share: int) -> None:
+    """Each posting is in the list of a term, and each term has a list, or the index is damaged."""
+    _, entries = unpack(shop().index.data)
+    sections = []
+    for name, one in entries.items():
+        data = bytes(shop().index.data[one.start : one.end])
+        if name == "postings.at":
+            data = data[: len(data) // 4 // share * 4] if share else bytes(len(data))
+        sections.append(Section(name, one.item_type, data))
+    index = Index(pack(sections, Header(NO_KEY, 0, (0, 0, 0, 0))))
+    with pytest.raises(StaleIndexError):
+        arrays_of(index).terms()
+
+
 def damaged(name: str) -> Index:
     """Return an index in which all numbers of a section lead nowhere."""
     _, entries = unpack(shop().index.data)
