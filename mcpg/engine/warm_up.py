@@ -26,6 +26,9 @@ MOST_TOOLS = 4_096
 MOST_WORDS = 4_096
 """What so many words stand for is read ahead, the most frequent; each takes about two kilobytes."""
 
+MOST_FREQUENT = 4_096
+"""So many words of the language of the catalogue are read as well, the most frequent ones."""
+
 MOST_POSTINGS = 262_144
 """Postings are read ahead where there are up to so many; each takes about a hundred bytes."""
 
@@ -54,12 +57,13 @@ def _read_postings(index: Index) -> None:
 
 
 def _read_words(index: Index, memo: Memo) -> None:
-    """Read the words of the catalogue as those of queries in its language."""
+    """Read the words of the catalogue, and the usual ones of its language, as those of queries."""
     terms = index.section("words.term")
     numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
-    words = map(index.word, numbers[:MOST_WORDS])
-    reader = TermReader(index, index.language or lexicon.ENGLISH, memo)
+    language = index.language or lexicon.ENGLISH
+    reader = TermReader(index, language, memo)
     reader.read_stems()
+    words = *map(index.word, numbers[:MOST_WORDS]), *lexicon.frequent_words(language, MOST_FREQUENT)
     for term in reader.read(words):
         index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left, bisect_right
+from heapq import nlargest
 from itertools import chain, islice, pairwise, product, zip_longest
 from math import fsum, inf
 from struct import Struct
@@ -338,6 +339,14 @@ def zipf_frequency(word: str, language: str) -> float:
         if len(_zipfs) < _MOST_REMEMBERED:
             _zipfs[word, language] = known
     return known
+
+
+def frequent_words(language: str, count: int) -> list[str]:
+    """Return the *count* most frequent words of *language*, none where the lexicon lacks it."""
+    if language != ENGLISH and language not in FOREIGN:
+        return []
+    table = _table(f"{language}.words")
+    return list(map(table.word, nlargest(count, range(len(table)), key=table.zipf_of)))
 
 
 def share_of_texts(word: str, language: str) -> float:

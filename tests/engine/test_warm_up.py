@@ -70,7 +70,13 @@ def test_the_first_search_reads_nothing_anew() -> None:
     assert WARM.search("remove files of a customer").matches
 
 
-@pytest.mark.parametrize("bound", ["MOST_TOOLS", "MOST_WORDS", "MOST_POSTINGS"])
+@pytest.mark.usefixtures("nothing_is_read")
+def test_usual_words_are_read_though_no_tool_has_them() -> None:
+    """People use the frequent words of their language, whatever the catalogue holds."""
+    assert WARM.search("tell the government about a customer").matches
+
+
+@pytest.mark.parametrize("bound", ["MOST_TOOLS", "MOST_WORDS", "MOST_FREQUENT", "MOST_POSTINGS"])
 def test_what_would_not_be_kept_is_not_read_ahead(bound: str) -> None:
     """A catalogue beyond a bound is searched without reading ahead, with the same answers."""
     with patch.object(warm_up, bound, 0):
