@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = quick_run(sys.argv[1:])
         if code is None:
             gc.set_threshold(*thresholds)
-            return _guarded(sys.argv[1:])
+            code = _guarded(sys.argv[1:])
         gc.freeze()  # nor does the end of the process look for any
     except KeyboardInterrupt:  # before or after everything that reports an interruption
         return _INTERRUPTED

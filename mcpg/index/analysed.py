@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from mcpg.build_cache import Kind, Memo
+from mcpg.build_cache import Kind, Memo, given_by
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
 from mcpg.index.fuzzy_sections import described_words
@@ -61,11 +61,15 @@ def _encode(analysed: Analysed) -> bytes | None:
     # What was found without a word table is not to outlive the fault.
     if lexicon.faults:
         return None
-    return json.dumps(analysed, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    fields = [(one.field, dict(one.words), dict(one.wholes)) for one in analysed.fields]
+    return given_by((fields, *analysed[1:]))
 
 
 def _decode(data: bytes) -> Analysed:
-    fields, *others = json.loads(data.decode("utf-8", "surrogatepass"))
+    try:
+        fields, *others = marshal.loads(data)  # noqa: S302 - of this program, in a sealed file
+    except EOFError as fault:
+        raise ValueError("it was cut short") from fault
     return Analysed([FieldWords(*members) for members in fields], *others)
 
 
