@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mcpg.engine.scores import Variants
     from mcpg.index import Index
 
-# A process has many searches, and postings take some bytes each: beyond so many, terms are found
-# by tool only where a host has prepared for that.
+# Beyond so many postings, their transpose takes longer than a search should: it is made only where
+# a host prepares for many searches.
 MOST_TRANSPOSED = 500_000
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.prerequisites import needs_of
 from mcpg.engine.query_terms import TermReader
 from mcpg.text import lexicon
@@ -71,8 +72,11 @@ def _read_words(index: Index, memo: Memo) -> None:
 def _read_tools(index: Index, needs: NeedMemo) -> None:
     if len(index) > MOST_TOOLS:
         return
+    # Where numpy is in use, it reads 3-grams from the file.
+    reads_grams = ARRAYS.grams(len(index.section("grams")), index) is None
     for tool in range(len(index)):
         index.names.of_tool(tool)
-        index.grams.of_tool(tool)
+        if reads_grams:
+            index.grams.of_tool(tool)
         index.edges(tool)
         needs_of(tool, index, needs)
