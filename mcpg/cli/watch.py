@@ -45,7 +45,7 @@ class Watcher:
         Args:
             sources: Returns what is watched, as `read_sources` takes it; asked before each run.
             output: Where changes are reported.
-            exclude: Beginnings of paths that are not watched, such as the output.
+            exclude: Files that are not watched, such as the output.
             pause: Waits for some seconds.
         """
         self._sources = sources

@@ -31,14 +31,14 @@ def watched_files(sources: Iterable[str], exclude: Collection[str] = ()) -> dict
 
     Args:
         sources: As for `read_sources`.
-        exclude: Beginnings of paths that are no sources, such as the output.
+        exclude: Files that are not sources, such as the output.
     """
-    excluded = tuple(os.path.realpath(path) for path in exclude)
+    excluded = {os.path.realpath(path) for path in exclude}
     found: dict[str, Stamp] = {}
     for source in sources:
         for path in _files_of(source):
             real = os.path.realpath(path)
-            stamp = None if real.startswith(excluded) else _stamp(real)
+            stamp = None if real in excluded else _stamp(real)
             if stamp is not None:
                 found[real] = stamp
     return found

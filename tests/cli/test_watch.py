@@ -234,6 +234,20 @@ def test_bundle_and_search_together(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_a_source_named_like_the_output(folder: Path, start: Callable[..., Program]) -> None:
+    """A source whose name begins with the output's is watched, what a build writes is not."""
+    source = folder / "tools.json"
+    source.write_text(json.dumps(MANIFEST), "utf-8")
+    (folder / "main.py").write_text("def brew(): ...\n", "utf-8")
+    program = start("bundle", "tools.json", "code:.", "-o", "tools")
+    program.wait_for("wrote tools:", "watching 2 files")
+    source.write_text(json.dumps({**MANIFEST, "tools": MANIFEST["tools"][:1]}), "utf-8")
+    program.wait_for("wrote tools:", times=2)
+    assert program.interrupt() == 0
+    assert "changed: tools.json\n" in program.wait_for_end()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 def test_settings_servers_and_modules(folder: Path, start: Callable[..., Program]) -> None:
     """A change of the configuration or of a module counts; servers are queried again with it."""
     module = folder / "wtmodule.py"

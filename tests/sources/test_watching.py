@@ -45,11 +45,13 @@ def test_files_of_every_kind_of_source(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_output_is_not_watched(tmp_path: Path) -> None:
-    """A bundle among its sources does not change them, nor do its index and its vectors."""
-    for name in ("a.json", "graph.mdld", "graph.mdld.idx"):
+    """An excluded file is not watched; files whose paths begin with its path are."""
+    for name in ("tools", "tools.json", "tools.d/a.json"):
         write(tmp_path / name)
-    target = str(tmp_path / "graph.mdld")
-    assert names(tmp_path, str(tmp_path), exclude=(target,)) == {"a.json"}
+    assert names(tmp_path, f"code:{tmp_path}", exclude=(str(tmp_path / "tools"),)) == {
+        "tools.json",
+        "tools.d/a.json",
+    }
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")

@@ -169,8 +169,11 @@ def bundle(
         return _build(output, wanted)
     _check_watch(wanted)
     from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
+    from mcpg.index.file import SUFFIX as INDEX_SUFFIX  # noqa: PLC0415 - as above
+    from mcpg.vectors import SUFFIX as VECTORS_SUFFIX  # noqa: PLC0415 - as above
 
-    watcher = Watcher(partial(_watched, wanted), output, exclude=[wanted.target])
+    written = [f"{wanted.target}{suffix}" for suffix in ("", INDEX_SUFFIX, VECTORS_SUFFIX)]
+    watcher = Watcher(partial(_watched, wanted), output, exclude=written)
     return watcher.run(partial(_build, output, wanted))
 
 
