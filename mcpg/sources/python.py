@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
@@ -125,7 +125,7 @@ def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> M
         UsageError: A library is not installed.
     """
     _check_installed(source_id)
-    named = [(function.__name__, function) for function in functions]
+    named = [(plain_name(function), function) for function in functions]
     return _read(named, source_id, f"{source_id}:")
 
 
@@ -154,16 +154,31 @@ def _read(
     return ManifestTools(tuple(tools), tuple(noticed))
 
 
+def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that *function* wraps if it is an object, such as one of `lru_cache`."""
+    found: Callable[..., Any]
+    found = inspect.unwrap(function, stop=lambda one: isinstance(one, FunctionType | MethodType))
+    return found
+
+
 def _of_module(module: ModuleType) -> Sequence[tuple[str, Callable[..., Any]]]:
-    members = [
-        (name, member) for name, member in vars(module).items() if inspect.isfunction(member)
-    ]
+    members = [(name, member) for name, member in vars(module).items() if _is_function(member)]
     marked = [(name, member) for name, member in members if mark_of(member) is not None]
     return marked or [
         (name, member)
         for name, member in members
         if not name.startswith("_") and member.__module__ == module.__name__
     ]
+
+
+def _is_function(member: object) -> bool:
+    """Return whether *member* is a function, wraps one, or is marked as a tool."""
+    try:
+        return callable(member) and (
+            mark_of(member) is not None or inspect.isfunction(plain_function(member))
+        )
+    except Exception:  # noqa: BLE001 - attributes of lazy objects raise anything
+        return False
 
 
 def _at(
@@ -174,8 +189,12 @@ def _at(
     except AttributeError:
         message = f"the module {module.__name__!r} has no {attribute!r}"
         raise NotFoundError(message, place=argument, remedy="check the name") from None
-    functions: Iterable[object] = found if isinstance(found, list | tuple) else (found,)
-    named = [(function.__name__, function) for function in functions if inspect.isroutine(function)]
+    functions: Iterable[Any] = found if isinstance(found, list | tuple) else (found,)
+    named = [
+        (plain_name(function), function)
+        for function in functions
+        if inspect.isroutine(function) or _is_function(function)
+    ]
     if not named:
         message = f"{attribute!r} is neither a function nor a list of functions"
         raise SourceError(message, place=argument, remedy="name a function, or the module alone")
@@ -220,7 +239,7 @@ def _described(
     """
     mark = mark_of(function) or {}
     text, about, answer = _documented(function)
-    form: Any = function  # its type does not say that a function is a form, too
+    form: Any = plain_function(function)  # its type does not say that a function is a form, too
     schema = TypeAdapter(form).json_schema(schema_generator=_Generator)
     if schema.get("type") != "object":
         raise TypeError(name)
@@ -241,6 +260,11 @@ def _described(
         hints=_hints(function, mark, place, noticed),
         place=place,
     )
+
+
+def plain_name(function: Callable[..., Any]) -> str:
+    """Return the name of *function*, or of its type, since an object may have none."""
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def tool_name(function: Callable[..., Any], name: str) -> str:
@@ -269,7 +293,8 @@ def _returned(
 ) -> JsonObject | None:
     """Return the schema of what *function* returns, `None` where nothing is said of it."""
     try:
-        annotation = get_type_hints(function, include_extras=True).get("return", Any)
+        hints = get_type_hints(plain_function(function), include_extras=True)
+        annotation = hints.get("return", Any)
         if annotation in (Any, type(None)):
             return None
         adapter = TypeAdapter(annotation)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -371,8 +372,28 @@ def half() -> str:
     return "\ud800!"
 
 
+@cache
+def double(number: int) -> int:
+    """Double a number."""
+    return 2 * number
+
+
+four = mark(name="four")(partial(double, 2))
 FUNCTIONS = FunctionSource(
-    "here", (tree, wait, sleep, broken, broken_later, awaits_cancelled, odd, unwritable, half)
+    "here",
+    (
+        tree,
+        wait,
+        sleep,
+        broken,
+        broken_later,
+        awaits_cancelled,
+        odd,
+        unwritable,
+        half,
+        double,
+        four,
+    ),
 )
 
 
@@ -391,6 +412,13 @@ async def test_functions_get_what_their_annotations_say() -> None:
     invoked = await call("tree", {"root": root, "when": "soon"})
     assert only(invoked)[0] is FaultCode.ARGUMENTS_INVALID
     assert invoked.faults[0].field == "/when"
+
+
+async def test_objects_that_wrap_functions_are_invoked() -> None:
+    """A cached and a partial function get converted arguments, as plain functions do."""
+    assert (await call("double", {"number": 3})).structured == 6
+    assert (await call("four")).structured == 4
+    assert only(await call("double", {"number": "x"}))[0] is FaultCode.ARGUMENTS_INVALID
 
 
 async def test_functions_that_block_hold_up_nothing_else(

@@ -191,6 +191,47 @@ def test_marked_functions_come_alone_with_their_hints(write: Write) -> None:
     assert noticed == [(Code.HINT_INVALID, "shipment_status")] * 2
 
 
+CACHED = """
+from functools import cache, lru_cache, partial
+from mcpg.authoring import tool
+
+class Lazy:
+    def __call__(self): ...
+    def __getattr__(self, name): raise RuntimeError(name)
+
+request = Lazy()
+
+{mark}
+@cache
+def above(number: int) -> int: ...
+
+@lru_cache(maxsize=4)
+{mark}
+def below(number: int) -> int: ...
+
+def helper(): ...
+part = {part}(partial(helper))
+"""
+
+
+def test_a_marked_object_counts_as_a_marked_function(write: Write) -> None:
+    """A mark on a cached or a partial function counts; functions without a mark are not read."""
+    found, noticed = tools(write(CACHED.format(mark="@tool", part="tool(name='part')")))
+    assert list(found) == ["above", "below", "part"]
+    assert noticed == [(Code.SCHEMA_INCOMPLETE, "part")]  # a partial function states no type
+    number = {"type": "object", "properties": {"number": {"type": "integer"}}}
+    for one in (found["above"], found["below"]):
+        assert one.input_schema.items() >= number.items()
+        assert one.output_schema == {"type": "integer"}
+
+
+def test_a_cached_function_is_a_public_function(write: Write) -> None:
+    """Without marks, cached functions are read like others, and can be named."""
+    source = write(CACHED.format(mark="", part=""))
+    assert list(tools(source)[0]) == ["above", "below", "helper"]
+    assert list(tools(f"{source}:above")[0]) == ["above"]
+
+
 def test_the_decorator_leaves_the_function_alone() -> None:
     """A marked function is the same function."""
 

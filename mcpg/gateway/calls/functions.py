@@ -24,7 +24,7 @@ from mcpg.gateway.sources import FileSource, FunctionSource
 from mcpg.json_types import JsonObject
 from mcpg.library_errors import pydantic_expected
 from mcpg.sources.live.requests import CallResult
-from mcpg.sources.python import functions_of, tool_name
+from mcpg.sources.python import functions_of, plain_function, plain_name, tool_name
 
 if TYPE_CHECKING:
     Function = Callable[..., Any]
@@ -90,7 +90,7 @@ def function_of(owner: FunctionSource | FileSource, name: str) -> Function | Non
         McpgError: The module of *owner* cannot be imported.
     """
     if isinstance(owner, FunctionSource):
-        found = [(function.__name__, function) for function in owner.functions]
+        found = [(plain_name(function), function) for function in owner.functions]
     else:
         found = [*functions_of(owner.path)[1]]
     named = (function for plain, function in found if tool_name(function, plain) == name)
@@ -156,7 +156,7 @@ async def _awaited(value: Any) -> Any:
 @lru_cache(maxsize=256)
 def _binder(function: Function) -> SchemaValidator:
     """Return the converter of arguments, made of the same description as the tool's schema."""
-    form: Any = function  # the types of pydantic allow classes alone
+    form: Any = plain_function(function)  # the types of pydantic allow classes alone
     schema: Any = TypeAdapter[Any](form).core_schema
     if schema["type"] == "definitions":
         return SchemaValidator({**schema, "schema": _binding(schema["schema"])})
@@ -216,7 +216,8 @@ def _result(function: Function, value: Any) -> CallResult:
 
 def _written(function: Function, value: Any) -> bytes:
     try:
-        hint = get_type_hints(function, include_extras=True).get("return", Any)
+        hints = get_type_hints(plain_function(function), include_extras=True)
+        hint = hints.get("return", Any)
         return TypeAdapter[Any](hint).dump_json(value, warnings="error")
     except Exception:  # noqa: BLE001 - it returns another type than it declares
         return to_json(value, bytes_mode="base64", inf_nan_mode="null")
