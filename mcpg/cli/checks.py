@@ -230,7 +230,6 @@ def _loaded(paths: list[str]) -> Engine:
 
 EXTRAS = {
     "code": (
-        "pathspec",
         "tree_sitter",
         "tree_sitter_c_sharp",
         "tree_sitter_go",

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from bounded import output_of
 
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import assemble
@@ -216,6 +217,8 @@ def test_repository_and_branch_are_recorded(tmp_path: Path) -> None:
     (file,), _ = read_files(tmp_path)
     assert (file.repository, file.branch) == ("shop", "feature/x")
     assert "secret" not in write_page(file).content
+    write(tmp_path, {".git/config": '[remote "origin"]\n\turl = https://me:secret@host\n'})
+    assert read_files(tmp_path)[0][0].repository == "host"
 
 
 def test_branches_do_not_mix(tmp_path: Path) -> None:
@@ -247,6 +250,63 @@ def test_ignored_files_are_passed_over(tmp_path: Path) -> None:
     )
     (tmp_path / "in" / "loop").symlink_to(tmp_path)
     assert [one.path for one in read_files(tmp_path)[0]] == ["a.py", "in/keep_gen.py"]
+
+
+PATHS = ("a.py", "ab.py", "[a].py", "in/a.py", "in/ab.py", "in/of/a.py", "in/of/b.py")
+
+
+@pytest.mark.parametrize(
+    ("rules", "left"),
+    [
+        ("*\n!*/\n!a.py", ["a.py", "in/a.py", "in/of/a.py"]),
+        ("in/*\n!in/of/", ["[a].py", "a.py", "ab.py", "in/of/a.py", "in/of/b.py"]),
+        ("/*.py\n**/of", ["in/a.py", "in/ab.py"]),
+        ("in/**/a.py\n", ["[a].py", "a.py", "ab.py", "in/ab.py", "in/of/b.py"]),
+        ("**/of/**\n?b.py  ", ["[a].py", "a.py", "in/a.py"]),
+        ("in/**\n[!a].py\n", ["[a].py", "a.py", "ab.py"]),
+        ("in\n\\[a].py\na.py\r\n", ["ab.py"]),
+        ("#a.py\n\n/\n!\nin/ \n[z-a]\n[a\na\\\nb*b.py\na/**/b\n", ["[a].py", "a.py", "ab.py"]),
+    ],
+)
+def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, rules: str, left: list[str]) -> None:
+    """A path is ignored if Git ignores it; an invalid line changes no other."""
+    write(tmp_path, {".git/HEAD": "", ".gitignore": rules, **dict.fromkeys(PATHS, "")})
+    assert [one.path for one in read_files(tmp_path)[0]] == left
+
+
+def test_a_named_folder_is_read_though_it_is_ignored(tmp_path: Path) -> None:
+    """The user's choice goes before a rule for the folder, not before rules for files in it."""
+    files = {".gitignore": "in/\nb.py", "in/a.py": "", "in/b.py": "", "in/of/a.py": ""}
+    write(tmp_path, {".git/HEAD": "", **files})
+    assert [one.path for one in read_files(tmp_path / "in")[0]] == ["in/a.py", "in/of/a.py"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*a" * 100 + "b", "*[ab]?" * 80 + "c", "**/a/" * 150 + "b", "**/*a*/" * 100 + "b"],
+)
+def test_no_pattern_is_tried_in_all_ways(tmp_path: Path, pattern: str) -> None:
+    """A pattern of many wildcards is matched without backtracking."""
+    name, folder = "a" * 200 + ".py", "a/" * 150
+    write(tmp_path, {".git/HEAD": "", ".gitignore": pattern, name: "", f"{folder}a.py": ""})
+    program = (
+        "from pathlib import Path; from mcpg.sources.code.files import source_files; "
+        f"place = Path({str(tmp_path)!r}); print(len([*source_files(place, place)]))"
+    )
+    assert output_of(program) == "2\n"
+
+
+@pytest.mark.parametrize(
+    "config", ["\n" * 1_000_000, " " * 1_000_000, f"\turl = {'a' * 900_000}:", "[" * 1_000_000]
+)
+def test_no_configuration_of_git_is_searched_twice(tmp_path: Path, config: str) -> None:
+    """The name of a repository is found in a time that grows with its configuration."""
+    write(tmp_path, {".git/HEAD": "", ".git/config": f'[remote "origin"]\n{config}'})
+    program = (
+        "from pathlib import Path; from mcpg.sources.code.repository import repository_of; "
+        f"print(repository_of(Path({str(tmp_path)!r})).name)"
+    )
+    assert output_of(program) == f"{tmp_path.name}\n"
 
 
 def test_bad_files_become_diagnostics(tmp_path: Path) -> None:

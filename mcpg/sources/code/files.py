@@ -7,20 +7,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mcpg.errors import InputError
 from mcpg.files import is_file, is_link, read_bytes
 from mcpg.sources.code.grammars import language_of_name
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from mcpg.sources.code.ignore import Rule, read_rules
 
 MOST_BYTES = 1024 * 1024
 """Longest source file that is parsed."""
 
 _MOST_FILES = 200_000
 _IGNORE = ".gitignore"
+_MOST_IGNORE_BYTES = 64 * 1024
 _LONG_LINES = 400
 _HEAD = 2048
 # The marks of Go, C#, Meta and Google; see https://go.dev/s/generatedcode.
@@ -54,20 +52,21 @@ class _Ignored:
 
     Attributes:
         folder: The folder that it stands in.
-        rules: The rules.
+        rules: The rules, the last one first.
         above: Those of the folders above, `None` for none.
     """
 
     folder: Path
-    rules: GitIgnoreSpec
+    rules: tuple[Rule, ...]
     above: _Ignored | None
 
-    def has(self, path: Path, suffix: str) -> bool:
-        """Return whether *path* is ignored; the nearest file with a matching rule decides."""
-        found = self.rules.check_file(path.relative_to(self.folder).as_posix() + suffix)
-        if found.include is None:
-            return self.above is not None and self.above.has(path, suffix)
-        return found.include
+    def has(self, path: Path, *, is_folder: bool) -> bool:
+        """Return whether *path* is ignored; the last matching rule of the nearest file decides."""
+        name = path.relative_to(self.folder).as_posix()
+        for rule in self.rules:
+            if (is_folder or not rule.is_for_folders) and rule.path.fullmatch(name):
+                return rule.ignores
+        return self.above is not None and self.above.has(path, is_folder=is_folder)
 
 
 def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
@@ -93,7 +92,7 @@ def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
         for entry in entries:
             language = language_of_name(entry.name)
             path = Path(entry.path)
-            if language and _is_plain(entry) and not (rules and rules.has(path, "")):
+            if language and _is_plain(entry) and not (rules and rules.has(path, is_folder=False)):
                 count += 1
                 if count > _MOST_FILES:
                     return
@@ -101,7 +100,7 @@ def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
         stack += [
             (path, rules)
             for path in (Path(one.path) for one in reversed(entries) if _is_folder(one))
-            if not (rules and rules.has(path, "/"))
+            if not (rules and rules.has(path, is_folder=True))
         ]
 
 
@@ -141,13 +140,10 @@ def _with_rules(folder: Path, above: _Ignored | None) -> _Ignored | None:
     if is_link(place) or not is_file(place):
         return above
     try:
-        lines = read_bytes(place, MOST_BYTES).decode("utf-8", "replace").splitlines()
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - an extra
-
-        rules = GitIgnoreSpec.from_lines(lines)
-    except (InputError, ValueError):
+        text = read_bytes(place, _MOST_IGNORE_BYTES).decode("utf-8-sig", "replace")
+    except InputError:
         return above
-    return _Ignored(folder, rules, above)
+    return _Ignored(folder, tuple(read_rules(text))[::-1], above)
 
 
 class SkippedError(Exception):

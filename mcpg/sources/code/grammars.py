@@ -91,7 +91,7 @@ def check_installed(place: str) -> None:
         UsageError: One is missing.
     """
     try:
-        for name in ("pathspec", "tree_sitter", *(one.module for one in GRAMMARS.values())):
+        for name in ("tree_sitter", *(one.module for one in GRAMMARS.values())):
             importlib.import_module(name)
     except ModuleNotFoundError as fault:
         message = f"reading source code needs the library {fault.name!r}"

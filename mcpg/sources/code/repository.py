@@ -11,8 +11,8 @@ from mcpg.files import read_bytes, text_of_path
 
 _MOST_BYTES = 1024 * 1024
 _SHORT_HASH = 12
-_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
-_NAME = re.compile(r"([^/:\\]+?)(?:\.git)?/*\Z")
+_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^[ \t]*+url[ \t]*+=[ \t]*+(\S+)', re.MULTILINE)
+_BEFORE_NAME = re.compile(r"[/:\\@]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,9 @@ def repository_of(folder: Path) -> Repository:
             common = _common(git)
             origin = _ORIGIN.search(_read(common / "config"))
             # Only the name: an address may hold a password.
-            name = _NAME.search(origin[1]) if origin else None
-            return Repository(root, name[1] if name else text_of_path(root.name), _branch(git))
+            address = origin[1].rstrip("/") if origin else ""
+            name = _BEFORE_NAME.split(address)[-1].removesuffix(".git")
+            return Repository(root, name or text_of_path(root.name), _branch(git))
     return Repository(here, text_of_path(here.name), "")
 
 
