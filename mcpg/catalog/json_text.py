@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -34,7 +34,10 @@ _SERVER_EVENT = re.compile(r"(?:event|data|id|retry|):")
 
 
 def parse_json_documents(
-    text: str, place: str, repeated: set[str] | None = None
+    text: str,
+    place: str,
+    repeated: set[str] | None = None,
+    parse_float: Callable[[str], float] = float,
 ) -> list[JsonValue]:
     """Parse one JSON document, or several that follow each other (JSON lines are such).
 
@@ -45,6 +48,7 @@ def parse_json_documents(
         text: The whole text.
         place: The file, for messages.
         repeated: Gets every key that stands more than once in one object; the last one counts.
+        parse_float: Reads a number with a fraction or an exponent.
 
     Raises:
         SourceError: The text is no JSON, holds a number that is none (`NaN`), or is nested
@@ -57,7 +61,7 @@ def parse_json_documents(
         lines = (line.partition(":") for line in _LINE_END.split(text))
         content = "\n".join(value for name, _, value in lines if name == "data")
     try:
-        values = _decode_all(content, repeated)
+        values = _decode_all(content, repeated, parse_float)
     except json.JSONDecodeError as fault:
         problem, remedy = json_reason(fault)
         at = f"{place}:{fault.lineno}:{fault.colno}"
@@ -112,11 +116,13 @@ class _NotANumberError(Exception):
     """The text holds a number that JSON does not know or that overflows."""
 
 
-def _decode_all(text: str, repeated: set[str] | None) -> list[JsonValue]:
+def _decode_all(
+    text: str, repeated: set[str] | None, parse_float: Callable[[str], float]
+) -> list[JsonValue]:
     decoder = json.JSONDecoder(
         object_pairs_hook=None if repeated is None else partial(_object, repeated, {}),
         parse_constant=_refuse_constant,
-        parse_float=_finite,
+        parse_float=partial(_finite, parse_float),
         parse_int=_int,
     )
     values: list[JsonValue] = []
@@ -149,8 +155,8 @@ def _refuse_constant(_: str) -> NoReturn:
     raise _NotANumberError
 
 
-def _finite(text: str) -> float:
-    value = float(text)
+def _finite(parse_float: Callable[[str], float], text: str) -> float:
+    value = parse_float(text)
     if math.isinf(value):
         raise _NotANumberError
     return value
@@ -159,7 +165,7 @@ def _finite(text: str) -> float:
 def _int(text: str) -> int:
     # What overflows a double is lost on most readers of JSON, and Python limits the digits too.
     if len(text) > _SURE_DIGITS:
-        _finite(text)
+        _finite(float, text)
     return int(text)
 
 

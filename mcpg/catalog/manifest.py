@@ -27,8 +27,9 @@ INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema
 """Members that may hold the schema of a tool's arguments, in order."""
 
 _SHAPES = "use a tools/list response, or a list of OpenAI, Anthropic or Gemini tools"
+_CLIENT = "this is an MCP client configuration, which must be named explicitly to be used"
 _FOREIGN = {
-    "mcpServers": "this is an MCP client configuration, which must be named explicitly to be used",
+    **dict.fromkeys(("mcpServers", "amp.mcpServers", "mcp", "context_servers"), _CLIENT),
     "openapi": "this is an OpenAPI description, not a list of tools",
     "swagger": "this is an OpenAPI description, not a list of tools",
 }

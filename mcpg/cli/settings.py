@@ -287,7 +287,10 @@ class ConfigFile:
         if entries is UNREAD:
             import tomllib  # noqa: PLC0415 - as above
 
-            entries = tomllib.loads(self.text)[SOURCES]
+            from mcpg.text.written_numbers import read_float  # noqa: PLC0415 - as above
+
+            # An environment variable `3.10` is not `3.1`.
+            entries = tomllib.loads(self.text, parse_float=read_float)[SOURCES]
         return read_entries(entries, Path(self.path), fail)
 
     def error(self, message: str, remedy: str, *path: str | int) -> UsageError:
@@ -331,9 +334,10 @@ def _read_wholly(path: str, text: str, above: tuple[str, ...]) -> ConfigFile | N
     import tomllib  # noqa: PLC0415 - most files are plain
 
     from mcpg.library_errors import toml_reason  # noqa: PLC0415 - as above
+    from mcpg.text.written_numbers import read_float  # noqa: PLC0415 - as above
 
     try:
-        table: Any = tomllib.loads(text)
+        table: Any = tomllib.loads(text, parse_float=read_float)
     except (ValueError, RecursionError) as fault:
         problem, remedy, at = toml_reason(fault, text)
         message = f"invalid TOML: {problem}"

@@ -221,6 +221,7 @@ class LoginResult:
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _OTHER = re.compile(r"\$\{([^}]{0,60})\}")
+_OF_EDITORS = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator")
 
 
 def check_variables(text: str, place: str) -> None:
@@ -231,10 +232,13 @@ def check_variables(text: str, place: str) -> None:
     """
     other = next((one for one in _OTHER.finditer(text) if not _VARIABLE.match(one[0])), None)
     if other is not None:
+        what = "an environment variable reference"
+        if other[1].startswith("input:"):
+            what = "available: the client asks its user for it"
         raise SourceError(
-            f"`{other[0]}` is not an environment variable reference",
+            f"`{other[0]}` is not {what}",
             place=place,
-            remedy="write `${NAME}` or `${env:NAME}` and set it",
+            remedy="write `${NAME}` or `${env:NAME}` instead, and set that variable",
         )
 
 
@@ -266,6 +270,9 @@ def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | 
         said = environ.get(name)
         if default is not None and not said:
             return default
+        if said is None and name in _OF_EDITORS:
+            message = f"`{found[0]}` is known to the editor only"
+            raise SourceError(message, place=place, remedy="write the path instead")
         if said is None:
             raise SourceError(
                 f"the environment variable `{name}` is not set",
@@ -342,11 +349,18 @@ def host_of(address: str) -> str:
 
 
 _URLS = ("url", "serverUrl", "httpUrl")
-_HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http"})
-_STDIO = frozenset({"stdio", ""})
+_HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http", "remote"})
+_STDIO = frozenset({"stdio", "local", ""})
 _ADDRESS = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _MILLISECONDS = 1000
 _REMEDY = "see the documentation of the client for its layout"
+_FILTERS = (
+    *("includeTools", "excludeTools", "enabledTools", "disabledTools", "enabled_tools"),
+    *("disabled_tools", "available_tools", "tools"),
+)
+_BARE = re.compile(
+    r"(?:bearer )?(\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\$\(.*|\{(?:env|file):[^}]*\})", re.IGNORECASE
+)
 _OURS = "mcpg"
 _TRUST = ("trustHints", "trust_hints")
 _SESSIONS = "sessions"
@@ -388,7 +402,8 @@ def read_client_configuration(
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
     """Read the servers that a configuration names, in its order.
 
-    A server that cannot be used is reported as an error, a disabled one as information.
+    A server that cannot be used is reported as an error, a disabled one as information. What its
+    client does and mcpg does not is a warning.
 
     Args:
         text: The whole file.
@@ -399,7 +414,7 @@ def read_client_configuration(
         SourceError: The text is no such configuration.
     """
     repeated: set[str] = set()
-    found = servers_in(parse_configuration(text, place, repeated), environ)
+    found = servers_in(parse_configuration(text, place, repeated), environ, place)
     if found is None:
         remedy = f'write "{CLIENTS_OWN}": {{"NAME": {{"command": "PROGRAM"}}}}'
         raise SourceError("names no servers", place=place, remedy=remedy)
@@ -412,6 +427,7 @@ def read_client_configuration(
         where = f"{place}: {name}"
         try:
             servers.append(server_of(name.strip(), entry, where, environ))
+            noticed.extend(_unsupported(entry, where))
         except DisabledServerError:
             message = "this server is disabled in the configuration; it is skipped"
             noticed.append(info(Code.SOURCE_SKIPPED, message, where))
@@ -419,6 +435,26 @@ def read_client_configuration(
             message = f"{fault.message} ({fault.remedy})"
             noticed.append(error(Code.SOURCE_LOAD_FAILED, message, where))
     return tuple(servers), tuple(noticed)
+
+
+def _unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
+    """Yield warnings of what the client of an *entry* does and mcpg does not."""
+    members = entry if isinstance(entry, dict) else {}
+    for key in _FILTERS:
+        given = members.get(key)
+        if isinstance(given, list) and given not in ([], ["*"]):
+            message = f"its `{key}` has no effect: all tools of this server are used"
+            yield warning(Code.FILTER_IGNORED, message, where)
+    for key in ("args", "env", "headers"):
+        for bare in filter(None, map(_BARE.fullmatch, _texts_in(members.get(key)))):
+            shown = "$(...)" if bare[1].startswith("$(") else bare[1]
+            message = f"`{shown}` in its `{key}` is passed as it is; write `${{NAME}}`"
+            yield warning(Code.VALUE_INVALID, message, where)
+
+
+def _texts_in(value: JsonValue) -> list[str]:
+    members = [*value.values()] if isinstance(value, dict) else value
+    return [one for one in members if isinstance(one, str)] if isinstance(members, list) else []
 
 
 class DisabledServerError(Exception):
@@ -446,7 +482,7 @@ def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str
         raise fields.fail("its `type` is not a known value", "write stdio, http or sse")
     if kind in _STDIO and fields.entry.get("command") is not None:
         return fields.program(name)
-    if kind == "stdio":
+    if kind in ("stdio", "local"):
         raise fields.fail("it names no `command`", _REMEDY)
     return fields.address(name, is_sse=kind == "sse")
 

@@ -1,8 +1,9 @@
 """Layouts in which clients keep their servers, brought to the one of `mcpServers`.
 
 Known are the members `mcpServers` (most clients; a list in Continue), `servers` and `mcp.servers`
-(VS Code), `context_servers` (Zed), `projects` (Claude Code), `mcp_servers` (Codex) and
-`extensions` (Goose): in JSON with comments and trailing commas, TOML or YAML.
+(VS Code), `context_servers` (Zed), `projects` (Claude Code), `amp.mcpServers` (Amp), `mcp`
+(OpenCode, Crush), `mcp_servers` (Codex) and `extensions` (Goose): in JSON with comments and
+trailing commas, TOML or YAML.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
 from mcpg.library_errors import toml_reason
 from mcpg.text.safeyaml import load_yaml
+from mcpg.text.written_numbers import read_float
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -23,13 +25,13 @@ if TYPE_CHECKING:
 CLIENTS_OWN = "mcpServers"
 """The member by which a file is known as the configuration of a client, whatever it holds."""
 
-_KEYS = (CLIENTS_OWN, "context_servers", "servers")
+_KEYS = (CLIENTS_OWN, "context_servers", "servers", "amp.mcpServers")
 _MENTIONS = {
     ".toml": re.compile(r"^\s*\[\s*\"?mcp_servers\"?\s*[.\]]|^\s*mcp_servers\s*[.=]", re.MULTILINE),
     ".yaml": re.compile(r"^(?:mcpServers|extensions)\s*:", re.MULTILINE),
 }
 _MENTIONS[".yml"] = _MENTIONS[".yaml"]
-_MENTIONS_IN_JSON = re.compile(r'"(?:mcpServers|context_servers|servers)"\s*:')
+_MENTIONS_IN_JSON = re.compile(r'"(?:(?:amp\.)?mcpServers|context_servers|servers|mcp)"\s*:')
 # What is not closed is taken to its end, and kept: nobody has to look for its end again.
 _STRING = r'"(?:[^"\\\n]++|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
@@ -37,6 +39,20 @@ _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 # Continue fills in secrets of its user, which are variables in a file of its own.
 _CONTINUE_SECRET = re.compile(r"\$\{\{\s*secrets\.([A-Za-z_]\w*)\s*\}\}")
 _GOOSE_KINDS = {"stdio": "stdio", "sse": "sse", "streamable_http": "http"}
+_OPENCODE_VARIABLE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
+_BARE_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+_GEMINI = ".gemini/settings.json"
+# In seconds, by the ends of paths; in other files, the size of a timeout decides.
+_UNITS = {
+    _GEMINI: 0.001,
+    ".copilot/mcp-config.json": 0.001,
+    ".aws/amazonq/mcp.json": 0.001,
+    "settings/cline_mcp_settings.json": 1,
+    "settings/mcp_settings.json": 1,
+    ".roo/mcp.json": 1,
+}
+_WORKSPACE = "${workspaceFolder}"
+_EDITOR_FOLDERS = (".vscode", ".cursor", ".roo")
 
 
 def mentions_servers(text: str, place: str) -> bool:
@@ -66,23 +82,77 @@ def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
         lambda found: found[1] or found[2] or re.sub(r"[^\n]", " ", found[0]), text
     )
     plain = _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
-    return parse_json_documents(plain, place, repeated)[0]
+    return parse_json_documents(plain, place, repeated, read_float)[0]
 
 
-def servers_in(value: JsonValue, environ: Mapping[str, str]) -> JsonObject | None:
+def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:
     """Return the entries of servers by their names, `None` where a configuration has none.
 
     Args:
         value: The configuration.
         environ: The environment, which may hold what an entry passes on if it is there.
+        place: Its path, which may tell the client.
     """
     if not isinstance(value, dict):
         return None
-    for layout in (_projects, _common, _codex, _goose):
+    for layout in (_projects, _common, _opencode_or_crush, _codex, _goose):
         found = layout(value, environ)
         if found is not None:
-            return found
+            return {name: _at(place, entry, environ) for name, entry in found.items()}
     return None
+
+
+def _at(place: str, entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
+    """Return an *entry* of the file at *place* without what only the file's client can read."""
+    normal = f"/{place.replace(os.sep, '/')}"
+    for end, unit in _UNITS.items():
+        if normal.endswith(f"/{end}") and isinstance(entry, dict):
+            entry = _with_timeout(entry, entry.get("timeout"), unit)
+    if normal.endswith(f"/{_GEMINI}"):
+        entry = _with_bare_variables(entry, environ)
+    workspace = _workspace(place)
+    return _changed(entry, lambda text: text.replace(_WORKSPACE, workspace))
+
+
+def _workspace(place: str) -> str:
+    """Return the folder for `${workspaceFolder}`, or that variable itself if it is not known.
+
+    The settings of a user in the home folder are those of every workspace.
+    """
+    folder, name = os.path.split(os.path.dirname(os.path.abspath(os.path.expanduser(place))))  # noqa: PTH100, PTH111, PTH120 - `Path` may raise
+    is_known = name in _EDITOR_FOLDERS and folder != os.path.expanduser("~")  # noqa: PTH111
+    return folder if is_known else _WORKSPACE
+
+
+def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObject:
+    """Return *entry* with a timeout of *value* units, each so many seconds.
+
+    From 1,000 on, the member `timeout` is in milliseconds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return entry
+    seconds = value * unit
+    return {**entry, "timeout": seconds * 1000 if seconds >= 1 else seconds}
+
+
+def _with_bare_variables(entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
+    """Return *entry* with `${NAME}` for each `$NAME` that is set."""
+
+    def braced(found: re.Match[str]) -> str:
+        return f"${{{found[1]}}}" if found[1] in environ else found[0]
+
+    return _changed(entry, lambda text: _BARE_VARIABLE.sub(braced, text))
+
+
+def _changed(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """Return *value* with every text of it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_changed(one, change) for one in value]
+    if isinstance(value, dict):
+        return {key: _changed(one, change) for key, one in value.items()}
+    return value
 
 
 def _suffix(place: str) -> str:
@@ -93,7 +163,7 @@ def _toml(text: str, place: str) -> JsonValue:
     import tomllib  # noqa: PLC0415 - one client writes TOML
 
     try:
-        value: JsonValue = tomllib.loads(text)
+        value: JsonValue = tomllib.loads(text, parse_float=read_float)
     except (ValueError, RecursionError) as fault:
         problem, remedy, at = toml_reason(fault, text)
         message = f"invalid TOML: {problem}"
@@ -102,16 +172,28 @@ def _toml(text: str, place: str) -> JsonValue:
 
 
 def _common(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
-    inner = value.get("mcp")
-    for holder in (value, inner if isinstance(inner, dict) else {}):
+    inner = _table(value, "mcp")
+    for holder in (value, inner):
         for key in _KEYS:
             found = holder.get(key)
             if isinstance(found, list):
                 found = _by_name(found)
             # Others than clients may have members of the other names.
             if isinstance(found, dict) and (key == CLIENTS_OWN or _all_tables(found)):
-                return found
+                return _selected(found, inner.get("allowed"), inner.get("excluded"))
     return None
+
+
+def _selected(servers: JsonObject, allowed: JsonValue, excluded: JsonValue) -> JsonObject:
+    """Return *servers*, disabling those that a list of their client leaves out."""
+    kept = allowed if isinstance(allowed, list) and allowed else [*servers]
+    left_out = excluded if isinstance(excluded, list) else []
+    return {
+        name: {**entry, "disabled": True}
+        if isinstance(entry, dict) and (name not in kept or name in left_out)
+        else entry
+        for name, entry in servers.items()
+    }
 
 
 def _by_name(entries: list[JsonValue]) -> JsonObject | None:
@@ -120,18 +202,11 @@ def _by_name(entries: list[JsonValue]) -> JsonObject | None:
         isinstance(one, dict) and isinstance(one.get("name"), str) for one in entries
     ):
         return None
-    return {str(one["name"]): _with_variables(one) for one in entries if isinstance(one, dict)}
+    return {str(one["name"]): _of_continue(one) for one in entries if isinstance(one, dict)}
 
 
-def _with_variables(value: JsonValue) -> JsonValue:
-    """Return *value* with variables of the environment in the place of secrets of Continue."""
-    if isinstance(value, str):
-        return _CONTINUE_SECRET.sub(r"${\1}", value)
-    if isinstance(value, list):
-        return [_with_variables(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _with_variables(one) for key, one in value.items()}
-    return value
+def _of_continue(entry: JsonObject) -> JsonValue:
+    return _changed(entry, lambda text: _CONTINUE_SECRET.sub(r"${\1}", text))
 
 
 def _projects(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
@@ -145,7 +220,10 @@ def _projects(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | Non
     ours = (projects[one] for one in _folders_from(os.getcwd()) if one in projects)  # noqa: PTH109
     own = next((one for one in ours if isinstance(one, dict)), {})
     found = [one for one in (_common(value, environ), _common(own, environ)) if one is not None]
-    return {name: entry for one in found for name, entry in one.items()} if found else None
+    if not found:
+        return None
+    servers = {name: entry for one in found for name, entry in one.items()}
+    return _selected(servers, None, own.get("disabledMcpServers"))
 
 
 def _folders_from(folder: str) -> Iterator[str]:
@@ -158,6 +236,30 @@ def _folders_from(folder: str) -> Iterator[str]:
         if parent == folder:
             return
         folder = parent
+
+
+def _opencode_or_crush(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+    return _translated(value.get("mcp"), lambda entry: _of_opencode_or_crush(entry, environ))
+
+
+def _of_opencode_or_crush(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+    """Return an entry of OpenCode or Crush, whose types differ; `None` for no server."""
+    kind, timeout = entry.get("type"), entry.get("timeout")
+    if kind in ("stdio", "http", "sse"):
+        found = _with_bare_variables(_with_timeout(entry, timeout, 1), environ)
+        return found if isinstance(found, dict) else None
+    if kind not in ("local", "remote"):
+        return entry if {"command", "url"} & entry.keys() else None
+    words = entry.get("command")
+    command, *args = words if isinstance(words, list) and words else [words]
+    given: JsonObject = {**entry, "command": command, "args": args, "env": entry.get("environment")}
+    if isinstance(timeout, dict):
+        timeout = timeout.get("request")
+    # A variable that is not set is empty.
+    return {
+        key: _changed(one, lambda text: _OPENCODE_VARIABLE.sub(r"${\1:-}", text))
+        for key, one in _with_timeout(given, timeout, 0.001).items()
+    }
 
 
 def _codex(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
@@ -179,8 +281,7 @@ def _of_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
         name: f"${{{name}}}" for name in names if isinstance(name, str) and name in environ
     }
     given = {**entry, "headers": headers, "env": env | _table(entry, "env")}
-    seconds = entry.get("tool_timeout_sec")
-    return given if seconds is None else {**given, "timeout": seconds}
+    return _with_timeout(given, entry.get("tool_timeout_sec"), 1)
 
 
 def _goose(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
@@ -196,10 +297,10 @@ def _of_goose(entry: JsonObject) -> JsonObject | None:
     names = secrets if isinstance(secrets, list) else []
     env: JsonObject = {name: f"${{{name}}}" for name in names if isinstance(name, str)}
     given: JsonObject = {"command": entry.get("cmd"), "url": entry.get("uri"), "type": kind}
-    shared: JsonObject = {
-        key: entry[key] for key in ("args", "headers", "enabled", "timeout") if key in entry
-    }
-    return {**given, **shared, "env": env | _table(entry, "envs")}
+    keys = ("args", "headers", "enabled", "available_tools")
+    shared: JsonObject = {key: entry[key] for key in keys if key in entry}
+    given = {**given, **shared, "env": env | _table(entry, "envs")}
+    return _with_timeout(given, entry.get("timeout"), 1)
 
 
 def _translated(

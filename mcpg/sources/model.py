@@ -169,7 +169,9 @@ _RDF = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:@(?:prefix|base)\s|(?i:prefix|base)\s+[\w.-]*:?\s*<"
     r"|<[A-Za-z][^<>\s]*>\s+(?:<[^<>\s]*>|a)\s|<\?xml[^>]*>(?:\s|<![^>]*>)*<rdf:RDF|<rdf:RDF)"
 )
-_MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCursor|name|type)")')
+_MANIFEST = re.compile(
+    r'\s*(?:\[|\{\s*"(?:tools"(?!\s*:\s*\{)|(?:jsonrpc|result|functions|nextCursor|name|type)"))'
+)
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
 _REMEDY = (
     "use a tools/list response, an OpenAPI document, a tool document, an RDF graph or a"
@@ -256,7 +258,7 @@ def _kind_by_name(lower: str) -> FileKind | None:
 
 def _kind_by_text(lower: str, text: str) -> FileKind | None:
     """Return what a file is by its content."""
-    if lower.endswith(_JSON) or _JSON_START.match(text):
+    if lower.endswith((*_JSON, ".jsonc")) or _JSON_START.match(text):
         is_other = _MANIFEST.match(text) or _OBSERVED.match(text)
         is_client = not is_other and is_client_configuration(text)
         return FileKind.CLIENT if is_client else _json_kind(text)

@@ -35,7 +35,7 @@ path = "manifests"
 [[sources]]
 id = "Time"
 command = "uvx"
-args = ["mcp-server-time", "--local-timezone=UTC", 3]
+args = ["mcp-server-time", "--local-timezone=UTC", 3.10]
 cwd = "work"
 timeout = 90
 
@@ -105,7 +105,7 @@ def test_each_kind_of_source(folder: Path) -> None:
     assert isinstance(web, ServerSource)
     assert isinstance(time.server, StdioServer)
     assert (time.id, time.timeout, time.server.name) == ("Time", 90, "Time")
-    assert time.server.args == ("mcp-server-time", "--local-timezone=UTC", "3")
+    assert time.server.args == ("mcp-server-time", "--local-timezone=UTC", "3.10")
     assert time.server.env == {"API_TOKEN": TOKEN, "FAST": "true"}
     assert time.server.cwd == str(folder / "work")
     assert isinstance(web.server, HttpServer)

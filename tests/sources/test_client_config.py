@@ -154,8 +154,13 @@ def test_an_address(entry: dict[str, Any], is_sse: bool) -> None:
         ({"command": "x\0"}, "null character"),
         (
             {"command": "x", "args": ["${input:key}"]},
-            "`${input:key}` is not an environment variable reference",
+            "`${input:key}` is not available: the client asks its user for it (write `${NAME}`",
         ),
+        (
+            {"command": "x", "args": ["${workspaceFolder}/x"]},
+            "`${workspaceFolder}` is known to the editor only (write the path",
+        ),
+        ({"command": "x", "cwd": "${config:a.b}"}, "is not an environment variable reference"),
         ({"command": "x", "env": {"A": "${MISSING}"}}, "`MISSING` is not set"),
         ({"type": "carrier-pigeon"}, "`type` is not a known value"),
         ({"url": "ftp://example.com"}, "`url` is not a URL"),

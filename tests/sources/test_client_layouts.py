@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.errors import SourceError
+from mcpg.errors import Code, SourceError
 from mcpg.sources.client_config import (
     HttpServer,
     Server,
@@ -17,6 +17,7 @@ from mcpg.sources.client_config import (
     read_client_configuration,
 )
 from mcpg.sources.clients import client_files
+from mcpg.sources.model import FileKind, kind_of_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,7 @@ env = { MODE = "fast" }
 env_vars = ["PRESENT", "ABSENT"]
 cwd = "/srv"
 startup_timeout_sec = 20
+tool_timeout_sec = 1800
 
 [mcp_servers.figma]
 url = "https://mcp.figma.example/mcp"
@@ -55,7 +57,8 @@ extensions:
     args: ["-y", "server", "/tmp"]
     env_keys: [FILES_KEY]
     envs: {MODE: fast}
-    timeout: 300
+    timeout: 3600
+    available_tools: []
   remote-tools:
     type: streamable_http
     name: remote-tools
@@ -105,6 +108,7 @@ def test_codex() -> None:
     files, figma = servers["files"], servers["figma"]
     assert isinstance(files, StdioServer)
     assert (files.command, files.args, files.cwd) == ("npx", ("-y", "server", "/tmp"), "/srv")
+    assert files.timeout == 1800
     assert files.env == {"PRESENT": "here", "MODE": "fast"}
     assert isinstance(figma, HttpServer)
     assert figma.headers == {
@@ -124,8 +128,180 @@ def test_goose() -> None:
     assert isinstance(files, StdioServer)
     assert (files.command, files.args) == ("npx", ("-y", "server", "/tmp"))
     assert files.env == {"FILES_KEY": "files-secret-1234", "MODE": "fast"}
+    assert files.timeout == 3600
     assert isinstance(remote, HttpServer)
     assert (remote.url, remote.headers) == ("https://example.com/mcp", {"X-Region": "eu"})
+
+
+OPENCODE = """\
+{ // servers
+  "$schema": "https://opencode.ai/config.json",
+  "tools": {"bash": false},
+  "mcp": {
+    "files": {"type": "local", "command": ["npx", "-y", "server"], "timeout": 5000,
+              "environment": {"KEY": "{env:PRESENT}", "NO": "{env:ABSENT}", "V": 3.10}},
+    "web": {"type": "remote", "url": "https://example.com/mcp", "timeout": {"request": 90000},
+            "headers": {"Authorization": "Bearer {env:DB_TOKEN}"}},
+    "off": {"type": "local", "command": ["x"], "enabled": false},
+    "jira": {"enabled": true},
+  },
+}
+"""
+CRUSH = """\
+{"mcp": {
+  "files": {"type": "stdio", "command": "npx", "args": ["-y"], "env": {"KEY": "$PRESENT"},
+            "timeout": 1200},
+  "web": {"type": "http", "url": "https://example.com/mcp", "headers": {"X": "${PRESENT}"}},
+  "off": {"type": "stdio", "command": "x", "disabled": true}
+}}
+"""
+
+
+def test_opencode() -> None:
+    """A command is a list, the environment `environment`, a variable `{env:NAME}`."""
+    assert kind_of_named("opencode.jsonc", OPENCODE, "opencode.jsonc") is FileKind.CLIENT
+    servers = servers_of(OPENCODE, "opencode.jsonc")
+    files, web = servers["files"], servers["web"]
+    assert len(servers) == 2
+    assert isinstance(files, StdioServer)
+    assert (files.command, files.args, files.timeout) == ("npx", ("-y", "server"), 5)
+    assert files.env == {"KEY": "here", "NO": "", "V": "3.10"}
+    assert isinstance(web, HttpServer)
+    assert web.headers == {"Authorization": "Bearer db-secret-123456"}
+    assert web.timeout == 90
+
+
+def test_crush() -> None:
+    """Timeouts are seconds, and variables may have no braces."""
+    assert kind_of_named("crush.json", CRUSH, "crush.json") is FileKind.CLIENT
+    servers = servers_of(CRUSH, "crush.json")
+    files, web = servers["files"], servers["web"]
+    assert len(servers) == 2
+    assert isinstance(files, StdioServer)
+    assert (files.env, files.timeout) == ({"KEY": "here"}, 1200)
+    assert isinstance(web, HttpServer)
+    assert web.headers == {"X": "here"}
+
+
+def test_amp() -> None:
+    """The member `amp.mcpServers` is one name."""
+    text = '{"amp.showCosts": true, "amp.mcpServers": {"a": {"command": "x"}}}'
+    assert kind_of_named("settings.json", text, "settings.json") is FileKind.CLIENT
+    assert servers_of(text, "settings.json").keys() == {"a"}
+
+
+def test_copilot() -> None:
+    """The type `local` is a program, and `tools` with a star names all tools."""
+    text = '{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"]}}}'
+    servers, noticed = read_client_configuration(text, "~/.copilot/mcp-config.json", {})
+    assert [type(one) for one in servers] == [StdioServer]
+    assert noticed == ()
+
+
+def gemini(entry: dict[str, Any], **mcp: list[str]) -> str:
+    """Return settings of Gemini CLI with two servers."""
+    return json.dumps({"mcp": mcp, "mcpServers": {"a": entry, "b": {"command": "y"}}})
+
+
+@pytest.mark.parametrize("mcp", [{"excluded": ["b"]}, {"allowed": ["a"]}])
+def test_gemini_leaves_servers_out(mcp: dict[str, list[str]]) -> None:
+    """A server that the user excludes, or does not allow, is disabled."""
+    servers, (told,) = read_client_configuration(gemini({"command": "x"}, **mcp), "s.json", {})
+    assert [one.name for one in servers] == ["a"]
+    assert (told.code, told.severity, told.place) == (Code.SOURCE_SKIPPED, "info", "s.json: b")
+
+
+def test_gemini_expands_variables_without_braces() -> None:
+    """In a file of Gemini CLI, `$NAME` is a variable that is set; another is reported."""
+    entry = {"command": "x", "env": {"A": "$PRESENT", "B": "a$ABSENT", "C": "$ABSENT"}}
+    given = gemini(entry | {"timeout": 500})
+    servers, (told,) = read_client_configuration(given, "~/.gemini/settings.json", ENVIRON)
+    assert isinstance(servers[0], StdioServer)
+    assert servers[0].env == {"A": "here", "B": "a$ABSENT", "C": "$ABSENT"}
+    assert servers[0].timeout == 0.5
+    assert (told.code, told.severity) == (Code.VALUE_INVALID, "warning")
+    assert "`$ABSENT` in its `env` is passed as it is" in told.message
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("$PRESENT", "$PRESENT"),
+        ("Bearer $PRESENT", "$PRESENT"),
+        ("%PRESENT%", "%PRESENT%"),
+        ("$(pass show key)", "$(...)"),
+        ("{file:~/key}", "{file:~/key}"),
+    ],
+)
+def test_a_variable_that_is_not_expanded_is_reported(value: str, shown: str) -> None:
+    """A server gets a text of another notation as it is, which is a warning."""
+    entry = {"url": "https://example.com/mcp", "headers": {"X": value}}
+    text = json.dumps({"mcpServers": {"a": entry}})
+    (server,), (told,) = read_client_configuration(text, "mcp.json", ENVIRON)
+    assert isinstance(server, HttpServer)
+    assert server.headers == {"X": value}
+    assert (told.code, told.severity) == (Code.VALUE_INVALID, "warning")
+    assert f"`{shown}`" in told.message
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"includeTools": ["a"]},
+        {"excludeTools": ["a"]},
+        {"disabledTools": ["a"]},
+        {"tools": ["a"]},
+        {"enabled_tools": ["a"]},
+    ],
+)
+def test_lists_of_tools_are_reported(filters: dict[str, list[str]]) -> None:
+    """A client's choice among the tools of a server has no effect, which is a warning."""
+    for one, expected in ((filters, 1), ({key: [] for key in filters}, 0)):
+        text = json.dumps({"mcpServers": {"a": {"command": "x", **one}}})
+        servers, noticed = read_client_configuration(text, "mcp.json", {})
+        assert len(servers) == 1
+        assert [told.code for told in noticed] == [Code.FILTER_IGNORED] * expected
+
+
+@pytest.mark.parametrize(
+    ("place", "seconds"),
+    [
+        ("mcp.json", 600),
+        ("~/.copilot/mcp-config.json", 0.6),
+        ("/home/ann/.aws/amazonq/mcp.json", 0.6),
+        (".roo/mcp.json", 600),
+    ],
+)
+def test_the_client_of_a_file_decides_on_its_unit(place: str, seconds: float) -> None:
+    """Timeouts are seconds or milliseconds as the client of the file has them."""
+    text = '{"mcpServers": {"a": {"command": "x", "timeout": 600}}}'
+    assert servers_of(text, place)["a"].timeout == seconds
+
+
+def test_numbers_stay_as_they_are_written() -> None:
+    """A version `3.10` among arguments and variables is not `3.1`."""
+    entry = '{"command": "x", "args": [3.10, 1e3, 7], "env": {"V": 3.10}}'
+    texts = {
+        "mcp.json": f'{{"mcpServers": {{"a": {entry}}}}}',
+        "config.toml": '[mcp_servers.a]\ncommand = "x"\nargs = [3.10, 1e3, 7]\nenv = {V = 3.10}\n',
+        "config.yaml": f"mcpServers: [{{name: a, {entry[1:]}]",
+    }
+    for place, text in texts.items():
+        server = servers_of(text, place)["a"]
+        assert isinstance(server, StdioServer)
+        assert (server.args, server.env) == (("3.10", "1e3", "7"), {"V": "3.10"})
+
+
+def test_the_workspace_of_an_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file of a project, `${workspaceFolder}` is the folder of the project."""
+    text = '{"servers": {"a": {"command": "x", "args": ["${workspaceFolder}/s.py"]}}}'
+    monkeypatch.chdir(tmp_path)
+    for place in (str(tmp_path / ".vscode/mcp.json"), ".vscode/mcp.json", ".cursor/mcp.json"):
+        server = servers_of(text, place)["a"]
+        assert isinstance(server, StdioServer)
+        assert server.args == (f"{tmp_path}/s.py",)
+    _, (failed,) = read_client_configuration(text, "~/.cursor/mcp.json", {})
+    assert "`${workspaceFolder}` is known to the editor only" in failed.message
 
 
 def test_a_secret_that_only_goose_knows_is_named() -> None:
@@ -160,9 +336,12 @@ def test_projects_of_claude_code(project: Path) -> None:
     """The servers of the project around the working folder count, before those of the user."""
     text = json.dumps(
         {
-            "mcpServers": {"both": {"command": "user"}, "user": {"command": "user"}},
+            "mcpServers": {name: {"command": "user"} for name in ("both", "user", "off")},
             "projects": {
-                str(project): {"mcpServers": {"both": {"command": "own"}, "own": {"command": "x"}}},
+                str(project): {
+                    "mcpServers": {"both": {"command": "own"}, "own": {"command": "x"}},
+                    "disabledMcpServers": ["off"],
+                },
                 str(project.parent / "other"): {"mcpServers": {"other": {"command": "y"}}},
             },
         }
