@@ -51,6 +51,7 @@ class Conversation(BaseHTTPRequestHandler):
             type(self).script(self)
 
     do_GET = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - as above
+    do_QUERY = do_PURGE = do_POST  # noqa: N815 - as above
 
     def send(
         self,

@@ -230,14 +230,14 @@ def _take(event: Event, builder: _Builder) -> None:
 
 
 def _refuse_unsafe(event: NodeEvent, builder: _Builder, line: int) -> None:
-    remedy = "write the value out"
     tag = getattr(event, "tag", None)
     if tag is not None:
         shown = tag[:80].replace("tag:yaml.org,2002:", "!!")
-        raise builder.fail(f"the tag {shown!r} is not allowed", line, remedy)
+        raise builder.fail(f"the tag {shown!r} is not allowed", line, "write the value out")
     if event.anchor is not None:
         # An alias event names its anchor in the same attribute.
         message = f"anchors and aliases are not allowed ({event.anchor[:80]!r})"
+        remedy = "quote a text that begins with & or *, or write values out: yq 'explode(.)' FILE"
         raise builder.fail(message, line, remedy)
 
 

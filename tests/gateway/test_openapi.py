@@ -165,6 +165,33 @@ async def test_styles_of_a_query(trying: Trying, said: Any, value: Any, query: s
 
 
 @pytest.mark.parametrize(
+    ("media", "value", "query"),
+    [
+        ("application/x-www-form-urlencoded", {"a": "x&y", "b": [1, 2]}, "a=x%26y&b=1&b=2"),
+        ("application/json", {"a": [1]}, "%7B%22a%22%3A%20%5B1%5D%7D"),
+        ("text/plain", "a=b c", "a%3Db%20c"),
+    ],
+)
+async def test_a_parameter_is_the_whole_query(
+    trying: Trying, media: str, value: Any, query: str
+) -> None:
+    """A parameter in `querystring` is written by its kind of content, without its name."""
+    whole = parameter("p", "querystring", schema=None, content={media: {}})
+    asked = await trying.asked(document(parameters=[whole]), p=value)
+    assert asked.path.partition("?")[2] == query
+
+
+@pytest.mark.parametrize("method", ["query", "PURGE"])
+async def test_methods_of_openapi_3_2(trying: Trying, method: str) -> None:
+    """The method `query` and others have a body."""
+    given = document(method=method, requestBody=body("application/json"))
+    if method == "PURGE":
+        given["paths"]["/things"] = {"additionalOperations": given["paths"]["/things"]}
+    asked = await trying.asked(given, body={"a": 1})
+    assert (asked.method, asked.body) == (method.upper(), {"a": 1})
+
+
+@pytest.mark.parametrize(
     ("said", "value", "path"),
     [
         ({}, ["a", "b/c"], "a,b%2Fc"),

@@ -301,7 +301,7 @@ def test_references_that_lead_nowhere() -> None:
         "'#/components/schemas/None' cannot be resolved; that part is omitted",
         (
             "'https://example.invalid/a.json#/B' points outside the document and is not followed; "
-            "that part is omitted"
+            "that part is omitted (to join the files, use `redocly bundle`)"
         ),
     ]
     tool, noticed = one(
@@ -518,6 +518,35 @@ def test_things_that_are_no_operations() -> None:
     ]
 
 
+def test_operations_of_openapi_3_2() -> None:
+    """The method `query` and methods in `additionalOperations` are operations, others reported."""
+    whole = {"in": "querystring", "name": "q", "content": {"application/json": {"schema": {}}}}
+    others = {"PURGE": {"summary": "Drop"}, "GET": {}, "CONNECT": {}, "A B": {}, "LOCK": 5}
+    paths = {"/a": {"query": {"parameters": [whole]}, "additionalOperations": others}}
+    text = json.dumps({"openapi": "3.2.0", "paths": paths})
+    found = read_openapi(text, "a.json", default_source="file")
+    query, purge = found.tools
+    assert (query.name, query.hints.read_only, query.hints.idempotent) == ("query_a", True, True)
+    assert query.input_schema["properties"] == {"q": {}}
+    assert (purge.name, purge.hints, purge.meta["openapi"]["method"]) == (
+        "purge_a",
+        Hints(),
+        "purge",
+    )
+    assert purge.place == "a.json: paths./a.additionalOperations.PURGE"
+    at = "a.json: paths./a.additionalOperations."
+    assert [(item.code, item.place) for item in found.diagnostics] == [
+        (Code.TOOL_INVALID, f"{at}{name}") for name in ("GET", "CONNECT", "A B", "LOCK")
+    ]
+
+
+def test_a_parameter_of_an_unknown_place_is_reported() -> None:
+    """A parameter that no request can have is left out with a diagnostic."""
+    tool, noticed = one({"parameters": [{"in": "trailer", "name": "a"}]})
+    assert tool.input_schema["properties"] == {}
+    assert noticed == ["the parameter 'a' is in 'trailer', which is unknown; it is omitted"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -525,6 +554,7 @@ def test_things_that_are_no_operations() -> None:
         ('{"openapi": "3.1.0"}', "no mapping `paths`"),
         ('{"swagger": "2.0", "paths": []}', "no mapping `paths`"),
         ("openapi: [", "invalid YAML"),
+        ("a: &x {}\nopenapi: 3.1.0\nb: *x", "anchors and aliases are not allowed"),
         ("- openapi", "version ''"),
         ('{"openapi": ', "invalid JSON"),
         ('{"openapi":' + "[" * 200 + "]" * 200 + "}", "nested deeper"),

@@ -146,7 +146,8 @@ class _Writer:
     def url(self, base: str) -> str:
         """Return the whole address."""
         parts = urlsplit(base)
-        query = "&".join(part for part in (parts.query, *self.query("query")) if part)
+        own = (*self.query("query"), *self.query("querystring"))
+        query = "&".join(part for part in (parts.query, *own) if part)
         path = parts.path.rstrip("/") + self._path()
         return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
 
@@ -156,6 +157,9 @@ class _Writer:
             if value is None:
                 continue
             try:
+                if place == "querystring":
+                    yield from _whole_query(parameter, value)
+                    continue
                 style = Style() if parameter.media else parameter.style
                 yield from _in_query(parameter.name, _content(parameter, value), style)
             except _StyleError as fault:
@@ -346,6 +350,16 @@ def _content(parameter: Parameter, value: JsonValue) -> JsonValue:
     if parameter.media == JSON:
         return json.dumps(value, ensure_ascii=False)
     return _scalar(value) if parameter.media else value
+
+
+def _whole_query(parameter: Parameter, value: JsonValue) -> Iterator[str]:
+    """Write a value as a whole query: the fields of a form, or else one text."""
+    if parameter.media == JSON or not isinstance(value, dict):
+        yield _encoded(_content(parameter, value))
+        return
+    for name, one in value.items():
+        if one is not None:
+            yield from _form_field(name, one, None)
 
 
 def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:

@@ -37,6 +37,7 @@ _BY_METHOD = {
     "post": Hints(),
     "patch": Hints(read_only=False),
     "delete": Hints(read_only=False, idempotent=True, destructive=True),
+    "query": _SAFE,
 }
 _EXTENSION = re.compile(r"x-mcpg-|x-(?=search-)")
 _FILES = "A file is text, or a data: URL in base64."
@@ -211,5 +212,5 @@ def _hints(stated: StatedOperation) -> Hints:
             categories=unique(names),
             enabled_by_default=False if value.get("deprecated") is True else None,
         ),
-        _BY_METHOD[stated.method],
+        _BY_METHOD.get(stated.method, Hints()),
     )

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.net.addresses import split_address
+from mcpg.net.addresses import TCHAR, split_address
 from mcpg.sources.openapi.schemas import References
 from mcpg.text.safeyaml import load_yaml
 
@@ -24,7 +24,7 @@ MULTIPART = "multipart/form-data"
 ANY = ("", "*/*", "application/*")
 """Kinds of content that leave the kind open: such a body is JSON."""
 
-METHODS = frozenset({"get", "head", "options", "trace", "put", "post", "patch", "delete"})
+METHODS = frozenset({"get", "head", "options", "trace", "put", "post", "patch", "delete", "query"})
 """The members of a path that are operations."""
 
 _REMEDY = "give an OpenAPI 3 or Swagger 2 document"
@@ -33,7 +33,11 @@ _OUTSIDE_NAME = re.compile(r"[^\w-]+")
 _OF_THE_TRANSPORT = frozenset(
     ("header", name) for name in ("accept", "content-type", "authorization")
 )
-_PLACES = ("path", "query", "header", "cookie")
+_PLACES = ("path", "query", "querystring", "header", "cookie")
+_OF_SWAGGER = ("body", "formData")
+_OTHERS = "additionalOperations"
+_METHOD = re.compile(f"{TCHAR}{{1,40}}")
+_UNSENT = ("", "connect")
 _MEDIA = (JSON, FORM, MULTIPART)
 _STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple"}
 _COLLECTIONS = {"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
@@ -67,7 +71,8 @@ class StatedOperation:
     @property
     def where(self) -> str:
         """Its position in the document."""
-        return f"paths.{self.path}.{self.method}"
+        method = self.method if self.method in METHODS else f"{_OTHERS}.{self.method.upper()}"
+        return f"paths.{self.path}.{method}"
 
     @property
     def name(self) -> str:
@@ -95,7 +100,8 @@ class Parameter:
 
     Attributes:
         name: Its name in the request.
-        place: `path`, `query`, `header` or `cookie`; in Swagger 2 also `body` and `formData`.
+        place: `path`, `query`, `querystring`, `header` or `cookie`; in Swagger 2 also `body` and
+            `formData`.
         value: The parameter object.
         style: How it is written, unless by *media*.
         media: `JSON` or `text/plain` for a parameter with a kind of content, else "".
@@ -225,23 +231,23 @@ class Document:
         for path, given in self._paths.items():
             where = f"paths.{path}"
             item = (self.references.follow(given, where) if path.startswith("/") else None) or {}
-            found = {method: one for method, one in item.items() if method.lower() in METHODS}
+            found = list(_operations_in(item))
             uses[id(item)] += 1
             if found and uses[id(item)] > _MAX_USES:
-                names = ", ".join(sorted({method.lower() for method in found}))
+                names = ", ".join(sorted({method for method, _, _ in found}))
                 message = (
                     f"more than {_MAX_USES} paths have the same operations by `$ref`: "
                     f"{names} of this one are left out"
                 )
                 yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}")
                 continue
-            for method, value in found.items():
-                if isinstance(value, dict):
-                    shared, servers = item.get("parameters"), item.get("servers")
-                    yield StatedOperation(method.lower(), path, value, shared, servers)
+            shared, servers = item.get("parameters"), item.get("servers")
+            for method, at, value in found:
+                if isinstance(value, dict) and method not in _UNSENT:
+                    yield StatedOperation(method, path, value, shared, servers)
                 else:
                     message = "this is not an operation and is ignored"
-                    yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{method}")
+                    yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{at}")
 
     def operation(self, stated: StatedOperation) -> Operation:
         """Read an operation."""
@@ -250,6 +256,9 @@ class Document:
         for place in _PLACES:
             for one in (one for one in given if one.place == place):
                 named[_free(named, one.name, f"{one.name}_{place}")] = one
+        for one in (one for one in given if one.place not in (*_PLACES, *_OF_SWAGGER)):
+            message = f"the parameter {one.name[:80]!r} is in {one.place[:80]!r}, which is unknown"
+            self.references.note(f"{message}; it is omitted", stated.where)
         return Operation(
             stated.method.upper(),
             stated.path,
@@ -384,6 +393,17 @@ class Document:
         if not isinstance(host, str) or not isinstance(path, str) or set("/?#@") & set(host):
             return ""
         return f"{scheme}://{host.strip()}/{path.strip().lstrip('/')}".rstrip("/")
+
+
+def _operations_in(item: JsonObject) -> Iterator[tuple[str, str, JsonValue]]:
+    """Yield the method in lower case, the position and the value of what a path lists."""
+    for name, value in item.items():
+        if name.lower() in METHODS:
+            yield name.lower(), name, value
+    others = item.get(_OTHERS)
+    for name, value in others.items() if isinstance(others, dict) else ():
+        is_other = _METHOD.fullmatch(name) and name.lower() not in METHODS
+        yield name.lower() if is_other else "", f"{_OTHERS}.{name}", value
 
 
 def text_of(value: JsonValue) -> str:

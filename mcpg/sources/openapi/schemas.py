@@ -536,10 +536,9 @@ class References:
 
         shown = repr(reference[:_SHOWN])
         if not reference.startswith("#"):
-            message = (
-                f"{shown} points outside the document and is not followed; that part is omitted"
-            )
-            self.note(message, where)
+            message = f"{shown} points outside the document and is not followed"
+            remedy = "to join the files, use `redocly bundle`"
+            self.note(f"{message}; that part is omitted ({remedy})", where)
             return None
         try:
             found: JsonValue = self._resolver.lookup(reference).contents
