@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from os import PathLike, fspath
@@ -283,10 +283,14 @@ class CustomGraph:
 
     Attributes:
         documents: Returns the documents of the tools, which have their ids; runs in a thread
-            whenever the tools have changed. `None` is reported as an error.
+            whenever the tools have changed, and is awaited on the event loop of the gateway if it
+            is asynchronous. `None` is reported as an error.
     """
 
-    documents: Callable[[Sequence[Tool]], Iterable[SourceDocument]] | None
+    documents: (
+        Callable[[Sequence[Tool]], Iterable[SourceDocument] | Awaitable[Iterable[SourceDocument]]]
+        | None
+    )
 
 
 GraphSource = GeneratedGraph | FileGraph | CustomGraph

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
 from mcpg.build_cache import NO_MEMO, Memo
-from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import (
     Code,
     Diagnostic,
@@ -42,15 +44,17 @@ from mcpg.sources.model import (
     missing_source,
     read_text,
 )
+from mcpg.values import replace
 
 __all__ = ["RawBundle", "SourceBatch", "is_failure", "read_sources", "source_signature"]
 
 _STDIN_PLACE = "standard input"
+_HOST_PLACE = "tools of the host"
 _SERVER = "SOURCE"
 
 
 def read_sources(
-    arguments: Sequence[str | os.PathLike[str]],
+    arguments: Sequence[str | os.PathLike[str] | Mapping[str, Any] | Tool],
     *,
     source_id: str | None = None,
     stdin: Callable[[], bytes] | None = None,
@@ -70,7 +74,8 @@ def read_sources(
     Args:
         arguments: Paths of files and folders, addresses of servers, or names of modules such as
             `python:package.module`, or source code such as `code:src`; `-` is the standard input.
-        source_id: Source id of all tools of manifests, whatever these state.
+            Tools that the caller holds, as a manifest has them, or as `Tool`.
+        source_id: Source id of all tools of manifests and of the caller, whatever these state.
         stdin: Gives the bytes of the standard input.
         exclude: Files that folders may contain but that are not sources, such as the output.
         live: How servers are queried; `None` to start and reach none.
@@ -82,14 +87,14 @@ def read_sources(
     Raises:
         NotFoundError: A path does not exist.
         SourceError: A file that was named cannot be used.
-        UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, or
-            the MCP SDK is not installed.
+        UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, the
+            MCP SDK is not installed, or an argument has another type.
     """
     _check_source_id(source_id)
     excluded = {os.path.realpath(path) for path in exclude}
     reader = _Reader(source_id, excluded, live, trust_hints=trust_hints)
-    parts: list[SourceBatch] = []
-    for argument in dict.fromkeys(os.fspath(argument) for argument in arguments):
+    parts = [_read_held(arguments, source_id, trust_hints=trust_hints)]
+    for argument in dict.fromkeys(_named_sources(arguments)):
         if argument == "-":
             parts.append(_read_stdin(stdin, source_id, trust_hints=trust_hints))
         elif is_address(argument):
@@ -105,6 +110,34 @@ def read_sources(
     if reader.servers and live is not None:
         parts.append(query_servers(reader.servers, live, source_id=source_id))
     return SourceBatch.join(parts)
+
+
+def _read_held(
+    arguments: Sequence[object], source_id: str | None, *, trust_hints: bool
+) -> SourceBatch:
+    """Read tools that the caller holds: `Tool`s, and objects, which are read as one manifest."""
+    own = {"source_id": source_id} if source_id else {}
+    tools = tuple(replace(one, **own) for one in arguments if isinstance(one, Tool))
+    entries = [one for one in arguments if isinstance(one, Mapping)]
+    if not entries:
+        return SourceBatch(tools=tools)
+    try:
+        text = json.dumps(entries, default=dict)
+    except (TypeError, ValueError, RecursionError) as fault:
+        remedy = "give objects as a tools/list response has them"
+        raise UsageError(f"is not JSON: {fault}", place=_HOST_PLACE, remedy=remedy) from None
+    source = SourceText(text, _HOST_PLACE, "", source_id, False, trust_hints)
+    return SourceBatch.join([SourceBatch(tools=tools), source.read_as(FileKind.MANIFEST)])
+
+
+def _named_sources(arguments: Sequence[object]) -> Iterator[str]:
+    for argument in arguments:
+        if isinstance(argument, str | os.PathLike):
+            yield os.fspath(argument)
+        elif not isinstance(argument, Mapping | Tool):
+            message = f"a source is of type {type(argument).__name__}"
+            remedy = "use a path, an address, a Tool of mcpg, or a tool as an object of JSON"
+            raise UsageError(message, place=_SERVER, remedy=remedy)
 
 
 class _Reader:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from builders import ids
 
 from mcpg.bundle import Bundle, apply_plan, assemble, bundle_of, plan_folder, write_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import tool_uri
-from mcpg.errors import Code
+from mcpg.errors import Code, UsageError
 from mcpg.gateway import CustomGraph, FileGraph, FileSource, Gateway
 from mcpg.sources import read_sources
 
@@ -129,6 +132,39 @@ async def test_a_host_makes_its_own_documents(source: FileSource) -> None:
     found, codes = await noticed(source, CustomGraph(made), "merge trains")
     assert found == ["mail_drop"]
     assert codes == {Code.DOCUMENT_ATTACHED, Code.GRAPH_TOOL_UNDOCUMENTED}
+
+
+async def test_a_host_may_make_its_documents_asynchronously(source: FileSource) -> None:
+    """An asynchronous function runs on the event loop of the gateway."""
+    loop = asyncio.get_running_loop()
+
+    async def made(tools: Sequence[Tool]) -> list[SourceDocument]:
+        assert asyncio.get_running_loop() is loop
+        return [SourceDocument(f"{tools[0].id}.md", "About merge trains.\n")]
+
+    assert (await noticed(source, CustomGraph(made), "merge trains"))[0] == ["mail_drop"]
+
+
+async def test_a_gateway_closes_while_documents_are_awaited(source: FileSource) -> None:
+    """Closing cancels the function of the host."""
+    started, ended = anyio.Event(), anyio.Event()
+
+    async def made(_: Sequence[Tool]) -> list[SourceDocument]:
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    async def search(gateway: Gateway) -> None:
+        with suppress(UsageError):
+            await gateway.search("merge trains")
+
+    opening = Gateway([source], graph=CustomGraph(made))
+    async with anyio.create_task_group() as group, opening as gateway:
+        group.start_soon(search, gateway)
+        await started.wait()
+    await ended.wait()
 
 
 @pytest.mark.parametrize("kind", ["file", "custom", "foreign"])

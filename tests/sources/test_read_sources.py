@@ -4,11 +4,12 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.bundle import assemble
+from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, NotFoundError, Severity, SourceError, UsageError
 from mcpg.files import MAX_BYTES
@@ -463,6 +464,35 @@ def test_an_empty_file_that_was_named_is_refused(name: str) -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_tools_that_the_caller_holds(here: Path) -> None:
+    """Objects are read as a manifest, `Tool`s are taken; a source id counts for both."""
+    find = {"name": "find", "description": "Find it", "inputSchema": {"type": "object"}}
+    function = MappingProxyType({"type": "function", "function": {"name": "drop"}})
+    _write({"a.json": _MANIFEST})
+    (tool,) = assemble(read_sources([find])).catalog.tools
+    assert (tool.id, tool.source_id, tool.description) == ("find", "local", "Find it")
+    batch = read_sources([function, "a.json", tool, {"tools": [find]}], source_id="mine")
+    assert sorted(one.name for one in batch.tools) == ["drop", "find", "find", "find"]
+    assert {one.source_id for one in batch.tools} == {"mine"}
+    assert write_bundle(here / "b.mdld", bundle_of(assemble(read_sources([find]))))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (5, "a source is of type int"),
+        (None, "a source is of type NoneType"),
+        ([{"name": "find"}], "a source is of type list"),
+        ({"name": object()}, "is not JSON"),
+    ],
+)
+def test_what_is_no_source_is_refused(given: Any, message: str) -> None:
+    """A value of another type is an error that names the type."""
+    with pytest.raises(UsageError, match=message) as caught:
+        read_sources([given])
+    assert caught.value.remedy
+
+
 def test_a_source_id_is_unicode() -> None:
     """Half a character cannot name a source."""
     with pytest.raises(UsageError, match="not valid Unicode"):

@@ -6,8 +6,10 @@ something to fall back on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from anyio import from_thread
 
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import Assembly, assemble
@@ -209,13 +211,18 @@ def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
         message = "no function for the documents of the graph is set"
         raise UnusableGraphError(Code.GRAPH_FACTORY_MISSING, message)
     try:
-        made = [*graph.documents(catalog.tools)]
+        found = graph.documents(catalog.tools)
+        made = [*(from_thread.run(_awaited, found) if isinstance(found, Awaitable) else found)]
         if not all(isinstance(one, SourceDocument) for one in made):
             raise TypeError  # noqa: TRY301 - as an error of the host's function
         return SourceBatch(documents=tuple(made))
     except Exception as fault:
         message = f"the host could not make the documents of the graph ({type(fault).__name__})"
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, message) from fault
+
+
+async def _awaited(found: Awaitable[Iterable[SourceDocument]]) -> Iterable[SourceDocument]:
+    return await found
 
 
 def _foreign(assembly: Assembly, catalog: Catalog) -> dict[str, Tool]:
