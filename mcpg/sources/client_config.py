@@ -445,6 +445,9 @@ def _unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
         if isinstance(given, list) and given not in ([], ["*"]):
             message = f"its `{key}` has no effect: all tools of this server are used"
             yield warning(Code.FILTER_IGNORED, message, where)
+    if members.get("envFile"):
+        message = "its `envFile` is not read; write the variables into `env`"
+        yield warning(Code.VALUE_INVALID, message, where)
     for key in ("args", "env", "headers"):
         for bare in filter(None, map(_BARE.fullmatch, _texts_in(members.get(key)))):
             shown = "$(...)" if bare[1].startswith("$(") else bare[1]

@@ -244,6 +244,13 @@ def test_a_variable_that_is_not_expanded_is_reported(value: str, shown: str) -> 
     assert f"`{shown}`" in told.message
 
 
+def test_a_file_of_variables_is_reported() -> None:
+    """The file of variables of VS Code is not read, which is a warning."""
+    text = '{"servers": {"a": {"command": "x", "envFile": ".env"}}}'
+    (_,), (told,) = read_client_configuration(text, "mcp.json", {})
+    assert (told.code, told.severity) == (Code.VALUE_INVALID, "warning")
+
+
 @pytest.mark.parametrize(
     "filters",
     [
