@@ -555,8 +555,8 @@ class _Fields:
         value = self.entry.get("timeout")
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             return None
-        seconds = value / 1000 if value >= _MILLISECONDS else value
-        return min(float(seconds), MAX_TIMEOUT)
+        value = min(value, MAX_TIMEOUT * _MILLISECONDS)  # a whole number may be too long to divide
+        return float(value / _MILLISECONDS if value >= _MILLISECONDS else value)
 
     def _ours(self) -> tuple[bool, SessionSetting | None]:
         """Return what the object `mcpg` holds, which no client reads: trust and sessions."""

@@ -105,10 +105,10 @@ def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") ->
 def _at(place: str, entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
     """Return an *entry* of the file at *place* without what only the file's client can read."""
     normal = f"/{place.replace(os.sep, '/')}"
-    for end, unit in _UNITS.items():
-        if normal.endswith(f"/{end}") and isinstance(entry, dict):
-            entry = _with_timeout(entry, entry.get("timeout"), unit)
-    if normal.endswith(f"/{_GEMINI}"):
+    client = next((end for end in _UNITS if normal.endswith(f"/{end}")), None)
+    if client is not None and isinstance(entry, dict):
+        entry = _with_timeout(entry, entry.get("timeout"), _UNITS[client])
+    if client == _GEMINI:
         entry = _with_bare_variables(entry, environ)
     workspace = _workspace(place)
     return _changed(entry, lambda text: text.replace(_WORKSPACE, workspace))
@@ -119,7 +119,8 @@ def _workspace(place: str) -> str:
 
     The settings of a user in the home folder are those of every workspace.
     """
-    folder, name = os.path.split(os.path.dirname(os.path.abspath(os.path.expanduser(place))))  # noqa: PTH100, PTH111, PTH120 - `Path` may raise
+    path = os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 - `Path` may raise
+    folder, name = os.path.split(os.path.dirname(path))  # noqa: PTH120 - as above
     is_known = name in _EDITOR_FOLDERS and folder != os.path.expanduser("~")  # noqa: PTH111
     return folder if is_known else _WORKSPACE
 

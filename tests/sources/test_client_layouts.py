@@ -9,6 +9,7 @@ import pytest
 
 from mcpg.errors import Code, SourceError
 from mcpg.sources.client_config import (
+    MAX_TIMEOUT,
     HttpServer,
     Server,
     StdioServer,
@@ -118,6 +119,12 @@ def test_codex() -> None:
     }
     assert "figma-secret-1234" in figma.secrets
     assert figma.login == "`mcpg login figma config.toml`"
+
+
+def test_a_timeout_of_any_size_is_bounded() -> None:
+    """The longest timeout is a day, however many digits a number has."""
+    text = f'[mcp_servers.a]\ncommand = "x"\ntool_timeout_sec = {"9" * 400}\n'
+    assert servers_of(text, "config.toml")["a"].timeout == MAX_TIMEOUT
 
 
 def test_goose() -> None:
