@@ -28,8 +28,14 @@ if TYPE_CHECKING:
     from mcpg.engine import Engine, SearchResult
 
 TOOLS = (
-    make_tool("order_get", description="Get an order of a customer.", keywords=("parcel",)),
-    make_tool("order_list", description="List orders of a customer 🚚, 注文."),
+    make_tool(
+        "order_get",
+        description="Get an order of a customer.",
+        read_only=True,
+        keywords=("parcel",),
+        categories=("sales",),
+    ),
+    make_tool("order_list", source_id="shop", description="List orders of a customer 🚚, 注文."),
     make_tool("order_cancel", description="Cancel an order.", enabled_by_default=False),
     make_tool("invoice_export", description="Export invoices of orders."),
 )
@@ -155,7 +161,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "lexicon": ({"query": "purchase"}, {"query": "purchase", "lexicon": False}),
     "context_tools": ({}, {"context_tools": (PLAIN.tools[0].id,)}),
     "sources": ({}, {"sources": ("shop",)}),
-    "categories": ({}, {"categories": ("shop",)}),
+    "categories": ({}, {"categories": ("sales",)}),
     "read_only": ({}, {"read_only": True}),
 }
 """For each field of a request, two requests that differ in nothing else."""
