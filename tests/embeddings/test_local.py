@@ -4,11 +4,19 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
-from mcpg.embeddings import EmbeddingError, EmbeddingProvider, embed_query, embed_texts, provider_of
+from mcpg.embeddings import (
+    EmbeddingError,
+    EmbeddingProvider,
+    embed_query,
+    embed_texts,
+    local,
+    provider_of,
+)
 from mcpg.embeddings.local import ENGLISH, LOCAL_MODELS, LocalEmbeddings, LocalModel
 
 TEXTS = [
@@ -70,9 +78,14 @@ def test_languages_share_a_space() -> None:
 def test_the_fingerprint_names_all_that_matters(provider: EmbeddingProvider) -> None:
     """Kind, model, package, its version and the dimensions are in one printable line."""
     name = provider.fingerprint
-    assert name.startswith("local:")
+    kind = name.removeprefix("local:").partition(" ")[0]
+    model = LOCAL_MODELS[kind]
+
+    assert name == (
+        f"local:{kind} {model.model} of {model.package} {version(model.package)}, "
+        f"{provider.dimensions} dimensions, recipe {local._RECIPE}"
+    )
     assert name.isprintable()
-    assert f"{provider.dimensions} dimensions" in name
     assert repr(provider).startswith("LocalEmbeddings(")
 
 

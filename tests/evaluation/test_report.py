@@ -79,9 +79,13 @@ def test_disabled_tools_are_found_on_request(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("limit", "depth"), [(1, 10), (10, 10), (30, 30), (80, 50)])
-def test_at_least_ten_matches_are_looked_at(engine: Engine, limit: int, depth: int) -> None:
+def test_at_least_ten_matches_are_looked_at(limit: int, depth: int) -> None:
     """The figures reach to rank 10; a search gives at most 50."""
-    assert evaluate(engine, judgements(), limit=limit).limit == depth
+    tools = [make_tool(f"note_{number}", description="Write a note.") for number in range(60)]
+    report = evaluate(make_engine(*tools), judgements("write a note: note_7"), limit=limit)
+
+    assert report.limit == depth
+    assert [len(one.matches) for one in report.outcomes] == [depth]
 
 
 def test_senseless_requests_are_refused(engine: Engine) -> None:

@@ -39,9 +39,13 @@ def test_a_verb_names_a_kind_of_operation(stem: str, kind: str) -> None:
 
 def test_a_word_that_opens_no_operation_says_nothing() -> None:
     """An unknown word has no ratios, and what nothing is known of agrees with everything alike."""
-    assert ratios_of("walrus") == ()
-    assert shares_by([((), 1.0)]) == ()
-    assert agreement((), bytes(5)) == reading(bytes(5)) == 0.0
+    reads = shares_by([(ratios_of("list"), 1.0)])
+
+    assert ratios_of("walrus") == ratios_of("") == ()
+    assert shares_by([]) == shares_by([((), 1.0)]) == ()
+    assert shares_by([((), 1.0), (ratios_of("list"), 1.0)]) == reads
+    assert agreement((), b"\1\0\0\0\0") == agreement(reads, bytes(5)) == 0.0
+    assert reading(bytes(5)) == 0.0
 
 
 def test_a_tool_of_the_same_kind_agrees() -> None:
