@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from sessions import Terminal
 from shop import CALLS
 
 from mcpg.cli import main
-from mcpg.cli.terminal import width
 from mcpg.values import score_text
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         return stream.read()
 
     return run
+
+
+def width(line: str) -> int:
+    """Return how many columns a terminal shows *line* in, by Unicode's East Asian widths."""
+    return sum(2 if unicodedata.east_asian_width(char) in "FW" else 1 for char in line)
 
 
 def inputs() -> None:

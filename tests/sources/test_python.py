@@ -49,8 +49,8 @@ async def find(
     mode: Literal["near", "exact"] = "near",
     colour: Colour = Colour.RED,
     under: Tree | None = None,
-    tags: set[str] = frozenset({"b", "a", "c"}),
-    many: dict[str, Any] = {"x": [{"b", "a"}]},
+    tags: set[str] = frozenset("mcpgraphtools"),
+    many: dict[str, Any] = {"x": [{8, 1}]},  # a set gives 8 first
     odd=object(),
     nan: float = float("nan"),
 ) -> list[Tree]:
@@ -157,9 +157,9 @@ def test_signatures_become_schemas(write: Write) -> None:
             "type": "array",
             "items": {"type": "string"},
             "uniqueItems": True,
-            "default": ["a", "b", "c"],
+            "default": sorted(set("mcpgraphtools")),
         },
-        "many": {"type": "object", "additionalProperties": True, "default": {"x": [["a", "b"]]}},
+        "many": {"type": "object", "additionalProperties": True, "default": {"x": [[1, 8]]}},
         "odd": {},
         "nan": {"type": "number"},
     }
