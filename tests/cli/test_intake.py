@@ -121,6 +121,17 @@ def test_a_source_that_is_switched_off_or_on_is_noticed(
     assert "reading" not in again.err
 
 
+@pytest.mark.usefixtures("sources")
+def test_switching_between_two_sources_of_one_file_is_noticed(
+    run: Callable[..., Run], configure: Callable[..., None]
+) -> None:
+    """The same files are read, but the tools belong to the other source."""
+    for used in ("a", "b", "a"):
+        configure(*(source(id=one, path="tools", enabled=one == used) for one in "ab"))
+        assert "wrote graph.mdld" in run("bundle").err
+        assert {tool["sourceId"] for tool in run("list", "--format", "json").json["tools"]} == {used}
+
+
 def test_options_go_before_the_file(
     run: Callable[..., Run], configure: Callable[..., None]
 ) -> None:
