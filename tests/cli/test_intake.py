@@ -129,7 +129,9 @@ def test_switching_between_two_sources_of_one_file_is_noticed(
     for used in ("a", "b", "a"):
         configure(*(source(id=one, path="tools", enabled=one == used) for one in "ab"))
         assert "wrote graph.mdld" in run("bundle").err
-        assert {tool["sourceId"] for tool in run("list", "--format", "json").json["tools"]} == {used}
+        assert {tool["sourceId"] for tool in run("list", "--format", "json").json["tools"]} == {
+            used
+        }
 
 
 def test_options_go_before_the_file(

@@ -68,10 +68,11 @@ class TestConfigurationFiles:
         assert found is not None
         assert found.value == 9
 
-    def test_project_files_without_our_table_are_passed_over(self, deep: Path) -> None:
+    @pytest.mark.parametrize("text", ['[project]\nname = "mcpg-user"', 'tool = "mcpg"'])
+    def test_project_files_without_our_table_are_passed_over(self, deep: Path, text: str) -> None:
         """A project file that does not speak of mcpg hides nothing, broken or not."""
         write(deep / "pyproject.toml", "[project")
-        write(deep.parent / "pyproject.toml", '[project]\nname = "mcpg-user"')
+        write(deep.parent / "pyproject.toml", text)
         write(deep.parent.parent / "pyproject.toml", "[tool.mcpg]\nlimit = 4")
         found = Settings(deep).find("limit")
         assert found is not None
@@ -100,13 +101,17 @@ class TestConfigurationFiles:
         assert message in caught.value.message
         assert remedy in str(caught.value.remedy)
 
-    @pytest.mark.parametrize("content", [b"limit = ", b"limit = '\xff'", b"x = " + b"[" * 5000])
-    def test_a_broken_file_is_refused(self, deep: Path, content: bytes) -> None:
-        """A file that is no TOML is named."""
+    @pytest.mark.parametrize(
+        ("content", "place"),
+        [(b"limit = ", ":1"), (b"limit = '\xff'", ""), (b"x = " + b"[" * 5000, ":1")],
+    )
+    def test_a_broken_file_is_refused(self, deep: Path, content: bytes, place: str) -> None:
+        """A file that is no TOML is named, with the line if there is one, and a remedy."""
         (deep / "mcpg.toml").write_bytes(content)
         with pytest.raises(InputError) as caught:
             Settings(deep).find("limit")
-        assert str(deep / "mcpg.toml") in str(caught.value.place)
+        assert str(caught.value.place).startswith(f"{deep / 'mcpg.toml'}{place}")
+        assert caught.value.remedy
 
     def test_a_variable_that_is_no_number_is_refused(self, deep: Path) -> None:
         """The message names the variable."""
