@@ -55,6 +55,31 @@ def told(schema: Any, arguments: Any) -> list[tuple[str, str, str]]:
     return [(fault.field, fault.message, fault.remedy) for fault in faults]
 
 
+@pytest.mark.parametrize(
+    ("bound", "within", "beyond"),
+    [
+        ({"minimum": 2}, 2, 1),
+        ({"maximum": 2}, 2, 3),
+        ({"exclusiveMinimum": 2}, 3, 2),
+        ({"exclusiveMaximum": 2}, 1, 2),
+        ({"minLength": 2}, "ab", "a"),
+        ({"maxLength": 2}, "ab", "abc"),
+        ({"minItems": 2}, [1, 2], [1]),
+        ({"maxItems": 2}, [1, 2], [1, 2, 3]),
+    ],
+)
+def test_a_bound_accepts_what_is_within_it_alone(
+    bound: JsonObject, within: Any, beyond: Any
+) -> None:
+    """An argument may reach its bound, and not go beyond; values of another type have none."""
+    schema = {"type": "object", "properties": {"one": bound}}
+
+    assert told(schema, {"one": within}) == told(schema, {"one": None}) == []
+    assert [field for field, _, _ in told(schema, {"one": beyond})] == ["/one"]
+    assert accepts_at_once(schema, {"one": within})
+    assert not accepts_at_once(schema, {"one": beyond})
+
+
 def test_a_required_argument_with_a_default_can_be_left_out() -> None:
     """Its server fills it in; others are still missing, also within another argument."""
     level = {"type": "string", "default": "info"}
