@@ -261,17 +261,20 @@ def test_damaged_record_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_record_is_not_trusted(tmp_path: Path) -> None:
-    """Paths of a tampered record that climb out are ignored."""
+    """Paths of a tampered record that climb out, or name a file twice, are no paths of ours."""
     outside = tmp_path / "outside.md"
     outside.write_text("mine", "utf-8")
     root = tmp_path / "out"
     root.mkdir()
     write(tmp_path / "same", SourceDocument("outside.md", "mine"))
     (digest,) = json.loads((tmp_path / "same" / LOCK_NAME).read_text("utf-8"))["files"].values()
-    files = {"../outside.md": digest, "a//b.md": "x", "c.md": 3}
+    (root / "c.md").write_text("mine", "utf-8")
+    files = {"../outside.md": digest, "./c.md": digest, "c.md": 3}
     (root / LOCK_NAME).write_text(json.dumps({"version": 1, "files": files}), "utf-8")
-    write(root, ONE, prune=True)
-    assert outside.read_text("utf-8") == "mine"
+    plan = plan_folder(root, [ONE])
+    assert (plan.recorded, plan.kept, plan.obsolete) == ({}, (), ())
+    apply_plan(plan, prune=True)
+    assert [one.read_text("utf-8") for one in (outside, root / "c.md")] == ["mine", "mine"]
     assert list(json.loads((root / LOCK_NAME).read_text("utf-8"))["files"]) == [ONE.path]
 
 
