@@ -10,6 +10,8 @@ from mcpg.engine import Engine
 from mcpg.engine.results import EngineServices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcpg.engine import SearchResult
 
 TOOLS = (
@@ -59,18 +61,27 @@ def test_a_context_of_nothing_but_tools_names_tools_in_use(engine: Engine) -> No
     assert words.matches != engine.search(query, context_tools=["board_open"]).matches
 
 
-def test_without_context_tools_nothing_changes(engine: Engine) -> None:
+@pytest.mark.parametrize("unknown", ["nothing", "boards::nothing", "nothing::board_open"])
+def test_without_context_tools_nothing_changes(engine: Engine, unknown: str) -> None:
     """None, and only unknown ones, leave matches and scores as they are."""
-    bare = engine.search("move a card")
 
-    assert engine.search("move a card", context_tools=()).matches == bare.matches
-    assert engine.search("move a card", context_tools=["nothing"]).matches == bare.matches
+    def scores(tools: Sequence[str]) -> list[tuple[str, float]]:
+        found = engine.search("move it to another place", context_tools=tools).matches
+        return [(match.tool_id, match.score) for match in found]
+
+    assert scores(()) == scores([unknown])
+    assert scores(()) != scores(["board_open"])
 
 
-def test_a_name_outweighs_every_context(engine: Engine) -> None:
-    """A tool that the query names exactly stays first, whatever is in use."""
-    for used in ("board_open", "file_list"):
-        assert first(engine.search("page_move", context_tools=[used])) == "page_move"
+def test_a_name_outweighs_every_context() -> None:
+    """A tool that the query names exactly stays first, though an edge decides for its words."""
+    named = make_tool("export", source_id="pages", description="Write pages to a file.")
+    other = make_tool("export_board", source_id="boards", description="Export a board.")
+    rule = HintRule("board_open", next_steps=("export_board",))
+    engine = make_engine(*TOOLS, named, other, rules=(rule,))
+
+    assert first(engine.search("exporting", context_tools=["board_open"])) == "export_board"
+    assert first(engine.search("export", context_tools=["board_open"])) == "export"
 
 
 def test_a_neighbour_without_any_word_of_the_query_can_match() -> None:
@@ -83,6 +94,19 @@ def test_a_neighbour_without_any_word_of_the_query_can_match() -> None:
     found = ids(engine.search("open a board", context_tools=["noise7"]).matches)
     assert found[0] == "board_open"
     assert "label_print" in found
+
+
+def test_a_tool_of_a_source_is_of_that_source_alone() -> None:
+    """Of two tools of one name, the one whose source is named is in use."""
+    twins = [make_tool("open", id=f"open_{one}", source_id=one) for one in ("files", "boards")]
+    rule = HintRule("open_boards", next_steps=("card_move",))
+    engine = make_engine(*TOOLS, *twins, rules=(rule,))
+
+    found = [
+        first(engine.search("move it to another place", context_tools=[f"{one}::open"]))
+        for one in ("boards", "files")
+    ]
+    assert found[0] == "card_move" != found[1]
 
 
 def test_an_unknown_tool_is_reported_with_close_names(engine: Engine) -> None:
