@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints
 from mcpg.engine import Engine, warm_up
+from mcpg.engine.query_terms import TermReader
 from mcpg.index import Index
 from mcpg.index.decoded import Grams, Names
 from mcpg.index.layout import ABSENT, StaleIndexError
@@ -19,7 +20,7 @@ from mcpg.index.packing import keys_sections
 from mcpg.index.tables import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 COLD = make_engine(
     make_tool("delete_file", source_id="disk", description="Remove a file from a folder."),
@@ -76,13 +77,53 @@ def test_usual_words_are_read_though_no_tool_has_them() -> None:
     assert WARM.search("tell the government about a customer").matches
 
 
-@pytest.mark.parametrize("bound", ["MOST_TOOLS", "MOST_WORDS", "MOST_FREQUENT", "MOST_POSTINGS"])
-def test_what_would_not_be_kept_is_not_read_ahead(bound: str) -> None:
-    """A catalogue beyond a bound is searched without reading ahead, with the same answers."""
-    with patch.object(warm_up, bound, 0):
-        engine = warm(COLD)
+EVERYTHING = frozenset(("all tools", "all postings", "invoice", "government"))
+"""Kinds of what is read ahead; the third is a word of the catalogue, the last one of English."""
 
+
+def read_ahead() -> set[str]:
+    """Warm an engine up, and return which of `EVERYTHING` it reads."""
+    words: set[str] = set()
+    terms: set[int] = set()
+    tools: set[int] = set()
+
+    def noticing(method: Any, notice: Callable[[Any], None]) -> Any:
+        def call(*given: Any) -> Any:
+            notice(given)
+            return method(*given)
+
+        return call
+
+    with (
+        patch.object(
+            warm_up, "needs_of", noticing(warm_up.needs_of, lambda one: tools.add(one[0]))
+        ),
+        patch.object(Index, "impacts", noticing(Index.impacts, lambda one: terms.add(one[1]))),
+        patch.object(
+            TermReader, "read", noticing(TermReader.read, lambda one: words.update(one[1]))
+        ),
+    ):
+        engine = warm(COLD)
     assert engine.search("erase a file") == COLD.search("erase a file")
+    found = words & {"invoice", "government"}
+    found |= {"all tools"} if len(tools) == len(COLD.index) else set()
+    return found | ({"all postings"} if len(terms) == len(COLD.index.texts("terms")) else set())
+
+
+@pytest.mark.parametrize(
+    ("bound", "left"),
+    [
+        ("MOST_TOOLS", {"all tools"}),
+        ("MOST_POSTINGS", {"all postings"}),
+        ("MOST_WORDS", {"invoice"}),
+        ("MOST_FREQUENT", {"government"}),
+    ],
+)
+def test_what_would_not_be_kept_is_not_read_ahead(bound: str, left: set[str]) -> None:
+    """Beyond a bound nothing of its kind is read ahead, and the answers are the same."""
+    assert read_ahead() == EVERYTHING
+    with patch.object(warm_up, bound, 0):
+        assert read_ahead() == EVERYTHING - left
 
 
 def test_damage_is_mended_while_reading_ahead() -> None:
