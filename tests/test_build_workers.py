@@ -25,7 +25,10 @@ _PATIENCE = 60.0
 
 def marked(path: bytes) -> bytes | None:
     """Make the file *path*, and return the number of the process; names of some files are odd."""
-    Path(os.fsdecode(path)).touch()
+    file = Path(os.fsdecode(path))
+    file.touch()
+    if file.name in ("break", "raise", "none"):
+        wait_for(file.with_name("awaited"))
     if path.endswith(b"break"):
         os._exit(1)
     if path.endswith(b"raise"):
@@ -84,6 +87,8 @@ def test_what_no_process_gives_is_worked_out_here(
     """A process that dies, a function that raises and one without a result change no result."""
     memo.ahead([PROCESS], [os.fsencode(tmp_path / name)])
     wait_for(tmp_path / name)
+    # The process is waited for when it fails.
+    Timer(0.2, (tmp_path / "awaited").touch).start()
 
     assert asked(memo, tmp_path / name) == os.getpid()
 
@@ -99,6 +104,23 @@ def test_where_no_process_can_be_started_all_is_worked_out_here(
     memo.ahead([PROCESS], [os.fsencode(tmp_path / "first")])
 
     assert asked(memo, tmp_path / "first") == os.getpid()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
+def test_where_no_file_can_be_opened_all_is_worked_out_here(memo: KeptMemo, tmp_path: Path) -> None:
+    """A process that may open no more files gets the same results from itself."""
+    import resource  # noqa: PLC0415 - there is none on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    workers = Workers(2)
+    memo.employ(workers)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        workers.prepare(marked)
+        memo.ahead([PROCESS], [os.fsencode(tmp_path / "first")])
+        assert asked(memo, tmp_path / "first") == os.getpid()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_one_job_is_this_process_alone(tmp_path: Path) -> None:
