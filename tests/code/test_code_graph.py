@@ -234,7 +234,7 @@ def test_branches_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_ignored_files_are_passed_over(tmp_path: Path) -> None:
-    """`.gitignore` files hold, the inner one first; links are not followed."""
+    """`.gitignore` files hold, the inner one first; what is in ignored folders stays ignored."""
     write(
         tmp_path,
         {
@@ -242,13 +242,18 @@ def test_ignored_files_are_passed_over(tmp_path: Path) -> None:
             ".gitignore": "build/\n*_gen.py\n",
             "a.py": "",
             "b_gen.py": "",
+            "build/.gitignore": "!c.py\n",
             "build/c.py": "",
             "in/.gitignore": "!keep_gen.py\nd.py\n",
             "in/keep_gen.py": "",
             "in/d.py": "",
+            "in/other_gen.py": "",
+            "in/node_modules/e.py": "",
+            ".hidden/f.py": "",
         },
     )
     (tmp_path / "in" / "loop").symlink_to(tmp_path)
+    (tmp_path / "linked.py").symlink_to(tmp_path / "a.py")
     assert [one.path for one in read_files(tmp_path)[0]] == ["a.py", "in/keep_gen.py"]
 
 
@@ -426,8 +431,23 @@ def test_call_chains_end(tmp_path: Path) -> None:
 
 def test_imports_outside_the_code(tmp_path: Path) -> None:
     """What imports a library is found by the name of the library."""
-    graph = graph_of(write(tmp_path, {"a.py": "import requests.auth\n", "b.py": "import os\n"}))
-    assert [one.file.path for one in graph.importers("requests")] == ["a.py"]
+    files = {
+        "a.py": "import requests.auth\nimport requests.api\n",
+        "b.py": "import requests_cache\n",
+        "requests.py": "",
+        "c.py": "import requests\nfrom in_here import d\n",
+        "in_here.py": "d = 1\n",
+        "e.js": 'import get from "requests/get";\n',
+    }
+    graph = graph_of(write(tmp_path, files))
+
+    def importers(module: str, **scope: tuple[str, ...]) -> list[str]:
+        return [one.file.path for one in graph.importers(module, CodeScope(**scope))]
+
+    assert importers("requests") == ["a.py", "e.js"]
+    assert importers("requests", languages=("python",)) == ["a.py"]
+    assert importers("requests.auth") == ["a.py"]
+    assert importers("in_here") == importers("request") == []
 
 
 def test_close_names(tmp_path: Path) -> None:
