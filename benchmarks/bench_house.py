@@ -2,7 +2,9 @@
 
     python benchmarks/bench_house.py [--runs 15]
 
-Of the package: modules, lines, and circles of imports, counting those for types and in functions.
+Of the package, by its syntax trees: modules, lines, circles of imports (those for types and in
+functions count), functions and their lengths without docstrings, imports in functions, the marks of
+a dialect, names of functions that do not begin with a verb, and imports of optional rooms.
 
 Of frequent commands on the examples: the files of ours that one run imports, and those that it runs
 code of, beyond what stands at the top of a module. Of `mcpg serve`: the files whose code runs
@@ -19,8 +21,10 @@ With PYTHONPATH set to another checkout the figures are those of that checkout.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,7 +43,7 @@ sys.path.insert(0, str(TESTS))
 from imports import circles, import_graph, modules  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 ROOT = Path(mcpg.__file__).resolve().parent.parent
 COMMANDS = {
@@ -49,11 +53,21 @@ COMMANDS = {
     "explain": ("explain", *ASKED),
     "show": ("show", "shipment_status", "-b", "tools.mdld"),
 }
+BUNDLE = ("bundle", "tools/commerce.json", "-o", "two.mdld")
+TOUCHED = {**FREQUENT, "bundle of one manifest": BUNDLE, "lint": ("lint", "tools", "--exit-zero")}
 CALLS = {
     "gateway_tools_search": {"query": "add two numbers"},
     "gateway_tool_invoke": {"toolId": "add", "arguments": {"a": 1, "b": 2}},
 }
 PATIENCE = 60.0
+FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+OPTIONAL = {"gateway", "graph", "code", "postgres", "explore", "telemetry"}
+PARTICIPLE = re.compile(
+    "[a-z]+(ed|en)|begun|born|bound|brought|built|caught|done|drawn|fed|felt|found|gone|grown|heard|"
+    "held|kept|known|laid|led|left|lost|made|meant|met|paid|said|sent|shown|spent|stood|sung|taught|"
+    "thought|thrown|told|torn|understood|won|worn"
+)
+"""Participles; `read` and `put` are verbs in another form as well."""
 TRACED = """
 import importlib.metadata, json, os, signal, sys, threading
 file, seen = sys.argv.pop(1), set()
@@ -198,6 +212,78 @@ def spent(folder: Path, runs: int) -> Iterator[str]:
         yield row(name, middle([turn[name] for turn in turns]) * 1e3, floor, plain)
 
 
+def counts(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Yield rows about the code of *files*."""
+    trees = [
+        (path.relative_to(ROOT / "mcpg").parts[0], ast.parse(path.read_text("utf-8")))
+        for path in files
+    ]
+    nodes = [node for _, tree in trees for node in ast.walk(tree)]
+    functions = [node for node in nodes if isinstance(node, FUNCTION)]
+    lengths = sorted(map(length, functions))
+    yield "functions", f"{len(functions):,}"
+    yield (
+        "lines a function, median / p90",
+        f"{middle(lengths):.0f} / {lengths[len(lengths) * 9 // 10]}",
+    )
+    yield "imports in functions", f"{sum(map(lazy_imports, functions))}"
+    decorators = [
+        one for node in nodes if isinstance(node, ast.ClassDef) for one in node.decorator_list
+    ]
+    yield (
+        "classes with @value",
+        f"{sum(ast.unparse(one).startswith('value') for one in decorators)}",
+    )
+    assigned = [ast.unparse(node) for node in nodes if isinstance(node, ast.Assign)]
+    yield "TYPE_CHECKING = False", f"{assigned.count('TYPE_CHECKING = False')}"
+    names = [node.name.strip("_") for node in functions]
+    yield "functions called by a participle", f"{sum(map(is_participle, names))}"
+    yield "functions whose names end in _of", f"{sum(name.endswith('_of') for name in names)}"
+    optional = [
+        room for room, tree in trees if room not in OPTIONAL for _ in optional_imports(tree)
+    ]
+    yield "imports of optional rooms: core", f"{len(optional) - optional.count('cli')}"
+    yield "imports of optional rooms: cli", f"{optional.count('cli')}"
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the number of lines of *function* without its docstring and decorators."""
+    lines = (function.end_lineno or 0) - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    text = function.body[0]
+    return lines - ((text.end_lineno or 0) - text.lineno + 1)
+
+
+def lazy_imports(function: ast.AST) -> int:
+    """Count the imports in *function*, but for those in functions within it."""
+    count, inner = 0, [*ast.iter_child_nodes(function)]
+    while inner:
+        node = inner.pop()
+        count += isinstance(node, ast.Import | ast.ImportFrom)
+        if not isinstance(node, FUNCTION):
+            inner += ast.iter_child_nodes(node)
+    return count
+
+
+def is_participle(name: str) -> bool:
+    """Return whether *name* is one word that is the participle of a verb."""
+    return PARTICIPLE.fullmatch(name) is not None
+
+
+def optional_imports(tree: ast.AST) -> Iterator[str]:
+    """Yield each import of an optional room in *tree*, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            names = [f"{base}.{one.name}" for one in node.names]
+        elif isinstance(node, ast.Import):
+            names = [one.name for one in node.names]
+        else:
+            continue
+        yield from [one for one in names if [*one.split("."), ""][1] in OPTIONAL][:1]
+
+
 def main() -> None:
     """Print the figures of the package, of files touched and of processes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -208,13 +294,15 @@ def main() -> None:
     print(row("modules", f"{len(files)}"))
     print(row("lines", f"{lines:,}"))
     print(row("circles of imports", f"{len(circles(import_graph(ROOT)))}"))
+    for name, count in counts(files.values()):
+        print(row(name, count))
     with workshop(None) as folder:
         os.environ["MCPG_CACHE"] = str(folder / "cache")
         bundle = [*program(), "bundle", str(EXAMPLES / "tools"), "-o", "tools.mdld", "-q"]
         subprocess.run(bundle, cwd=folder, env=environment(), check=True)
         (folder / "tools").symlink_to(EXAMPLES / "tools")
         print(f"\n{row('files of ours', 'imported', 'run')}")
-        for name, command in FREQUENT.items():
+        for name, command in TOUCHED.items():
             print(row(name, *(f"{count}" for count in touched(command, folder))))
         for name, count in called(folder):
             print(row(f"serve: {name}", "", f"{count}"))

@@ -5,10 +5,10 @@
 
 `record` bundles the examples, some odd sources and the manifests of FOLDER, runs a few hundred
 command lines on each bundle inside one process, and writes down what they print, their exit codes
-and the bytes of every file that they leave; the help of every command; what `mcpg eval` measures on
-judged sets; the public names of `mcpg`; and what four frequent commands import. `compare` prints
-what differs and exits with 1 when something does; without AFTER it records afresh, from the
-folders that BEFORE names.
+and the bytes of every file that they leave; the help of every command; conversations with
+`mcpg serve`; what `mcpg eval` measures on judged sets; the public names of `mcpg`; and what four
+frequent commands import. `compare` prints what differs and exits with 1 when something does. It
+records afresh without AFTER, from the folders that BEFORE names.
 
 Text for people that differs in white space and rules alone is listed as *spacing* and does not
 count; nor do imports. Everything else has to be the same to the byte.
@@ -40,6 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import freeze_cases
+import freeze_serve
 
 import mcpg
 
@@ -54,8 +55,8 @@ MASKS = (
     (re.compile(r"(\.mdld-)[0-9a-f]{8}\b"), r"\1<path>"),
     (re.compile(r"^(\| \w+ \| )\d+\.\d{3} \|$", re.MULTILINE), r"\1<time> |"),
 )
-INDEX, STAMPED = b"mcpg-idx", ((40, 48), (80, 88))
-"""The time of the bundle that an index was made from, and the checksum of the index's header."""
+INDEX, STAMPED = b"mcpg-idx", ((40, 64), (104, 112))
+"""The times and the inode of the bundle that an index was made from, and the header's checksum."""
 
 SET_QUERIES = 200
 SMALL_SET = 300
@@ -109,6 +110,7 @@ def record(manifests: Path | None, sets: Path | None) -> Record:
                 "help": _help(runner),
                 **commands,
                 "files": dict(_files(work, folder)),
+                "serve": _served(work, folder),
                 "eval": _measured(runner, sets),
                 REPORTED: imports(work),
             }
@@ -249,6 +251,16 @@ def _without_stamp(data: bytes) -> bytes:
     for start, end in STAMPED:
         changed[start:end] = bytes(end - start)
     return bytes(changed)
+
+
+def _served(work: Path, folder: Path) -> Record:
+    """Record what `mcpg serve` answers."""
+    code = f"import sys, {script().module}; sys.exit({script().module}.{script().attr}())"
+    found = freeze_serve.conversations(work, [sys.executable, "-c", code])
+    return {
+        line: masked(json.dumps(answer, ensure_ascii=False, indent=1), folder)
+        for line, answer in found
+    }
 
 
 def _measured(runner: Runner, sets: Path | None) -> Record:

@@ -80,6 +80,21 @@ EXPORTS = {
     "dot": "dot",
     "html": "html",
 }
+GOALS = (
+    "ship an order and track the parcel",
+    "read a file, then commit it and tell what time it is in Tokyo",
+    "best pizza in town",
+)
+QUESTIONS = (
+    "where is {0}",
+    "what comes before {0}",
+    "what comes after {0}",
+    "how do I call {0}",
+    "what does {0} do",
+    "similar:{0}",
+    "tools that track a parcel",
+    "best pizza in town",
+)
 WRONG_COMMANDS: tuple[Case, ...] = (
     ("--version",),
     ("none-such",),
@@ -108,7 +123,14 @@ WRONG_COMMANDS: tuple[Case, ...] = (
     ("search", "--candidates", "postgres", "parcel", "-b", "tools.mdld"),
 )
 
+CALLS = "".join(
+    f'{{"time": "2026-01-0{day}T10:0{minute}:00Z", "session": "{day}", "tool": "{tool}"}}\n'
+    for day in range(1, 6)
+    for minute, tool in enumerate(("order_search", "order_get", "shipment_status"))
+)
+
 SOURCES = {
+    "calls.jsonl": CALLS,
     "notes.txt": "Nothing that mcpg reads.\n",
     "broken/syntax.json": '{"server": "broken", "tools": [',
     "odd/api.yaml": """\
@@ -210,6 +232,9 @@ def cases(catalogues: dict[str, list[str]]) -> Iterator[Case]:
             yield from _explaining(folder, tools)
             yield from _evaluating(folder)
             yield from _graph(folder)
+        yield from _reviewing(folder, tools)
+        yield from _asking(folder, tools)
+    yield from _linting(list(catalogues))
     yield from WRONG_COMMANDS
     yield from _joining(list(catalogues))
 
@@ -308,6 +333,45 @@ def _evaluating(folder: str) -> Iterator[Case]:
     tuned = f"{folder}-tuned.mdld"
     yield ("tune", named, *here, "--folds", "3", "-o", tuned, "--format", "json", "--force")
     yield ("explain", WIDE, "-b", tuned, "--format", "json")
+
+
+def _reviewing(folder: str, tools: list[str]) -> Iterator[Case]:
+    lock = ("-o", f"{folder}.lock")
+    for form in ("text", "json"):
+        yield ("diff", folder, f"{folder}.mdld", "--format", form, "--sample", "40")
+        yield ("diff", ODD, folder, "--format", form, "--sample", "40")
+        yield ("lock", folder, *lock, "--format", form)
+        yield ("lock", ODD, *lock, "--check", "--format", form)
+    yield ("lock", folder, *lock, "--check")
+    yield ("lock", ODD, *lock, "--approve", tools[0], "--yes")
+
+
+def _asking(folder: str, tools: list[str]) -> Iterator[Case]:
+    here = ("-b", f"{folder}.mdld")
+    for form in ("text", "json"):
+        for goal in GOALS:
+            yield ("plan", goal, *here, "--format", form)
+        for question in QUESTIONS:
+            yield ("ask", question.format(tools[0]), *here, "--format", form)
+    yield ("plan", GOALS[0], *here, "-n", "2", "--read-only")
+
+
+def _linting(folders: list[str]) -> Iterator[Case]:
+    for folder in folders:
+        for form in ("text", "json", "sarif", "github", "markdown"):
+            yield ("lint", folder, "--format", form)
+    yield ("lint", ODD, "--select", "D,H", "--ignore", "D101", "-n", "3")
+    yield ("lint", ODD, "--fix", "--diff")
+    yield ("lint", "tools", "--select", "none-such")
+    for form in ("text", "json", "ids"):
+        yield ("rule", "--format", form)
+    yield ("rule", "D101")
+    yield ("rule", "none-such")
+    for form in ("text", "json"):
+        learned = ("-o", f"learned-{form}.jsonl", "--format", form)
+        yield ("learn", "calls.jsonl", "-b", "tools.mdld", *learned)
+        yield ("learn", "calls.jsonl", "-b", "tools.mdld", *learned, "--check")
+    yield ("bundle", "tools", "learned-json.jsonl", "-o", "learned.mdld", "--format", "json")
 
 
 def _exporting(folder: str, tools: list[str]) -> Iterator[Case]:
