@@ -47,6 +47,8 @@ ANSWERS: dict[str, Any] = {
 bus = InMemorySubscriptionBus()
 prompts = ["greet", "huge"]
 folders: list[str] = []
+left: list[str] = []
+given_up = anyio.Event()
 
 
 def note(line: str) -> None:
@@ -67,7 +69,8 @@ async def failing() -> None:
 
 async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
     """List the tools."""
-    names = (*QUESTIONS, "log", "change", "touch", "link", "folders", "who")
+    others = ("log", "change", "touch", "link", "folders", "who")
+    names = (*QUESTIONS, *others, *LATER)
     tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in names]
     return types.ListToolsResult(tools=tools)
 
@@ -76,6 +79,8 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
     """Do what the tool is called."""
     if params.name in QUESTIONS:
         return await asked(ctx, params)
+    if params.name in LATER:
+        return await LATER[params.name](ctx, params)
     if params.name == "log":
         for level in ("debug", "error"):
             await ctx.session.send_log_message(level, {"n": level}, "mine", ctx.request_id)
@@ -90,8 +95,43 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
         links = [{"type": "resource_link", "name": "a", "uri": uri} for uri in (URIS[0], "x:un")]
         inner = {"type": "resource", "resource": {"uri": URIS[0], "text": NAME}}
         return types.CallToolResult.model_validate({"content": [*links, inner]})
-    told = {"folders": " ".join(folders), "who": str(os.getpid())}.get(params.name, "done")
-    return types.CallToolResult(content=[types.TextContent(type="text", text=told)])
+    return result({"folders": " ".join(folders), "who": str(os.getpid())}.get(params.name, "done"))
+
+
+def result(text: str = "done") -> types.CallToolResult:
+    """Return a result."""
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+
+async def leave(_: Any, __: Any) -> types.CallToolResult:
+    """Leave a question to a later call."""
+    left.append("elicit")
+    return result()
+
+
+async def work(ctx: Any, params: types.CallToolRequestParams) -> Any:
+    """Log, and ask what an earlier call has left."""
+    await ctx.session.send_log_message("error", {"n": "of another call"}, "mine")
+    return await asked(ctx, params.model_copy(update={"name": left.pop()}))
+
+
+async def wait(ctx: Any, params: types.CallToolRequestParams) -> Any:
+    """Ask until that is given up, and then, if the arguments name it, for something else."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(asked, ctx, params.model_copy(update={"name": "elicit"}))
+        await given_up.wait()
+        group.cancel_scope.cancel()
+    then = (params.arguments or {}).get("then")
+    return result() if then is None else await asked(ctx, params.model_copy(update={"name": then}))
+
+
+async def give_up(_: Any, __: Any) -> types.CallToolResult:
+    """Give up what is asked."""
+    given_up.set()
+    return result()
+
+
+LATER = {"leave": leave, "work": work, "wait": wait, "give_up": give_up}
 
 
 async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
@@ -108,10 +148,8 @@ async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
             answer = await ctx.session.send_request(question, model, metadata=related)
         except MCPError as fault:
             note(f"{params.name} refused: {fault.error.message}")
-            text = f"refused: {fault.error.message}"
-            return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
-    text = model.model_validate(answer.model_dump()).model_dump_json(by_alias=True)
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+            return result(f"refused: {fault.error.message}")
+    return result(model.model_validate(answer.model_dump()).model_dump_json(by_alias=True))
 
 
 async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:

@@ -26,20 +26,26 @@ if TYPE_CHECKING:
 
 _MOST = 256
 _KEPT = 60.0
-_KEY = "1"
 
 
 class _Call:
-    """A call that may be interrupted, the caller of its servers."""
+    """A call that may be interrupted, the caller of its servers.
+
+    Attributes:
+        scope: Cancels its work.
+        result: What came of its work, `None` before.
+        questions: The question that waits for an answer, by a key of its own.
+    """
 
     def __init__(self, context: Context) -> None:
         self.scope = anyio.CancelScope()
-        self.turn = anyio.Event()
         self.result: JsonObject | Exception | None = None
-        self.question: JsonObject | None = None
+        self.questions: JsonObject = {}
         self._caller = RequestCaller(context, None)
+        self._turn = anyio.Event()
         self._answered = anyio.Event()
-        self._answer: JsonObject | None = None
+        self._answer: JsonObject = {}
+        self._asked = 0
         self._lock = anyio.Lock()
 
     @property
@@ -57,13 +63,17 @@ class _Call:
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         check_capability(self.context.session.client_capabilities, method, params)
         async with self._lock:
-            self.question = {"method": method, "params": params}
-            self._answered, self._answer = anyio.Event(), None
-            self.turn.set()
-            await self._answered.wait()
-        if self._answer is None:
-            raise MCPError(INVALID_REQUEST, "the client gave no response")
-        return self._answer
+            if self.result is not None:
+                raise MCPError(INVALID_REQUEST, "the request of the client has ended")
+            self._asked += 1
+            self._answered = anyio.Event()
+            self.questions = {str(self._asked): {"method": method, "params": params}}
+            self._turn.set()
+            try:
+                await self._answered.wait()
+            finally:
+                self.questions = {}  # also one that the server has given up
+            return self._answer
 
     async def tell(self, method: str, params: JsonObject) -> None:
         await self._caller.tell(method, params)
@@ -75,12 +85,19 @@ class _Call:
     async def report(self, done: float, total: float | None, message: str | None) -> None:
         await self._caller.report(done, total, message)
 
-    def resume(self, context: Context, answer: JsonObject | None) -> None:
-        """Go on with the client's *answer*, in the request *context*."""
+    def resume(self, context: Context, answers: Any) -> None:
+        """Go on in the request *context*, with the client's *answers* by the keys of questions."""
         self._caller.context = context
-        self.question, self.turn = None, anyio.Event()
-        self._answer = answer
-        self._answered.set()
+        for key in self.questions.keys() & (answers if isinstance(answers, dict) else ()):
+            self._answer = answers[key]
+            self.questions = {}
+            self._answered.set()
+
+    async def turn(self) -> None:
+        """Wait until there is a question or a result."""
+        while not self.questions and self.result is None:
+            self._turn = anyio.Event()
+            await self._turn.wait()
 
     async def run(self, work: Callable[[Any], Awaitable[JsonObject]]) -> None:
         """Do the work, and keep what comes of it."""
@@ -90,7 +107,7 @@ class _Call:
         except Exception as fault:  # noqa: BLE001 - raised again by the request that gets it
             self.result = fault
         finally:
-            self.turn.set()
+            self._turn.set()
 
 
 class Parking:
@@ -116,15 +133,14 @@ class Parking:
         params = context.params or {}
         call = self._parked.pop(str(params.get("requestState")), None)
         if call is not None:
-            answers = params.get("inputResponses")
-            call.resume(context, answers.get(_KEY) if isinstance(answers, dict) else None)
+            call.resume(context, params.get("inputResponses"))
         elif self.group is None or len(self._parked) >= _MOST:
             raise MCPError(INVALID_PARAMS, "too many calls wait for input")
         else:
             call = _Call(context)
             self.group.start_soon(self._run, call, work)
         try:
-            await call.turn.wait()
+            await call.turn()
         except BaseException:
             call.scope.cancel()
             raise
@@ -139,14 +155,15 @@ class Parking:
                 del self._parked[state]
 
     def _turned(self, call: _Call) -> JsonObject:
+        if call.questions:
+            state = secrets.token_urlsafe()
+            self._parked[state] = call
+            return {
+                "resultType": "input_required",
+                "inputRequests": call.questions,
+                "requestState": state,
+            }
         if isinstance(call.result, Exception):
             raise call.result
-        if call.result is not None:
-            return call.result
-        state = secrets.token_urlsafe()
-        self._parked[state] = call
-        return {
-            "resultType": "input_required",
-            "inputRequests": {_KEY: call.question},
-            "requestState": state,
-        }
+        assert call.result is not None  # noqa: S101 - `turn` has waited for it
+        return call.result

@@ -294,6 +294,41 @@ async def test_nobody_is_asked_where_it_is_uncertain_who_called() -> None:
     assert all(city in text for city, text in found[2:])
 
 
+CITY = {"action": "accept", "content": {"city": "Lisbon"}}
+
+
+async def call(client: Client, earlier: Any = None, **arguments: str) -> Any:
+    """Call the tool that waits, or repeat the call with an answer to all that *earlier* asks."""
+    more: dict[str, Any] = {}
+    if earlier is not None:
+        answers = {key: ElicitResult.model_validate(CITY) for key in earlier.input_requests}
+        more = {"input_responses": answers, "request_state": earlier.request_state}
+    with anyio.fail_after(20):
+        return await client.session.call_tool(
+            "wait", {**arguments}, allow_input_required=True, **more
+        )
+
+
+async def test_an_answer_is_given_to_its_own_question_only() -> None:
+    """A server that gives up a question and sends another gets no answer to the first for it."""
+    async with served(shop(), "auto", **Person().answers()) as client:
+        asked = await call(client, then="roots")
+        await told(client, "give_up")
+        again = await call(client, asked)
+        (question,) = again.input_requests.values()
+        assert question.method == "roots/list"
+        assert {*asked.input_requests}.isdisjoint(again.input_requests)
+
+
+async def test_a_late_answer_gets_the_result_at_once() -> None:
+    """A call that went on without the answer has a result, which the client gets."""
+    async with served(shop(), "auto", **Person().answers()) as client:
+        asked = await call(client)
+        await told(client, "give_up")
+        await told(client, "log")  # the result of the call comes before this one's
+        assert (await call(client, asked)).content[0].text == "done"
+
+
 async def test_a_question_ends_with_its_call() -> None:
     """A cancellation goes to the server, whose own goes back to the client; others go on."""
     asked, ended = anyio.Event(), anyio.Event()
