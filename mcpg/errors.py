@@ -96,6 +96,7 @@ class Code:
     SOURCE_LOAD_FAILED = "source_load_failed"
     SOURCE_SKIPPED = "source_skipped"
     SOURCE_INCOMPLETE = "source_incomplete"
+    LOG_DROPPED = "log_dropped"
     CODE_SKIPPED = "code_skipped"
     TOOLS_STALE = "tools_stale"
     TOOL_INVALID = "tool_invalid"
@@ -229,6 +230,7 @@ REMEDIES = {
     Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
     Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
     Code.SOURCE_INCOMPLETE: "Fetch the remaining pages and put them beside it.",
+    Code.LOG_DROPPED: 'Set `sessions = "client"` for a server whose log messages clients need.',
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.KEY_REPEATED: "Keep one of them.",

@@ -9,12 +9,14 @@ import anyio
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
 
+from mcpg.errors import Code, info
 from mcpg.gateway.serve.answers import line
 from mcpg.gateway.serve.clients import Client, Clients
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.questions import ELICITATION, ROOTS
 
 if TYPE_CHECKING:
+    from mcpg.errors import Diagnostic
     from mcpg.sources.client_config import Server
     from mcpg.sources.live.requests import Caller, Origin
 
@@ -24,7 +26,10 @@ SOURCE = "sourceId"
 _MESSAGE = "notifications/message"
 _ELICITED = "notifications/elicitation/complete"
 _NAME = 64
-_SEVERAL = "several clients use this server, and it does not tell which of them it asks"
+_SEVERAL = (
+    "several clients share this server, and it is uncertain which of them is asked: set "
+    '`sessions = "client"` of its source'
+)
 _FIRST_CLIENT = 5.0
 
 
@@ -41,6 +46,7 @@ class Relay:
         seconds: float,
         changed: Callable[[Server, str], None],
         updated: Callable[[Server, str], Awaitable[None]],
+        report: Callable[[Diagnostic], None],
     ) -> None:
         """Ask *clients*.
 
@@ -49,12 +55,14 @@ class Relay:
             seconds: The time that each has to respond.
             changed: Called when a server announces a change of its `prompts` or `resources`.
             updated: Called when a server announces a change of a resource.
+            report: Called when a log message is dropped.
         """
         self.has_many = False
         self._clients = clients
         self._seconds = seconds
         self._changed = changed
         self._updated = updated
+        self._report = report
         self._arrived = anyio.Event()
 
     def arrived(self) -> None:
@@ -89,7 +97,8 @@ class Relay:
             case ["resources", "updated"] if isinstance(uri, str):
                 await self._updated(server, uri)
             case ["elicitation", "complete"]:
-                for client in self._clients:
+                receiver = self._receiver(origin)
+                for client in self._clients if receiver is None else (receiver,):
                     await client.tell(_ELICITED, params)
 
     async def _logged(self, origin: Origin, params: JsonObject) -> None:
@@ -98,18 +107,21 @@ class Relay:
         receiver = self._receiver(origin)
         if receiver is not None:
             await receiver.tell(_MESSAGE, {"logger": name, **_sourced(params, name)})
+        elif self.has_many and origin.client is None:
+            message = f"log messages of {name!r} are dropped: clients share its process"
+            self._report(info(Code.LOG_DROPPED, message, origin.server.place))
 
     def _receiver(self, origin: Origin) -> Caller | Client | None:
-        """Return the client that a message concerns, `None` where that is not certain."""
-        if len(origin.callers) == 1:
-            return origin.callers[0]
+        """Return the client that a message concerns, `None` if that is not certain.
+
+        A message over a connection that clients share concerns the client of the request whose
+        response has it. Any other may come of an earlier call, whichever calls are under way.
+        """
+        if self.has_many and origin.client is None:
+            return origin.callers[0] if origin.is_certain and origin.callers else None
         if origin.callers:
-            return None
-        clients = [*self._clients]
-        if origin.client is not None:
-            clients = [one for one in clients if one.identity == origin.client]
-        elif self.has_many:
-            return None
+            return origin.callers[0]
+        clients = [one for one in self._clients if origin.client in (None, one.identity)]
         return clients[0] if len(clients) == 1 else None
 
 

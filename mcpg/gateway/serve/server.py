@@ -25,6 +25,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
+from mcpg.errors import Diagnostic
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.answers import called_result, line
@@ -123,7 +124,11 @@ class GatewayServer:
         self._parking = Parking()
         self._handlers = PrimitiveHandlers(gateway, self._clients, self._on_behalf)
         self.relay = Relay(
-            self._clients, serving.ask_seconds, self._list_changed, self._handlers.updated
+            self._clients,
+            serving.ask_seconds,
+            self._list_changed,
+            self._handlers.updated,
+            self._report,
         )
         gateway.sessions.host = self.relay
         self._changed = anyio.Event()
@@ -131,6 +136,7 @@ class GatewayServer:
         self._read = anyio.Event()
         self._woken = anyio.Event()
         self._pending: set[str] = set()
+        self._reported: list[Diagnostic] = []
         self._session = uuid4().hex
         self.sdk: Server[Any] = _Announcing(
             NAME,
@@ -197,7 +203,13 @@ class GatewayServer:
 
         await self._clients.relist(current)
         if self._serving.on_diagnostics is not None:
-            self._serving.on_diagnostics(self._gateway.diagnostics)
+            self._serving.on_diagnostics((*self._gateway.diagnostics, *self._reported))
+
+    def _report(self, diagnostic: Diagnostic) -> None:
+        """Begin to report *diagnostic*, once."""
+        if diagnostic not in self._reported:
+            self._reported.append(diagnostic)
+            self._wake()
 
     def _left(self, client: Client) -> None:
         """Begin to forget what a client was subscribed to."""

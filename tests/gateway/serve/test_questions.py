@@ -21,6 +21,7 @@ from mcp_types import (
     TextContent,
 )
 
+from mcpg.errors import Code
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.http import Http, serve_http
@@ -62,7 +63,7 @@ async def served(
 
 
 @asynccontextmanager
-async def reached(source: ServerSource) -> AsyncIterator[str]:
+async def reached(source: ServerSource, serving: Serving = ALL) -> AsyncIterator[str]:
     """Serve *source* over HTTP, and give the address."""
     addresses: list[str] = []
     ready = anyio.Event()
@@ -75,7 +76,7 @@ async def reached(source: ServerSource) -> AsyncIterator[str]:
         Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(serve_http, GatewayServer(gateway, ALL), Http(), told)
+        group.start_soon(serve_http, GatewayServer(gateway, serving), Http(), told)
         await ready.wait()
         yield addresses[0]
         group.cancel_scope.cancel()
@@ -292,6 +293,66 @@ async def test_nobody_is_asked_where_it_is_uncertain_who_called() -> None:
                 group.start_soon(ask, "Porto", second)
     assert all(city in text or "several clients" in text for city, text in found)
     assert all(city in text for city, text in found[2:])
+
+
+async def test_what_one_call_began_concerns_no_client_of_another() -> None:
+    """A program that clients share asks, and sends a log message, during a call of another one."""
+    one, two = Person("Lisbon"), Person("Porto")
+    logged: list[Any] = []
+
+    async def log(params: Any) -> None:
+        logged.append(params)
+
+    async with (
+        reached(shop()) as address,
+        Client(address, mode="legacy", **one.answers()) as first,
+        Client(address, mode="legacy", logging_callback=log, **two.answers()) as second,
+    ):
+        await first.list_tools()
+        assert await told(first, "leave") == "done"
+        refusal = await told(second, "work")
+        assert "several clients" in refusal
+        assert 'sessions = "client"' in refusal
+        assert (one.asked, two.asked, logged) == ([], [], [])
+        # From then on each has a process of its own.
+        await told(second, "leave")
+        assert "Porto" in await told(second, "work")
+        assert [params.data for params in logged] == [{"n": "of another call"}]
+
+
+async def test_log_messages_that_reach_no_client_are_reported_once() -> None:
+    """The operator learns why: the program is shared."""
+    reported: list[Any] = []
+    first_report = anyio.Event()
+
+    def report(diagnostics: Any) -> None:
+        reported[:] = [one for one in diagnostics if one.code == Code.LOG_DROPPED]
+        if reported:
+            first_report.set()
+
+    serving = replace(ALL, on_diagnostics=report)
+    async with reached(shop(), serving) as address, Client(address, mode="legacy") as client:
+        await client.list_tools()
+        await told(client, "log")
+        await told(client, "log")
+        with anyio.fail_after(20):
+            await first_report.wait()
+    assert [(one.severity, one.place) for one in reported] == [("info", "mcp.json: shop")]
+
+
+async def test_concurrent_calls_of_the_only_client_are_of_one_client() -> None:
+    """Without sessions its calls cannot be told apart, and the question reaches its user."""
+    person = Person()
+    async with served(shop(), "auto", **person.answers()) as client:
+        texts: list[str] = []
+
+        async def elicit() -> None:
+            texts.append(await told(client, "elicit"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(elicit)
+            group.start_soon(elicit)
+    assert [json.loads(text)["action"] for text in texts] == ["accept", "accept"]
 
 
 CITY = {"action": "accept", "content": {"city": "Lisbon"}}
