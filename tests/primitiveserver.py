@@ -1,7 +1,8 @@
 """An MCP server with prompts, resources and requests: `python primitiveserver.py ERA [FAULT]`.
 
 The era is `legacy`, for the protocol up to 2025-11-25, or `modern`, for later versions alone.
-With a fault it claims what it does not have: `claims` answers with errors, `hangs` not at all.
+With a fault it claims what it does not have: `claims` answers with errors, `hangs` not at all. With
+`announces` it announces a change of its lists whenever they are listed.
 """
 
 import os
@@ -58,8 +59,12 @@ def note(line: str) -> None:
             file.write(f"{line}\n")
 
 
-async def failing() -> None:
-    """Fail as wanted."""
+async def failing(ctx: Any = None) -> None:
+    """Fail as wanted; *ctx* is the request of a list."""
+    if FAULT == "announces" and ctx is not None:
+        note("listed")
+        await ctx.session.send_resource_list_changed()
+        await ctx.session.send_prompt_list_changed()
     if FAULT == "claims":
         raise MCPError(-32601, "Method not found")
     if FAULT == "hangs":
@@ -152,15 +157,15 @@ async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
     return result(model.model_validate(answer.model_dump()).model_dump_json(by_alias=True))
 
 
-async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
+async def list_resources(ctx: Any, __: Any) -> types.ListResourcesResult:
     """List the resources."""
-    await failing()
+    await failing(ctx)
     return types.ListResourcesResult(resources=[types.Resource(name=u, uri=u) for u in URIS])
 
 
-async def list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
+async def list_templates(ctx: Any, __: Any) -> types.ListResourceTemplatesResult:
     """List the template."""
-    await failing()
+    await failing(ctx)
     template = types.ResourceTemplate(name="item", uri_template="item:///{id}/data")
     return types.ListResourceTemplatesResult(resource_templates=[template])
 
@@ -175,9 +180,9 @@ async def read(_: Any, params: types.ReadResourceRequestParams) -> types.ReadRes
     return types.ReadResourceResult(contents=[contents])
 
 
-async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
+async def list_prompts(ctx: Any, __: Any) -> types.ListPromptsResult:
     """List the prompts."""
-    await failing()
+    await failing(ctx)
     return types.ListPromptsResult(
         prompts=[types.Prompt(name=name, description=f"{name} of {NAME}") for name in prompts]
     )

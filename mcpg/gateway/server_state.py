@@ -16,11 +16,41 @@ if TYPE_CHECKING:
     from mcpg.sources.live.client import Listing
 
 
+PAUSES = 1.0, 60.0
+"""Shortest and longest pause, in seconds, after announcements of a change without any change."""
+
+
+class Backoff:
+    """When a server is listed again that has announced a change.
+
+    A server may announce a change whenever it is listed, which would go on without end. One whose
+    lists are the same as before is ignored for a while, ever longer, until they differ.
+
+    Attributes:
+        until: When it may be listed again, by the clock of the event loop.
+        is_announced: Whether it has announced a change since it was listed.
+    """
+
+    def __init__(self, pauses: tuple[float, float] = PAUSES) -> None:
+        """Begin without a pause; *pauses* are the shortest and the longest one."""
+        self.until = 0.0
+        self.is_announced = False
+        self._pauses = pauses
+        self._pause = 0.0
+
+    def listed(self, *, has_changed: bool) -> None:
+        """Record that the server was listed."""
+        shortest, longest = self._pauses
+        if has_changed:
+            self._pause = 0.0
+        elif self.is_announced:
+            self._pause = min(max(shortest, 2 * self._pause), longest)
+        self.is_announced = False
+        self.until = anyio.current_time() + self._pause
+
+
 class ServerState:
     """What is known of one server, whichever connections there are to it.
-
-    A server may announce a change whenever its tools are listed, which would go on without end.
-    One whose tools are the same as before is ignored for a while, ever longer, until they differ.
 
     Attributes:
         server: The server.
@@ -48,35 +78,27 @@ class ServerState:
         self.scope = scope_of(server).scope
         self.refuses_older = False
         self._assigns: dict[str, bool] = {}
-        self._pauses = pauses
-        self._listed = 0.0
-        self._pause = 0.0
-        self._is_announced = False
+        self._backoff = Backoff(pauses)
         self._waiting: anyio.Event | None = None
 
     def update(self, listing: Listing) -> bool:
         """Record the tools of *listing*; return whether they differ from those before."""
         self.tasks = frozenset(name for tool in listing.tools if (name := _name_of_task(tool)))
         before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
-        if self.digest != before:
-            self._pause = 0.0
-            if self._waiting is not None:
-                self._waiting.set()
-        elif self._is_announced:
-            shortest, longest = self._pauses
-            self._pause = min(max(shortest, 2 * self._pause), longest)
-        self._is_announced = False
-        self._listed = anyio.current_time()
-        return before is not None and before != self.digest
+        has_changed = self.digest != before
+        self._backoff.listed(has_changed=has_changed)
+        if has_changed and self._waiting is not None:
+            self._waiting.set()
+        return before is not None and has_changed
 
     async def announced(self) -> bool:
         """Record the announcement of a change, and wait until the tools may be listed."""
-        self._is_announced = True
+        self._backoff.is_announced = True
         if self._waiting is not None:
             return False
         self._waiting = anyio.Event()
         try:
-            with anyio.move_on_after(self._listed + self._pause - anyio.current_time()):
+            with anyio.CancelScope(deadline=self._backoff.until):
                 await self._waiting.wait()
         finally:
             self._waiting = None

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import UsageError
 from mcpg.gateway.calls import CallError, FaultCode, Limits
-from mcpg.gateway.server_state import ServerState
+from mcpg.gateway.server_state import PAUSES, ServerState
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server, StdioServer
 from mcpg.sources.live.client import Listing
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 _T = TypeVar("_T")
-
-PAUSES = 1.0, 60.0
-"""Shortest and longest pause, in seconds, after announcements of a change without any change."""
 
 _ATTEMPTS = 2
 _LOST = "connection was lost"

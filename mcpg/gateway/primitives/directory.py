@@ -75,6 +75,14 @@ class Directory:
                 return Located(place.source, uri)
         return None
 
+    def changes(self, before: Directory) -> list[str]:
+        """Return which of `prompts` and `resources` differ from those *before*."""
+        is_same = {
+            "prompts": self.prompts == before.prompts,
+            "resources": (self.resources, self.templates) == (before.resources, before.templates),
+        }
+        return [kind for kind in is_same if not is_same[kind]]
+
     def template(self, text: str) -> Located | None:
         """Return where the template *text*, or the resource of this address, is."""
         return self.located.get(("templates", text)) or self.resource(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from mcpg.errors import McpgError, NotFoundError
 from mcpg.gateway.calls import CallError
 from mcpg.gateway.primitives.directory import NOTHING, Directory, Links, Located, directory_of
 from mcpg.gateway.primitives.lists import ServerLists, list_all
+from mcpg.gateway.server_state import Backoff
 from mcpg.gateway.sessions import Allowance
 from mcpg.gateway.sources import ServerSource, Source
 from mcpg.json_types import JsonObject
@@ -52,6 +54,13 @@ class _Known:
         self.lists = ServerLists()
         self.is_fresh = False
         self.again = 0.0
+        self.backoff = Backoff()
+
+    def due(self, *, is_fresh: bool = False) -> float:
+        """Return when it is queried; for *is_fresh* see `Primitives.listed`."""
+        if is_fresh:
+            return self.again
+        return math.inf if self.is_fresh else max(self.again, self.backoff.until)
 
 
 class Primitives:
@@ -75,6 +84,11 @@ class Primitives:
         return self._directory or NOTHING
 
     @property
+    def due(self) -> float:
+        """When the next server is listed that has announced a change, by the event loop's clock."""
+        return min((one.due() for one in self._known.values()), default=math.inf)
+
+    @property
     def servers(self) -> tuple[ServerSource, ...]:
         """The servers among the sources."""
         return tuple(one for one in self._sources() if isinstance(one, ServerSource))
@@ -84,15 +98,11 @@ class Primitives:
 
         Args:
             is_fresh: Whether servers are queried that announce no changes; else only those that
-                have announced one, or were never queried.
+                have announced one and are due, or were never queried.
         """
         async with self._lock:
             servers, now = self.servers, anyio.current_time()
-            wanted = [
-                one
-                for one in servers
-                if (known := self._of(one)).again <= now and (is_fresh or not known.is_fresh)
-            ]
+            wanted = [one for one in servers if self._of(one).due(is_fresh=is_fresh) <= now]
             with anyio.move_on_after(LISTING_SECONDS):
                 async with anyio.create_task_group() as group:
                     for source in wanted:
@@ -109,6 +119,7 @@ class Primitives:
             if source.server == server:
                 known = self._of(source)
                 known.is_fresh, known.again = False, 0.0
+                known.backoff.is_announced = True
 
     def called(self, source: Source | None) -> None:
         """Record a call of a tool of *source*, which may have changed what it would list."""
@@ -234,18 +245,21 @@ class Primitives:
         known.again = anyio.current_time() + SLOW_SECONDS
         current_caller.set(None)  # what is listed is for all
         current_session.set("")
-        try:
-            declared = await self._sessions.capabilities(source.server)
-        except CallError:
-            return
+        before = known.lists
 
         async def send(method: str, params: JsonObject) -> JsonObject:
             return await self._sessions.request(
                 source.server, method, params, timeout=LISTING_SECONDS
             )
 
-        known.lists = await list_all(declared, send, known.lists)
-        known.again = min(known.again, anyio.current_time() + _RECENT)
+        try:
+            declared = await self._sessions.capabilities(source.server)
+            known.lists = await list_all(declared, send, before)
+            known.again = min(known.again, anyio.current_time() + _RECENT)
+        except CallError:
+            return
+        finally:
+            known.backoff.listed(has_changed=known.lists != before)
 
     def _of(self, source: ServerSource) -> _Known:
         return self._known.setdefault(source.id, _Known())

@@ -44,7 +44,7 @@ class Relay:
         self,
         clients: Clients,
         seconds: float,
-        changed: Callable[[Server, str], None],
+        changed: Callable[[Server], None],
         updated: Callable[[Server, str], Awaitable[None]],
         report: Callable[[Diagnostic], None],
     ) -> None:
@@ -53,7 +53,7 @@ class Relay:
         Args:
             clients: The clients.
             seconds: The time that each has to respond.
-            changed: Called when a server announces a change of its `prompts` or `resources`.
+            changed: Called when a server announces a change of its prompts or resources.
             updated: Called when a server announces a change of a resource.
             report: Called when a log message is dropped.
         """
@@ -92,8 +92,8 @@ class Relay:
         match method.split("/")[1:]:
             case ["message"]:
                 await self._logged(origin, params)
-            case [("prompts" | "resources") as kind, "list_changed"]:
-                self._changed(server, kind)
+            case ["prompts" | "resources", "list_changed"]:
+                self._changed(server)
             case ["resources", "updated"] if isinstance(uri, str):
                 await self._updated(server, uri)
             case ["elicitation", "complete"]:

@@ -27,6 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcpg import __version__
 from mcpg.errors import Diagnostic
 from mcpg.gateway.gateway import Gateway
+from mcpg.gateway.primitives.directory import Directory
 from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.answers import called_result, line
 from mcpg.gateway.serve.catalogue import Catalogue
@@ -135,7 +136,8 @@ class GatewayServer:
         self._met = anyio.Event()
         self._read = anyio.Event()
         self._woken = anyio.Event()
-        self._pending: set[str] = set()
+        self._has_left = False
+        self._announced: Directory | None = None
         self._reported: list[Diagnostic] = []
         self._session = uuid4().hex
         self.sdk: Server[Any] = _Announcing(
@@ -183,7 +185,8 @@ class GatewayServer:
                 await self._met.wait()  # the versions of the protocol that its client speaks
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
-            await self._relist()
+            await self._gateway.primitives.listed(is_fresh=False)
+            self._wake()
         self._read.set()
 
     async def _announce(self) -> None:
@@ -214,33 +217,39 @@ class GatewayServer:
     def _left(self, client: Client) -> None:
         """Begin to forget what a client was subscribed to."""
         self._gateway.sessions.end_client(client.identity)
-        self._pending.add("left")
+        self._has_left = True
         self._woken.set()
 
-    def _list_changed(self, server: McpServer, kind: str) -> None:
-        """Begin to notify clients that a server has other `prompts` or `resources`."""
+    def _list_changed(self, server: McpServer) -> None:
+        """Begin to list the prompts and resources of a server that has announced a change."""
+        if self._announced is None:
+            self._announced = self._gateway.primitives.directory
         self._gateway.primitives.invalidate(server)
-        self._pending.add(kind)
         self._woken.set()
 
     async def _relist(self) -> None:
-        """List prompts and resources for searches, and notify clients of their meta-tools."""
-        await self._gateway.primitives.listed(is_fresh=False)
+        """List prompts and resources that are due, and notify clients of what has changed."""
+        before = self._announced
+        known = self._announced = await self._gateway.primitives.listed(is_fresh=False)
+        if before is None or known is before:
+            return
+        for kind in known.changes(before):
+            await self._clients.notify(kind)
         self._wake()
 
     async def _keep_up(self) -> None:
         """Do what has been begun; announcements in quick succession count as one."""
         while True:
-            await self._woken.wait()
+            with anyio.CancelScope(deadline=self._gateway.primitives.due):
+                await self._woken.wait()
             await anyio.sleep(_GATHERING)
             self._woken = anyio.Event()
-            pending, self._pending = sorted(self._pending), set()
-            for kind in pending:
+            has_left, self._has_left = self._has_left, False
+            if has_left:
                 with suppress(Exception):  # as above
-                    await (self._handlers.watch() if kind == "left" else self._clients.notify(kind))
-            if pending != ["left"]:
-                with suppress(Exception):  # as above
-                    await self._relist()
+                    await self._handlers.watch()
+            with suppress(Exception):  # as above
+                await self._relist()
 
     async def _meet(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Learn from the first request which versions of the protocol an only client speaks."""

@@ -232,6 +232,29 @@ async def test_changes_are_announced(era: str, mode: str, tmp_path: Path) -> Non
 UPDATED = "notifications/resources/updated"
 
 
+async def test_what_is_announced_without_a_change_is_listed_ever_less(tmp_path: Path) -> None:
+    """A server that announces a change whenever it is listed causes no endless loop."""
+    told: list[str] = []
+    tenth = anyio.Event()
+
+    async def heard(message: Any) -> None:
+        told.append(getattr(message, "method", ""))
+        if len(told) == 10:
+            tenth.set()
+
+    note = tmp_path / "note"
+    source = shop("shop", "legacy", "announces", NOTE=str(note))
+    async with served(source, message_handler=heard) as client:
+        await client.list_prompts()
+        with anyio.move_on_after(3):
+            await tenth.wait()
+        listed = note.read_text("utf-8").count("listed")
+        for kind in ("prompts", "resources"):
+            assert told.count(f"notifications/{kind}/list_changed") <= 1
+        assert listed <= 3 * 6  # three lists each time
+        assert [one.uri for one in (await client.list_resources()).resources]
+
+
 async def test_log_messages_reach_the_client_that_caused_them(tmp_path: Path) -> None:
     """A level holds for the client and its servers; later servers learn it, too."""
     told: list[Any] = []
