@@ -4,7 +4,9 @@ It is written without the SDK, which would refuse to send most of it.
 """
 
 import json
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 TEMPLATES = (
@@ -26,6 +28,7 @@ COUNT = 200
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOLS: list[dict[str, Any]] = [
     {"name": "flood"},
+    {"name": "large_flood"},
     {"name": "progress"},
     {"name": "malformed"},
     {"name": "invalid", "outputSchema": SCHEMA},
@@ -65,9 +68,9 @@ def notify(method: str, **params: Any) -> None:
     send({"method": f"notifications/{method}", "params": params})
 
 
-def flood(token: Any) -> None:
+def flood(token: Any, count: int = COUNT) -> None:
     """Send more than a thousand notifications."""
-    for number in range(COUNT):
+    for number in range(count):
         for kind in ("tools", "prompts", "resources"):
             notify(f"{kind}/list_changed")
         notify("message", level="info", data=number)
@@ -91,7 +94,13 @@ def malformed(_: Any) -> None:
     send({"id": 10**9, "result": {}})
 
 
-BEFORE = {"flood": flood, "progress": progress, "malformed": malformed}
+def large_flood(token: Any) -> None:
+    """Send tens of thousands of notifications, and note that they are sent."""
+    flood(token, 4000)
+    Path(os.environ["NOTE"]).write_text("sent", "utf-8")
+
+
+BEFORE = {"flood": flood, "large_flood": large_flood, "progress": progress, "malformed": malformed}
 MORE: dict[str, dict[str, Any]] = {
     "invalid": {"structuredContent": {"n": "no number"}},
     "meta": {"_meta": {"example.com/huge": "x" * (100 << 10)}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -31,15 +32,20 @@ from mcpg.json_types import JsonObject
 from mcpg.sources.live.questions import ELICITATION, ROOTS, SAMPLING
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+    from mcp.shared.dispatcher import Outbound
+
     from mcpg.sources.live.requests import Caller
 
 _MOST_LISTENERS = 1000
 _MOST_URIS = 1000
+_MOST_UNREAD = 1000
 _PROGRESS = 500
 _LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 _MESSAGE = "notifications/message"
 _UPDATED = "notifications/resources/updated"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
+_ANNOUNCEMENTS = "/list_changed", "/updated"
 _CHANGED: dict[str, ServerEvent] = {
     "tools": ToolsListChanged(),
     "prompts": PromptsListChanged(),
@@ -75,6 +81,28 @@ def check_capability(
         raise MCPError(INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
 
 
+class _Unread:
+    """The notifications that a client has yet to read, a bounded number.
+
+    The same change is announced once, and of other notifications those beyond the maximum are
+    dropped, so that a client that has stopped reading takes no more memory.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    async def send(self, channel: Outbound, method: str, params: JsonObject) -> None:
+        kind = method, str(params["uri"]) if method == _UPDATED else ""
+        if self._counts[kind] >= (1 if method.endswith(_ANNOUNCEMENTS) else _MOST_UNREAD):
+            return
+        self._counts[kind] += 1
+        try:
+            await channel.notify(method, params or None)
+        finally:
+            self._counts[kind] -= 1
+            self._counts += Counter()  # without zeros
+
+
 class Client:
     """A connected client of the protocol up to 2025-11-25.
 
@@ -90,6 +118,7 @@ class Client:
         self.uris: set[str] = set()
         self.view = View(FoundTools())
         self._connection = connection
+        self._unread = _Unread()
 
     @property
     def identity(self) -> Hashable:
@@ -108,7 +137,7 @@ class Client:
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send a notification, unless it is a log message that it does not want."""
         if method != _MESSAGE or is_logged(params, self.level):
-            await self._connection.notify(method, params or None)
+            await self._unread.send(self._connection, method, params)
 
 
 def is_logged(params: Mapping[str, Any], level: str | None) -> bool:
@@ -128,11 +157,13 @@ class Clients:
     Attributes:
         left: Called with each client that leaves.
         listen: Serves subscriptions.
+        group: Runs what notifies clients, so that none waits for another that does not read.
     """
 
     def __init__(self, left: Callable[[Client], None]) -> None:
         """Begin without clients; *left* is called with each that leaves."""
         self.left = left
+        self.group: TaskGroup | None = None
         self._bus = InMemorySubscriptionBus()
         self._clients: dict[int, Client] = {}
         # Over standard input and output there is one client; over HTTP, later versions of the
@@ -170,6 +201,11 @@ class Clients:
             return client.view
         return self._only if context.request is None else self._strangers
 
+    def tell(self, client: Client, method: str, params: JsonObject) -> None:
+        """Begin to notify *client*."""
+        if self.group is not None:
+            self.group.start_soon(client.tell, method, params)
+
     async def relist(self, current: Callable[[View], Awaitable[int]]) -> None:
         """Notify the clients that were sent another list of tools than they would get now.
 
@@ -178,7 +214,7 @@ class Clients:
         """
         for client in self:
             if await client.view.is_stale(current):
-                await client.tell(_TOOLS_CHANGED, {})
+                self.tell(client, _TOOLS_CHANGED, {})
         shared = [await view.is_stale(current) for view in (self._only, self._strangers)]
         if any(shared):
             await self._bus.publish(_CHANGED["tools"])
@@ -195,14 +231,14 @@ class Clients:
     async def notify(self, kind: str) -> None:
         """Notify all clients that the list of `prompts` or `resources` has changed."""
         for client in self:
-            await client.tell(f"notifications/{kind}/list_changed", {})
+            self.tell(client, f"notifications/{kind}/list_changed", {})
         await self._bus.publish(_CHANGED[kind])
 
     async def updated(self, uris: frozenset[str]) -> None:
         """Notify the clients that have subscribed to one of *uris* that it has changed."""
         for client in self:
             for uri in sorted(client.uris & uris):
-                await client.tell(_UPDATED, {"uri": uri})
+                self.tell(client, _UPDATED, {"uri": uri})
         for uri in sorted(uris):
             await self._bus.publish(ResourceUpdated(uri))
 
@@ -233,6 +269,7 @@ class RequestCaller:
         """Represent *client*, `None` for one without a connection."""
         self.context = context
         self._client = client
+        self._unread = _Unread()
 
     @property
     def client(self) -> Hashable | None:
@@ -273,7 +310,7 @@ class RequestCaller:
         if method == _MESSAGE and not self._is_logged(params):
             return
         channel = self.context.session._request_outbound  # noqa: SLF001 - as above
-        await channel.notify(method, params or None)
+        await self._unread.send(channel, method, params)
 
     def _is_logged(self, params: JsonObject) -> bool:
         if self._client is not None:

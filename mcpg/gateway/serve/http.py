@@ -212,6 +212,7 @@ class Http:
         sessions: Maximum number of concurrent sessions.
         idle_seconds: Seconds after which an idle session ends.
         header_seconds: Seconds within which the head of a request must arrive.
+        read_seconds: Seconds after which a client that reads nothing loses its connection.
 
     Raises:
         UsageError: The host is not loopback, and there is no token or no allowed host.
@@ -224,6 +225,7 @@ class Http:
     sessions: int = 256
     idle_seconds: float = 1800.0
     header_seconds: float = 10.0
+    read_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         token = self.rules.token
@@ -296,7 +298,11 @@ async def _healthy(_: Request) -> JSONResponse:
 def _configuration(guard: Guard, http: Http) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
-        http=type("Patient", (_Patient,), {"seconds": http.header_seconds}),
+        http=type(
+            "Patient",
+            (_Patient,),
+            {"seconds": http.header_seconds, "read_seconds": http.read_seconds},
+        ),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -372,10 +378,11 @@ class _Server(uvicorn.Server):
 
 
 class _Patient(H11Protocol):
-    """Closes a connection that sends no request in time."""
+    """Closes a connection that sends no request in time, or whose client does not read."""
 
-    seconds = 0.0
+    seconds = read_seconds = 0.0
     _late: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -388,6 +395,32 @@ class _Patient(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._forget()
+        self._release()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._release()
+
+    def _watch(self, unread: int) -> None:
+        """Abort the connection if the client reads none of the *unread* bytes in time."""
+
+        def check() -> None:
+            left = self.transport.get_write_buffer_size()
+            if left < unread:
+                self._watch(left)
+            else:
+                self.transport.abort()
+
+        self._stuck = self.loop.call_later(self.read_seconds, check)
+
+    def _release(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
 
     def _expect(self) -> None:
         answering: RequestResponseCycle | None = self.cycle

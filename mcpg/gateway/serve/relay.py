@@ -97,9 +97,16 @@ class Relay:
             case ["resources", "updated"] if isinstance(uri, str):
                 await self._updated(server, uri)
             case ["elicitation", "complete"]:
-                receiver = self._receiver(origin)
-                for client in self._clients if receiver is None else (receiver,):
-                    await client.tell(_ELICITED, params)
+                await self._completed(origin, params)
+
+    async def _completed(self, origin: Origin, params: JsonObject) -> None:
+        """Pass on that an elicitation is complete; other clients ignore what they did not begin."""
+        receiver = self._receiver(origin)
+        if receiver is not None:
+            await receiver.tell(_ELICITED, params)
+            return
+        for client in self._clients:
+            self._clients.tell(client, _ELICITED, params)
 
     async def _logged(self, origin: Origin, params: JsonObject) -> None:
         """Pass on a log message to the one client that it concerns."""

@@ -166,7 +166,7 @@ class GatewayServer:
         """Read the sources in the background, and notify clients of changes, inside the context."""
         self._gateway.on_change(self._wake)
         async with anyio.create_task_group() as group:
-            self._parking.group = group
+            self._parking.group = self._clients.group = group
             group.start_soon(self._warm_up)
             group.start_soon(self._announce)
             group.start_soon(self._keep_up)

@@ -397,7 +397,8 @@ class Connection:
             with self._errors.of_request() as errors, self._questions.during(request):
                 try:
                     yield client, errors
-                    await self._questions.all_told()
+                    if request is not None:
+                        await request.all_told()
                 except ServerError:
                     raise
                 except Exception as fault:  # noqa: BLE001 - servers fail in any way

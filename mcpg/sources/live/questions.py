@@ -32,7 +32,6 @@ ROOTS = "roots/list"
 
 _METHODS = {SAMPLING, ELICITATION, ROOTS}
 _FIRST, _SETTLING, _APPLYING = 2.0, 5.0, 0.1
-_TELLING = 1.0
 
 
 def requires_input(result: JsonObject) -> bool:
@@ -52,8 +51,6 @@ class Questions:
         self._host = host
         self._client = client
         self._underway: list[Underway] = []
-        self._telling = 0
-        self._told = anyio.Event()
         self._asked = anyio.Event()
         self._answered = anyio.Event()
 
@@ -98,25 +95,13 @@ class Questions:
         """Pass a notification on to the host."""
         if self._host is None:
             return
-        origin = self._origin(self._causes(), is_certain=current_caller.get() is not None)
+        causes = self._causes()
+        origin = self._origin(causes, is_certain=current_caller.get() is not None)
         params = message.model_dump(by_alias=True, mode="json", exclude_none=True)
-        self._telling += 1
-        try:
-            given = params.get("params") or {}
-            await self._host.told(origin, str(message.method), given)
-        finally:
-            self._telling -= 1
-            if not self._telling:
-                self._told.set()
-
-    async def all_told(self) -> None:
-        """Wait until notifications are passed on that came before; nothing can follow a result."""
-        if not self._telling:
-            return
-        with anyio.move_on_after(_TELLING):
-            while self._telling:
-                self._told = anyio.Event()
-                await self._told.wait()
+        with ExitStack() as stack:
+            for one in causes:
+                stack.enter_context(one.telling())
+            await self._host.told(origin, str(message.method), params.get("params") or {})
 
     async def responses(self, result: JsonObject, request: Underway) -> JsonObject:
         """Return the parameters that repeat a request with the input that *result* requires.

@@ -16,6 +16,8 @@ from mcpg.json_types import JsonObject, JsonValue
 if TYPE_CHECKING:
     from mcpg.sources.client_config import Server
 
+_TELLING = 1.0
+
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 """Receives the progress of a call: how much is done, the total if known, and a message."""
 
@@ -184,6 +186,25 @@ class Underway:
         self.caller = caller
         self.patience = patience
         self._latest = LatestProgress(progress) if progress is not None else None
+        self._telling = 0
+        self._told = anyio.Event()
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Pass a notification on in the context that the request may have caused."""
+        self._telling += 1
+        try:
+            yield
+        finally:
+            self._telling -= 1
+            self._told.set()
+
+    async def all_told(self) -> None:
+        """Wait until notifications are passed on that came before; nothing can follow a result."""
+        with anyio.move_on_after(_TELLING):
+            while self._telling:
+                self._told = anyio.Event()
+                await self._told.wait()
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
         """Receive progress, which renews the time."""

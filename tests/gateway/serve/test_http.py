@@ -64,8 +64,25 @@ class Line:
         return FunctionSource("local", (hold,))
 
 
+class Huge(Line):
+    """A tool whose result is more than connections buffer."""
+
+    @property
+    def source(self) -> FunctionSource:
+        """The source of the tool."""
+
+        async def huge() -> str:
+            """Return a large text."""
+            self.held.set()
+            return "x" * 3_000_000
+
+        return FunctionSource("local", (huge,))
+
+
 @asynccontextmanager
-async def reached(line: Line | None = None, **how: Any) -> AsyncIterator[str]:
+async def reached(
+    line: Line | None = None, serving: Serving | None = None, **how: Any
+) -> AsyncIterator[str]:
     """Serve a function over HTTP, and give the address."""
     if line is None:
         line = Line()
@@ -82,7 +99,9 @@ async def reached(line: Line | None = None, **how: Any) -> AsyncIterator[str]:
         Gateway([source], reserved=META_TOOLS) as gateway,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(serve_http, GatewayServer(gateway, Serving()), Http(**how), told)
+        group.start_soon(
+            serve_http, GatewayServer(gateway, serving or Serving()), Http(**how), told
+        )
         await ready.wait()
         yield addresses[0]
         group.cancel_scope.cancel()
@@ -306,6 +325,37 @@ async def test_slow_requests_are_ended() -> None:
         ):
             got = await anyio.to_thread.run_sync(slow, opening)
             assert got[:12] == answer
+
+
+async def test_a_client_that_reads_no_response_loses_its_connection_and_place() -> None:
+    """Another request takes its place."""
+    huge = Huge()
+    serving = Serving(result_bytes=1 << 26)
+    async with reached(huge, serving, rules=Rules(requests=1), read_seconds=0.5) as address:
+        parts = urlsplit(address)
+        status, headers, _ = await ask(address)
+        assert status == 200
+        named = {"Mcp-Session-Id": headers["mcp-session-id"]}
+        params = {"name": INVOKE, "arguments": {"toolId": "huge"}}
+        body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+        with closing(http.client.HTTPConnection(parts.hostname or "", parts.port)) as line:
+            line.sock = socket.socket()
+            line.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
+            line.sock.connect((parts.hostname, parts.port))
+            line.request("POST", parts.path, json.dumps(body).encode(), {**JSON, **named})
+            await huge.held.wait()
+            await until_free(address)
+            with pytest.raises((OSError, http.client.HTTPException)):
+                line.getresponse().read()
+
+
+async def until_free(address: str) -> None:
+    """Wait until there is a place for one more request."""
+    for _ in range(600):
+        if (await ask(address))[0] != 429:
+            return
+        await anyio.sleep(0.1)
+    raise AssertionError(address)
 
 
 async def test_a_guard_that_closes_lets_nobody_in() -> None:

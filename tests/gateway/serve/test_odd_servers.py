@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from mcp import Client, MCPError
 from mcp_types import (
@@ -18,6 +19,7 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
+from rawclient import raw_client
 
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
@@ -152,3 +154,34 @@ async def test_templates_of_every_level() -> None:
             (content,) = (await client.read_resource(uri)).contents
             assert isinstance(content, TextResourceContents)
             assert content.text == f"at {uri}", kind
+
+
+async def until_exists(path: Path) -> None:
+    """Wait until there is a file at *path*."""
+    for _ in range(600):
+        if await anyio.Path(path).exists():
+            return
+        await anyio.sleep(0.1)
+    raise AssertionError(path)
+
+
+async def test_messages_that_a_client_does_not_read_are_dropped(tmp_path: Path) -> None:
+    """A flood during the call of a client that has stopped reading takes bounded memory."""
+    note = tmp_path / "note"
+    server = StdioServer(
+        "mcp.json: odd", "odd", sys.executable, (str(PROGRAM),), {"NOTE": str(note)}
+    )
+    async with Gateway([ServerSource("odd", server)], live=LIVE, reserved=META_TOOLS) as gateway:
+        serving = GatewayServer(gateway, Serving(expose=Exposure.ALL))
+        async with (
+            serving.running(),
+            raw_client(serving) as stuck,
+            Client(serving.sdk, mode="legacy", cache=None) as client,
+        ):
+            await client.list_tools()
+            number = await stuck.send("tools/call", name="large_flood", arguments={})
+            await until_exists(note)
+            # The server responds in order, so the flood has arrived before this result.
+            assert text_of(await call(client, "meta")) == "meta done"
+            methods = await stuck.read_until(number)
+            assert 0 < methods.count("notifications/message") <= 1000

@@ -17,6 +17,7 @@ from mcp_types import (
     ResourceTemplateReference,
     TextResourceContents,
 )
+from rawclient import raw_client
 
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.primitives import service
@@ -230,6 +231,38 @@ async def test_changes_are_announced(era: str, mode: str, tmp_path: Path) -> Non
 
 
 UPDATED = "notifications/resources/updated"
+
+
+async def test_a_client_that_does_not_read_keeps_no_other_waiting() -> None:
+    """Others are notified of tools, prompts and resources; what it has yet to read is bounded."""
+    told: list[str] = []
+    seen = anyio.Event()
+
+    async def heard(message: Any) -> None:
+        told.append(getattr(message, "method", ""))
+        wanted = {f"notifications/{kind}/list_changed" for kind in ("tools", "prompts")}
+        if {*wanted, UPDATED} <= {*told}:
+            seen.set()
+
+    async with Gateway([shop()], live=LIVE, reserved=META_TOOLS) as gateway:
+        server = GatewayServer(gateway, ALL)
+        async with (
+            server.running(),
+            raw_client(server) as stuck,
+            Client(server.sdk, mode="legacy", message_handler=heard) as client,
+        ):
+            await stuck.read_until(await stuck.send("tools/list"))
+            await stuck.read_until(await stuck.send("resources/subscribe", uri="note://shared"))
+            await client.list_tools()
+            await client.list_prompts()
+            await client.subscribe_resource("note://shared")
+            for _ in range(20):
+                await client.call_tool("touch", {})
+            await client.call_tool("change", {})
+            gateway.add(shop("another"))
+            with anyio.fail_after(20):
+                await seen.wait()
+            assert stuck.unread <= 4  # each change once
 
 
 async def test_what_is_announced_without_a_change_is_listed_ever_less(tmp_path: Path) -> None:
