@@ -107,6 +107,7 @@ class Client:
     """A connected client of the protocol up to 2025-11-25.
 
     Attributes:
+        identity: Its identity, which no later client has.
         level: The least level of log messages that it wants, `None` for any.
         uris: The resources that it has subscribed to, by its addresses.
         view: What it sees of the tools.
@@ -114,16 +115,12 @@ class Client:
 
     def __init__(self, connection: Connection) -> None:
         """Represent the client of *connection*."""
+        self.identity: Hashable = object()
         self.level: str | None = None
         self.uris: set[str] = set()
         self.view = View(FoundTools())
         self._connection = connection
         self._unread = _Unread()
-
-    @property
-    def identity(self) -> Hashable:
-        """Its identity while it is connected."""
-        return id(self._connection)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Return its response to a request that belongs to none of its own.

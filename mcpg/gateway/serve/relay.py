@@ -122,10 +122,11 @@ class Relay:
         """Return the client that a message concerns, `None` if that is not certain.
 
         A message over a connection that clients share concerns the client of the request whose
-        response has it. Any other may come of an earlier call, whichever calls are under way.
+        response has it. Any other may come of an earlier call of each client that has used it.
         """
         if self.has_many and origin.client is None:
-            return origin.callers[0] if origin.is_certain and origin.callers else None
+            is_certain = origin.is_certain or origin.is_alone
+            return origin.callers[0] if is_certain and origin.callers else None
         if origin.callers:
             return origin.callers[0]
         clients = [one for one in self._clients if origin.client in (None, one.identity)]

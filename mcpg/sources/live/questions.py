@@ -24,7 +24,7 @@ from pydantic import BaseModel, ValidationError
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.errors import FailureKind, ServerError
-from mcpg.sources.live.requests import Host, Origin, Underway, current_caller
+from mcpg.sources.live.requests import Caller, Host, Origin, Underway, current_caller
 
 SAMPLING = "sampling/createMessage"
 ELICITATION = "elicitation/create"
@@ -51,6 +51,7 @@ class Questions:
         self._host = host
         self._client = client
         self._underway: list[Underway] = []
+        self._users: set[object] = set()
         self._asked = anyio.Event()
         self._answered = anyio.Event()
 
@@ -86,6 +87,8 @@ class Questions:
             yield
             return
         self._underway.append(request)
+        if request.caller is not None and len(self._users) <= 1:
+            self._users.add(_client_of(request.caller))
         try:
             yield
         finally:
@@ -173,8 +176,14 @@ class Questions:
 
     def _origin(self, causes: list[Underway], *, is_certain: bool) -> Origin:
         known = [one.caller for one in causes if one.caller is not None]
-        each = {id(one) if one.client is None else one.client: one for one in known}
-        return Origin(self._server, tuple(each.values()), is_certain, self._client)
+        each = {_client_of(one): one for one in known}
+        is_alone = len(self._users) == 1
+        return Origin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
+
+
+def _client_of(caller: Caller) -> object:
+    """Return the client of *caller*; without a session it may be another one in each call."""
+    return caller if caller.client is None else caller.client
 
 
 def _valid(model: type[BaseModel], answer: JsonObject) -> Any:

@@ -78,12 +78,14 @@ class Origin:
         is_certain: Whether the transport tells which request it is, as HTTP does for messages in
             the stream of a response.
         client: The client whose own connection to the server it is, `None` for that of all.
+        is_alone: Whether no other client than that of *callers* has used the connection.
     """
 
     server: Server
     callers: tuple[Caller, ...] = ()
     is_certain: bool = False
     client: Hashable | None = None
+    is_alone: bool = False
 
 
 class Host(Protocol):

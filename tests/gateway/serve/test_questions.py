@@ -320,6 +320,24 @@ async def test_what_one_call_began_concerns_no_client_of_another() -> None:
         assert [params.data for params in logged] == [{"n": "of another call"}]
 
 
+async def test_the_only_client_of_a_process_is_asked() -> None:
+    """What no other client has called asks, and logs for, nobody else."""
+    person = Person()
+    logged: list[Any] = []
+
+    async def log(params: Any) -> None:
+        logged.append(params.data)
+
+    async with (
+        reached(shop()) as address,
+        Client(address, mode="legacy", logging_callback=log, **person.answers()) as client,
+    ):
+        await client.list_tools()
+        await told(client, "log")
+        assert logged == [{"n": "debug"}, {"n": "error"}]
+        assert "Lisbon" in await told(client, "elicit")
+
+
 async def test_log_messages_that_reach_no_client_are_reported_once() -> None:
     """The operator learns why: the program is shared."""
     reported: list[Any] = []
@@ -331,10 +349,14 @@ async def test_log_messages_that_reach_no_client_are_reported_once() -> None:
             first_report.set()
 
     serving = replace(ALL, on_diagnostics=report)
-    async with reached(shop(), serving) as address, Client(address, mode="legacy") as client:
-        await client.list_tools()
-        await told(client, "log")
-        await told(client, "log")
+    async with (
+        reached(shop(), serving) as address,
+        Client(address, mode="legacy") as first,
+        Client(address, mode="legacy") as second,
+    ):
+        await first.list_tools()
+        for client in (first, second, second):
+            await told(client, "log")
         with anyio.fail_after(20):
             await first_report.wait()
     assert [(one.severity, one.place) for one in reported] == [("info", "mcp.json: shop")]
