@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import math
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 import anyio
@@ -18,7 +18,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -33,12 +33,12 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 HEALTH = "/healthz"
 
-_STREAM_METHOD = "GET"
-_LISTEN = "subscriptions/listen"
-# One of these is in each form of JSON that the method has.
-_LISTEN_MARKS = (_LISTEN.encode(), rb"\u", rb"\/")
+_LISTEN, _PING = "subscriptions/listen", "ping"
 _LISTEN_BYTES = 64 << 10
 _HEADER_BYTES = 32 << 10
+_BODY_BYTES = 4 << 20
+_ARRIVING_BYTES = 64 << 20
+_SPARE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Rules:
     Attributes:
         token: Bearer token that requests need, "" for none.
         hosts: Allowed host names besides those of this machine, perhaps with a port.
-        requests: Maximum of concurrent requests, without streams of notifications.
+        requests: Maximum of concurrent requests. Streams of notifications do not count, nor does
+            what is answered at once: responses, notifications, pings, and the end of a session.
         body_seconds: Seconds within which a request must arrive.
     """
 
@@ -65,16 +66,27 @@ class Rules:
         return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
+class _Kind(Enum):
+    """What a request does: runs a call, gets a stream of notifications, or ends at once."""
+
+    WORK = auto()
+    STREAM = auto()
+    BRIEF = auto()
+
+
 class Guard:
     """Middleware that refuses requests which break the rules."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
-        """Wrap *app*."""
+    def __init__(self, app: ASGIApp, rules: Rules, body_bytes: int = _BODY_BYTES) -> None:
+        """Wrap *app*, which gets no request of more than *body_bytes*."""
         self._app = app
         self._rules = rules
+        self._body_bytes = body_bytes
         self._security = TransportSecurityMiddleware(rules.settings())
         self._streams: set[anyio.CancelScope] = set()
         self._busy = 0
+        self._arriving = 0
+        self._arrived_bytes = 0
         self._is_closing = False
 
     def close(self) -> None:
@@ -92,12 +104,17 @@ class Guard:
             return
         request = Request(scope)
         refusal = await self._security.validate_request(request) or self._refusal(request)
-        if refusal is not None:
-            await refusal(scope, receive, send)
-        elif request.method == _STREAM_METHOD:
-            await self._stream(scope, receive, send)
-        else:
-            await self._counted(scope, receive, send)
+        body = refusal or await self._body(receive)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+            return
+        kind = _kind_of(request.method, body)
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._handle(kind, scope, again, send)
 
     def _refusal(self, request: Request) -> PlainTextResponse | None:
         size = sum(len(name) + len(value) for name, value in request.headers.raw)
@@ -106,10 +123,6 @@ class Guard:
         if not self._is_authorized(request):
             headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
             return PlainTextResponse("bearer token required", 401, headers)
-        if self._is_closing:
-            return PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
-        if self._busy >= self._rules.requests and request.method != _STREAM_METHOD:
-            return PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
         return None
 
     def _is_authorized(self, request: Request) -> bool:
@@ -119,6 +132,47 @@ class Guard:
         given, wanted = token.strip().encode("latin-1"), self._rules.token.encode()
         return hmac.compare_digest(given, wanted) and scheme.lower() == "bearer"
 
+    async def _body(self, receive: Receive) -> bytes | PlainTextResponse:
+        """Return the body of a request, or the refusal of one that is late or too much."""
+        if self._arriving >= _SPARE + self._rules.requests:
+            return _too_many()
+        body = bytearray()
+        self._arriving += 1
+        try:
+            with anyio.move_on_after(self._rules.body_seconds):
+                while (message := await receive())["type"] == "http.request":
+                    part = message.get("body", b"")
+                    body += part
+                    self._arrived_bytes += len(part)
+                    if len(body) > self._body_bytes:
+                        return PlainTextResponse("Request body too large", 413)
+                    if self._arrived_bytes > max(_ARRIVING_BYTES, self._body_bytes):
+                        return _too_many()
+                    if not message.get("more_body", False):
+                        return bytes(body)
+            return PlainTextResponse("request timed out", 408)
+        finally:
+            self._arriving -= 1
+            self._arrived_bytes -= len(body)
+
+    async def _handle(self, kind: _Kind, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request whose body has arrived."""
+        if self._is_closing:
+            refusal = PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
+            await refusal(scope, receive, send)
+        elif kind is _Kind.STREAM:
+            await self._stream(scope, receive, send)
+        elif kind is _Kind.BRIEF:  # a call that is under way may wait for it
+            await self._app(scope, receive, send)
+        elif self._busy >= self._rules.requests:
+            await _too_many()(scope, receive, send)
+        else:
+            self._busy += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._busy -= 1
+
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         with anyio.CancelScope() as stream:
             self._streams.add(stream)
@@ -127,77 +181,32 @@ class Guard:
             finally:
                 self._streams.discard(stream)
 
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with anyio.CancelScope() as work, ExitStack() as place:
-            self._busy += 1
-            place.callback(self._free)
 
-            def listens() -> None:
-                place.close()
-                self._streams.add(work)
-
-            arriving = _Arriving(receive, self._rules.body_seconds, work, listens)
-            try:
-                await self._app(scope, arriving, send)
-            finally:
-                self._streams.discard(work)
-        if work.cancelled_caught and not arriving.is_whole:
-            await PlainTextResponse("request timed out", 408)(scope, receive, send)
-
-    def _free(self) -> None:
-        self._busy -= 1
+def _too_many() -> PlainTextResponse:
+    return PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
 
 
-class _Arriving:
-    """Receives a request that times out unless all of it arrives in time.
-
-    Attributes:
-        is_whole: Whether all of it has arrived.
-    """
-
-    def __init__(
-        self,
-        receive: Receive,
-        seconds: float,
-        work: anyio.CancelScope,
-        listens: Callable[[], None],
-    ) -> None:
-        """Receive by way of *receive*."""
-        self.is_whole = False
-        self._receive = receive
-        self._work = work
-        self._work.deadline = anyio.current_time() + seconds
-        self._listens = listens
-        self._body = bytearray()
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        if len(self._body) <= _LISTEN_BYTES:
-            self._body += message.get("body", b"")
-        if not self.is_whole and not message.get("more_body", False):
-            self.is_whole = True
-            self._work.deadline = math.inf
-            if len(self._body) <= _LISTEN_BYTES and _is_listening(self._body):
-                self._listens()
-        return message
-
-
-def _is_listening(body: bytearray) -> bool:
-    """Return whether a request subscribes to notifications, by its body."""
-    if not any(mark in body for mark in _LISTEN_MARKS):
-        return False
+def _kind_of(method: str, body: bytes) -> _Kind:
+    """Return what a request does, by its method and its body."""
+    if method != "POST":
+        return _Kind.STREAM if method == "GET" else _Kind.BRIEF
     try:
-        request = json.loads(body)
+        message = json.loads(body)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(request, dict) and request.get("method") == _LISTEN
+        return _Kind.WORK
+    if not isinstance(message, dict):
+        return _Kind.WORK
+    if message.get("method") == _LISTEN and len(body) <= _LISTEN_BYTES:
+        return _Kind.STREAM
+    is_request = "method" in message and "id" in message
+    return _Kind.WORK if is_request and message["method"] != _PING else _Kind.BRIEF
 
 
 PATH = "/mcp"
 SHORTEST_TOKEN = 16
 _GRACE = 5
 _ABANDON = 1.0
-_SPARE, _OF_SESSION = 64, 4
+_OF_SESSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +230,7 @@ class Http:
     host: str = "127.0.0.1"
     port: int = 0
     rules: Rules = field(default_factory=Rules)
-    body_bytes: int = 4 << 20
+    body_bytes: int = _BODY_BYTES
     sessions: int = 256
     idle_seconds: float = 1800.0
     header_seconds: float = 10.0
@@ -275,7 +284,7 @@ async def serve_http(
             Route(HEALTH, endpoint=_healthy, methods=["GET"]),
         ]
     )
-    guard = Guard(application, http.rules)
+    guard = Guard(application, http.rules, http.body_bytes)
     served.relay.has_many = True
     server = _Server(_configuration(guard, http))
     with _listening(http) as (listener, address):

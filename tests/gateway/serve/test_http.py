@@ -204,6 +204,85 @@ async def test_requests_at_once_are_counted() -> None:
         assert (await ask(address))[0] == 200
 
 
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+async def test_a_call_can_be_ended_with_all_places_taken(method: str) -> None:
+    """A cancellation, a ping and the end of a session need no place among the requests."""
+    line, ended = Line(), anyio.Event()
+
+    async def call(headers: dict[str, str]) -> None:
+        body = {"method": "tools/call", "params": {"name": INVOKE, "arguments": {"toolId": "hold"}}}
+        await ask(address, body={"jsonrpc": "2.0", "id": 2, **body}, **headers)
+        ended.set()
+
+    async with reached(line, rules=Rules(requests=1)) as address:
+        _, opened, _ = await ask(address)
+        session = {"mcp_session_id": opened["mcp-session-id"]}
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, session)
+            await line.held.wait()
+            for body, status in (
+                ({"jsonrpc": "2.0", "id": 3, "method": "ping"}, 200),
+                ({"jsonrpc": "2.0", "id": 3, "method": "tools/list"}, 429),
+            ):
+                assert (await ask(address, body=body, **session))[0] == status
+            if method == "POST":
+                told = {"method": "notifications/cancelled", "params": {"requestId": 2}}
+                cancelled = {"jsonrpc": "2.0", **told}
+                assert (await ask(address, body=cancelled, **session))[0] == 202
+            else:
+                assert (await ask(address, method, None, **session))[0] == 200
+            with anyio.fail_after(30):
+                await ended.wait()
+
+
+@pytest.mark.parametrize(
+    ("part", "most"), [(b"", 64 + 2), (b"x" * (1 << 20), 64)], ids=["number", "bytes"]
+)
+async def test_bodies_that_are_still_arriving_are_bounded(part: bytes, most: int) -> None:
+    """The next one is refused, whatever the number of requests that may run."""
+    statuses: list[int] = []
+    waiting = 0
+    arrived = anyio.Event()
+
+    async def app(_: Any, receive: Any, send: Any) -> None:
+        assert (await receive())["body"] == b"last"
+        await send({"status": 200})
+
+    async def send(message: Any) -> None:
+        statuses.extend([message["status"]] if "status" in message else [])
+
+    def arriving() -> Any:
+        parts = [part]
+
+        async def receive() -> Any:
+            nonlocal waiting
+            if parts:
+                return {"type": "http.request", "body": parts.pop(), "more_body": True}
+            waiting += 1
+            await arrived.wait()
+            return {"type": "http.disconnect"}
+
+        return receive
+
+    async def last() -> Any:
+        return {"type": "http.request", "body": b"last"}
+
+    guard = Guard(app, Rules(requests=2), body_bytes=2 << 20)
+    scope: Any = {"type": "http", "method": "POST", "path": "/mcp"}
+    scope["headers"] = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    async with anyio.create_task_group() as group:
+        for _ in range(most):
+            group.start_soon(guard, scope, arriving(), send)
+        await anyio.wait_all_tasks_blocked()
+        assert (waiting, statuses) == (most, [])
+        await guard(scope, last, send)
+        assert statuses == [429]
+        arrived.set()
+    statuses.clear()
+    await guard(scope, last, send)
+    assert statuses == [200]
+
+
 async def test_only_what_waits_for_news_is_not_counted() -> None:
     """A header that says so does not: the body of a request does, once it has arrived."""
     claim = {"Mcp_Method": "subscriptions/listen"}
@@ -291,7 +370,7 @@ async def test_a_subscription_is_recognized_however_it_is_written(
         await send({"status": 200})
 
     async def receive() -> Any:
-        return {"type": "http.request", "body": b'{"method": "' + written + b'"}'}
+        return {"type": "http.request", "body": b'{"id": 1, "method": "' + written + b'"}'}
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -372,7 +451,7 @@ async def test_a_guard_that_closes_lets_nobody_in() -> None:
         sent.append(message)
 
     async def receive() -> Any:
-        await anyio.sleep(60)
+        return {"type": "http.request"}
 
     guard = Guard(waiting, Rules())
     scope: Any = {

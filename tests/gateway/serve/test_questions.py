@@ -24,7 +24,7 @@ from mcp_types import (
 from mcpg.errors import Code
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
-from mcpg.gateway.serve.http import Http, serve_http
+from mcpg.gateway.serve.http import Http, Rules, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
 
@@ -63,7 +63,9 @@ async def served(
 
 
 @asynccontextmanager
-async def reached(source: ServerSource, serving: Serving = ALL) -> AsyncIterator[str]:
+async def reached(
+    source: ServerSource, serving: Serving = ALL, http: Http | None = None
+) -> AsyncIterator[str]:
     """Serve *source* over HTTP, and give the address."""
     addresses: list[str] = []
     ready = anyio.Event()
@@ -76,7 +78,7 @@ async def reached(source: ServerSource, serving: Serving = ALL) -> AsyncIterator
         Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(serve_http, GatewayServer(gateway, serving), Http(), told)
+        group.start_soon(serve_http, GatewayServer(gateway, serving), http or Http(), told)
         await ready.wait()
         yield addresses[0]
         group.cancel_scope.cancel()
@@ -152,6 +154,18 @@ async def test_the_client_that_called_is_asked(era: str, mode: str) -> None:
         assert "hello from Lisbon" in await told(client, "sample")
         assert "file:///home" in await told(client, "roots")
         assert json.loads(await told(client, INVOKE, toolId="elicit"))["action"] == "accept"
+
+
+@MODES
+async def test_an_answer_takes_no_place_of_a_request(mode: str) -> None:
+    """A call that waits for the answer of its client gets it, with no other place for requests."""
+    one = Http(rules=Rules(requests=1))
+    async with (
+        reached(shop(), one) as address,
+        Client(address, mode=mode, **Person().answers()) as client,
+    ):
+        with anyio.fail_after(30):
+            assert json.loads(await told(client, "elicit"))["content"] == {"city": "Lisbon"}
 
 
 @MODES
