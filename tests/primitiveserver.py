@@ -191,6 +191,8 @@ async def list_prompts(ctx: Any, __: Any) -> types.ListPromptsResult:
 async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     """Return a prompt."""
     await failing()
+    if "refuse" in (params.arguments or {}):
+        raise MCPError(-32602, "refused", params.arguments)
     text = "x" * SIZE if params.name == "huge" else f"{NAME}: {params.arguments}"
     content = types.TextContent(type="text", text=text)
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])

@@ -34,6 +34,7 @@ _META_SHARE = 4
 _FAULTS, _MESSAGE, _FIELD = 20, 2000, 200
 _COMPLETE = {"resultType": "complete"}
 _ENVELOPE = ("resultType", "ttlMs", "cacheScope")
+_MEMBERS = ("content", "structuredContent", "isError", "_meta")
 _REMEDY = "Narrow the request by the tool's arguments"
 _MISMATCH = (
     "[mcpg: the tool ran, but its structured result violates its declared output schema and is "
@@ -167,8 +168,9 @@ def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
 def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> JsonObject:
     """Return a tool's own result cut to *budget*, with a note of what was omitted.
 
-    Structured content is dropped first, since the text repeats it for most models; then blocks
-    other than text; then the end of the text.
+    Structured content is dropped first, since the text repeats it for most models; then members
+    that mcpg does not know, and a large `_meta`; then blocks other than text; then the end of the
+    text.
 
     Args:
         result: The result of a tool call.
@@ -188,8 +190,12 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
         blocks = blocks if texts else [text_block(written(structured)), *blocks]
         notes.append(f"the structured result was left out ({size(structured):,} bytes)")
         is_error = is_error or structured_needed
+    others: JsonObject = {key: one for key, one in result.items() if key not in _MEMBERS}
+    if others:
+        notes.append(f"other members were left out ({size(others):,} bytes)")
     meta = result.get("_meta", {})
     if size(meta) > budget // _META_SHARE:
+        notes.append(f"`_meta` was left out ({size(meta):,} bytes)")
         meta = {}
     kept, more = _trimmed(blocks, budget - _NOTE_BYTES - size(meta))
     note = (
@@ -197,6 +203,16 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
     )
     shown: JsonObject = {"content": [*kept, text_block(note)], "isError": is_error}
     return {**shown, "_meta": meta} if meta else shown
+
+
+def bounded_error(error: JsonObject, budget: int) -> JsonObject:
+    """Return a JSON-RPC *error* of at most *budget* bytes: its data are omitted before its text."""
+    error = repaired(error)
+    if size(error) <= budget:
+        return error
+    message = text_prefix(str(error["message"]), budget - _NOTE_BYTES)
+    note = f"[mcpg: parts of this error are omitted: it is limited to {budget:,} bytes]"
+    return {"code": error["code"], "message": f"{message} {note}"}
 
 
 def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list[str]]:
@@ -297,7 +313,7 @@ def result_of(
     if structured is not None and (needed or not invoked.is_parsed):
         result["structuredContent"] = structured
     if not invoked.is_success:
-        result = _with_faults(result, invoked)
+        result = _with_faults(result, invoked, budget // _META_SHARE)
         needed = False
     result = repaired(result)
     if declared is not None and not _conforms(result, declared):
@@ -336,8 +352,11 @@ def _valid_block(block: JsonObject, version: str) -> JsonObject:
     return block
 
 
-def _with_faults(result: JsonObject, invoked: Invoked) -> JsonObject:
-    """Return *result* with the faults in `_meta`, and as text unless the tool sent any."""
+def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObject:
+    """Return *result* with the faults in `_meta`, and as text unless the tool sent any.
+
+    A JSON-RPC error is cut, so that `_meta` has no more than *budget* bytes.
+    """
     faults = [
         replace(
             fault,
@@ -354,7 +373,7 @@ def _with_faults(result: JsonObject, invoked: Invoked) -> JsonObject:
     )
     meta: JsonObject = {"toolId": invoked.tool_id, "faults": [to_json(one) for one in faults]}
     if invoked.error is not None:
-        meta["error"] = invoked.error
+        meta["error"] = bounded_error(invoked.error, budget - size({**meta, "error": 0}))
     blocks = result["content"] or [text_block("\n".join(sentences))]
     return {**result, "content": blocks, "_meta": meta}
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.primitives.directory import Directory
+    from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.clients import Clients
     from mcpg.gateway.serve.requests import Context
     from mcpg.sources.client_config import Server as McpServer
@@ -69,15 +70,19 @@ def page(
 class PrimitiveHandlers:
     """Handles requests for prompts and resources."""
 
-    def __init__(self, gateway: Gateway, clients: Clients, on_behalf: OnBehalf) -> None:
+    def __init__(
+        self, gateway: Gateway, serving: Serving, clients: Clients, on_behalf: OnBehalf
+    ) -> None:
         """Serve those of *gateway*.
 
         Args:
             gateway: The gateway.
+            serving: The size of an error.
             clients: The connected clients.
             on_behalf: Does work on behalf of the client of a request.
         """
         self._gateway = gateway
+        self._serving = serving
         self._clients = clients
         self._on_behalf = on_behalf
         self._listened: Counter[str] = Counter()
@@ -158,7 +163,7 @@ class PrimitiveHandlers:
             raise MCPError(unknown, line(fault.message, _LONGEST)) from None
         except RequestError as fault:
             if fault.error is not None:
-                raise error_of(fault.error) from None
+                raise error_of(fault.error, self._serving.result_bytes) from None
             raise MCPError(INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
         return unaltered(result if "ttlMs" in result else {**_LIST, **result})
 

@@ -123,7 +123,7 @@ class GatewayServer:
         self._meta = MetaTools(gateway, serving, self._catalogue)
         self._clients = Clients(self._left)
         self._parking = Parking()
-        self._handlers = PrimitiveHandlers(gateway, self._clients, self._on_behalf)
+        self._handlers = PrimitiveHandlers(gateway, serving, self._clients, self._on_behalf)
         self.relay = Relay(
             self._clients,
             serving.ask_seconds,
@@ -350,9 +350,9 @@ class GatewayServer:
             declared = await self._catalogue.direct(name)
             if declared is not None:
                 invoked = await self._gateway.invoke(name, arguments, **request.options())
-                if invoked.error is not None:
-                    raise error_of(invoked.error)
                 size, version = self._serving.result_bytes, request.version
+                if invoked.error is not None:
+                    raise error_of(invoked.error, size)
                 return await called_result(invoked, size, declared, version)
         raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 

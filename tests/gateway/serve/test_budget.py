@@ -93,6 +93,18 @@ def test_structured_content_without_text_is_cut_as_text() -> None:
     assert kept["content"][0]["text"].startswith('{"rows":"yyy')
 
 
+@pytest.mark.parametrize(
+    ("member", "note"), [("_meta", "`_meta` was"), ("vendor", "other members were")]
+)
+def test_what_is_omitted_beside_the_content_is_named(member: str, note: str) -> None:
+    """The note names each member that has no room, and never nothing."""
+    result = {"content": [text(10)], "isError": False, member: {"a": "x" * 9000}}
+    shown: Any = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    assert shown["content"][0] == text(10)
+    assert shown["content"][1]["text"].startswith(f"[mcpg: {note} left out (9,0")
+    assert member not in shown
+
+
 def test_images_are_left_out_whole() -> None:
     """Half an image is none: a block that is no text stays or goes."""
     image = {"type": "image", "data": "A" * 4000, "mimeType": "image/png"}

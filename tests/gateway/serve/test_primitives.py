@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from rawclient import raw_client
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.primitives import service
 from mcpg.gateway.serve import META_TOOLS, PROMPT, READ, SEARCH, Exposure, Serving
+from mcpg.gateway.serve.answers import size
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
 
@@ -48,10 +51,12 @@ def shop(name: str = "shop", *args: str, **env: str) -> ServerSource:
 
 
 @asynccontextmanager
-async def served(*sources: ServerSource, mode: str = "legacy", **how: Any) -> AsyncIterator[Client]:
+async def served(
+    *sources: ServerSource, mode: str = "legacy", serving: Serving = ALL, **how: Any
+) -> AsyncIterator[Client]:
     """Serve *sources* with all of their tools."""
     async with Gateway(sources, live=LIVE, reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, ALL)
+        server = GatewayServer(gateway, serving)
         async with server.running(), Client(server.sdk, mode=mode, **how) as client:
             await client.list_tools()
             yield client
@@ -118,6 +123,20 @@ async def test_errors_are_those_of_the_server(mode: str) -> None:
         assert caught.value.error.model_dump() == error
         with pytest.raises(MCPError, match="no server has the prompt 'nothing'"):
             await client.get_prompt("nothing")
+
+
+@MODES
+async def test_an_error_of_a_server_has_a_limit(mode: str) -> None:
+    """A large error reaches the client without its data, in at most the bytes of a result."""
+    serving = replace(ALL, result_bytes=2048)
+    async with served(shop(), mode=mode, serving=serving) as client:
+        for given, message in (("few", "refused"), ("x" * 100_000, "refused [mcpg: parts of")):
+            with pytest.raises(MCPError, match=re.escape(message)) as caught:
+                await client.get_prompt("greet", {"refuse": given})
+            error = caught.value.error.model_dump()
+            assert error["code"] == -32602
+            assert error["data"] == ({"refuse": given} if given == "few" else None)
+            assert size(error) <= 2048
 
 
 async def test_two_servers_never_collide() -> None:

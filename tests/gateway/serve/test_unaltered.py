@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pydantic import RootModel
 
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, Serving
+from mcpg.gateway.serve.answers import size
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
 
@@ -49,10 +51,10 @@ def raw(answer: Any, **more: Any) -> ServerSource:
 
 
 @asynccontextmanager
-async def served(source: ServerSource, mode: str) -> AsyncIterator[Client]:
+async def served(source: ServerSource, mode: str, serving: Serving = ALL) -> AsyncIterator[Client]:
     """Serve *source* with all of its tools."""
     async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, ALL)
+        server = GatewayServer(gateway, serving)
         async with server.running(), Client(server.sdk, mode=mode) as client:
             yield client
 
@@ -102,6 +104,25 @@ async def test_an_error_of_the_protocol_is_as_its_server_gave_it(mode: str) -> N
         assert "unknown tool" in told["content"][0]["text"]
         assert told["_meta"]["error"] == error
         assert "structuredContent" not in told
+
+
+@MODES
+@pytest.mark.parametrize("member", ["message", "data"])
+async def test_a_large_error_of_the_protocol_is_cut(member: str, mode: str) -> None:
+    """It takes no more bytes than a result, and says what it lacks; a small part is kept whole."""
+    error = {"code": -32602, "message": "refused", member: "x" * 100_000}
+    serving = replace(ALL, result_bytes=8192)
+    async with served(raw({"error": error}), mode, serving) as client:
+        with pytest.raises(MCPError, match="parts of this error are omitted") as caught:
+            await call(client, "first", {})
+        told = caught.value.error.model_dump()
+        assert told["code"] == -32602
+        assert size(told) <= 8192
+        assert told["message"].startswith("refused" if member == "data" else "xxxx")
+        result = await call(client, INVOKE, {"toolId": "first"})
+        assert size(result) <= 8192
+        assert result["_meta"]["toolId"] == "first"
+        assert "parts of this error are omitted" in result["_meta"]["error"]["message"]
 
 
 @MODES
