@@ -90,6 +90,16 @@ async def test_a_changed_tool_is_described_as_approved(shop: Shop) -> None:
         assert (await gateway.invoke("refund_order", {"order": "1"})).text == '{"order": "1"}'
 
 
+@pytest.mark.parametrize("on_change", ["warn", "hide"])
+async def test_members_that_nobody_could_approve_are_omitted(shop: Shop, on_change: str) -> None:
+    """Of a tool that has changed in unknown members alone, clients get none of these."""
+    icons = [{"src": "https://shop.example/refund.png"}]
+    shop.now({**REFUND, "icons": icons, "instructions": POISON}, TRACK)
+    async with shop.held(on_change) as gateway:
+        assert (await gateway.describe("refund_order")).listed == {"icons": icons}
+        assert codes(gateway) == []
+
+
 async def test_arguments_go_by_what_the_server_accepts(shop: Shop) -> None:
     """A schema that nobody approved is used for calls, and none of its text is shown."""
     properties = {"order": {"type": "string"}, "note": {"type": "string", "description": POISON}}

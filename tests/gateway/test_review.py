@@ -77,6 +77,18 @@ def of_review(gateway: Gateway) -> list[Diagnostic]:
     return [one for one in gateway.diagnostics if one.severity != "info"]
 
 
+@pytest.mark.parametrize(("on_change", "is_shown"), [("hide", False), ("warn", True)])
+async def test_hide_omits_members_that_are_not_compared(
+    shop: Shop, on_change: str, *, is_shown: bool
+) -> None:
+    """A tool that states more than was reviewed is described without it where others are hidden."""
+    shop.now({**REFUND, "instructions": POISON}, TRACK)
+    async with shop.gateway(on_change) as gateway:
+        known = await gateway.describe("refund_order")
+        assert ("instructions" in known.listed) is is_shown
+        assert of_review(gateway) == []
+
+
 def odd_tools() -> list[dict[str, Any]]:
     """Return tools whose definitions are hard to keep."""
     texts = [

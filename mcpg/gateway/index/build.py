@@ -51,6 +51,7 @@ from mcpg.sources import read_sources
 from mcpg.sources.model import PYTHON, SourceBatch
 from mcpg.values import replace
 
+_ICONS = "icons"
 _FALLBACK = "the tools of the sources are searched without it"
 
 
@@ -75,6 +76,12 @@ class Plan:
     limit: int = DEFAULT_LIMIT
     earlier: tuple[Tool, ...] = ()
     lock: ToolLock | None = None
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether clients get no member of a tool that nobody could review."""
+        hides = isinstance(self.graph, FileGraph) and self.graph.on_change == OnChange.HIDE
+        return hides or self.lock is not None
 
     def bare(self) -> Plan:
         """Return the plan of an index without any documents but those of the sources."""
@@ -312,7 +319,7 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
     # `sorted` keeps the order of the others.
     for reading in sorted(readings, key=lambda one: not _runs_any(one)):
         for tool in reading.batch.tools:
-            live.setdefault((tool.source_id, tool.name), tool)
+            live.setdefault((tool.source_id, tool.name), _strict(tool) if plan.is_strict else tool)
             owners.setdefault((tool.source_id, tool.name), reading.source)
     batch, held = _held(batch, plan, memo)
     if isinstance(plan.graph, GeneratedGraph):
@@ -327,6 +334,11 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
         review=review,
         diagnostics=(*built.diagnostics, *held.diagnostics),
     )
+
+
+def _strict(tool: Tool) -> Tool:
+    """Return *tool* without members of its entry that are not compared, except for icons."""
+    return replace(tool, listed={key: tool.listed[key] for key in tool.listed if key == _ICONS})
 
 
 def _held(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> tuple[SourceBatch, Review]:
