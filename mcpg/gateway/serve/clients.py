@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from mcpg.sources.live.requests import Caller
 
 _MOST_LISTENERS = 1000
-_MOST_URIS = 1000
+MOST_URIS = 1000
+"""The most resources that a client can be subscribed to."""
+
 _MOST_UNREAD = 1000
 _PROGRESS = 500
 _LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
@@ -245,14 +247,14 @@ class Clients:
             self.left(client)
 
 
-def check_room(client: Client) -> None:
-    """Check that *client* may subscribe to one more resource.
+def check_subscriptions(count: int, most: int = MOST_URIS) -> None:
+    """Check that there may be *count* subscriptions to resources.
 
     Raises:
-        MCPError: It has too many.
+        MCPError: There are too many.
     """
-    if len(client.uris) >= _MOST_URIS:
-        raise MCPError(INVALID_REQUEST, f"more than {_MOST_URIS:,} subscriptions")
+    if count > most:
+        raise MCPError(INVALID_REQUEST, f"more than {most:,} subscriptions")
 
 
 class RequestCaller:

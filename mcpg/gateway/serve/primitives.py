@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
@@ -14,7 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcpg.errors import NotFoundError
 from mcpg.gateway.primitives.service import RequestError
 from mcpg.gateway.serve.answers import line, size
-from mcpg.gateway.serve.clients import check_room
+from mcpg.gateway.serve.clients import MOST_URIS, check_subscriptions
 from mcpg.gateway.serve.requests import ClientRequest, error_of, unaltered
 from mcpg.json_types import JsonObject
 
@@ -38,6 +39,7 @@ _PAGE_ITEMS, _PAGE_BYTES = 200, 1 << 20
 _AFTER = "after:"
 _LIST: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 _LONGEST = 300
+_MOST_LISTENED = 10 * MOST_URIS
 
 
 def page(
@@ -71,7 +73,12 @@ class PrimitiveHandlers:
     """Handles requests for prompts and resources."""
 
     def __init__(
-        self, gateway: Gateway, serving: Serving, clients: Clients, on_behalf: OnBehalf
+        self,
+        gateway: Gateway,
+        serving: Serving,
+        clients: Clients,
+        on_behalf: OnBehalf,
+        unwatch: Callable[[], None],
     ) -> None:
         """Serve those of *gateway*.
 
@@ -80,11 +87,14 @@ class PrimitiveHandlers:
             serving: The size of an error.
             clients: The connected clients.
             on_behalf: Does work on behalf of the client of a request.
+            unwatch: Called when a subscription has ended, to begin `watch`.
         """
         self._gateway = gateway
         self._serving = serving
         self._clients = clients
         self._on_behalf = on_behalf
+        self._unwatch = unwatch
+        self._watching = anyio.Lock()
         self._listened: Counter[str] = Counter()
         self._watched: dict[tuple[str, str], str] = {}
 
@@ -172,11 +182,11 @@ class PrimitiveHandlers:
     ) -> types.EmptyResult:
         client = self._clients.of(context)
         if client is not None:
-            check_room(client)
             try:
                 await self._gateway.primitives.resource(params.uri)
             except NotFoundError as fault:
                 raise MCPError(RESOURCE_NOT_FOUND, line(fault.message, _LONGEST)) from None
+            check_subscriptions(len({*client.uris, params.uri}))
             client.uris.add(params.uri)
             await self.watch()
         return types.EmptyResult()
@@ -193,7 +203,11 @@ class PrimitiveHandlers:
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        uris = params.notifications.resource_subscriptions or ()
+        uris = {*(params.notifications.resource_subscriptions or ())}
+        check_subscriptions(len(uris))
+        # Over standard input there is one client; over HTTP, nothing tells them apart.
+        most = MOST_URIS if context.request is None else _MOST_LISTENED
+        check_subscriptions(self._listened.total() + len(uris), most)
         self._listened.update(uris)
         try:
             if uris:
@@ -201,14 +215,17 @@ class PrimitiveHandlers:
             return await self._clients.listen(context, params)
         finally:
             self._listened.subtract(uris)
+            if uris:
+                self._unwatch()
 
     async def watch(self) -> None:
         """Subscribe to the resources that clients have subscribed to, and to no others."""
-        self._listened = +self._listened
-        uris = {uri for client in self._clients for uri in client.uris}
-        if uris or self._listened or self._watched:
-            known = self._gateway.primitives
-            self._watched = await known.watch(frozenset({*uris, *self._listened}))
+        async with self._watching:  # what was begun later has the later subscriptions
+            self._listened = +self._listened
+            uris = {uri for client in self._clients for uri in client.uris}
+            if uris or self._listened or self._watched:
+                known = self._gateway.primitives
+                self._watched = await known.watch(frozenset({*uris, *self._listened}))
 
     async def updated(self, server: McpServer, uri: str) -> None:
         """Notify clients that the resource *uri* of *server* has changed."""

@@ -123,7 +123,9 @@ class GatewayServer:
         self._meta = MetaTools(gateway, serving, self._catalogue)
         self._clients = Clients(self._left)
         self._parking = Parking()
-        self._handlers = PrimitiveHandlers(gateway, serving, self._clients, self._on_behalf)
+        self._handlers = PrimitiveHandlers(
+            gateway, serving, self._clients, self._on_behalf, self._unwatch
+        )
         self.relay = Relay(
             self._clients,
             serving.ask_seconds,
@@ -217,6 +219,10 @@ class GatewayServer:
     def _left(self, client: Client) -> None:
         """Begin to forget what a client was subscribed to."""
         self._gateway.sessions.end_client(client.identity)
+        self._unwatch()
+
+    def _unwatch(self) -> None:
+        """Begin to withdraw subscriptions that no client has any more."""
         self._has_left = True
         self._woken.set()
 

@@ -249,6 +249,39 @@ async def test_changes_are_announced(era: str, mode: str, tmp_path: Path) -> Non
         assert "resources/subscribe {'uri': 'note://shared'}" in noted
 
 
+async def test_subscriptions_of_a_client_that_has_left_are_withdrawn(tmp_path: Path) -> None:
+    """A stream that ends leaves no subscription at the server that nobody else has."""
+    async with served(shop(NOTE=str(tmp_path / "note")), mode="auto") as client:
+        for uri in ("note://shared", "shop://own"):
+            async with client.listen(resource_subscriptions=[uri]):
+                pass
+            await until_noted(tmp_path / "note", f"resources/unsubscribe {{'uri': '{uri}'}}")
+
+
+async def test_no_client_has_more_subscriptions_than_allowed() -> None:
+    """The limit holds for each stream, and for all streams of the one client."""
+    many = [f"note://{number}" for number in range(1000)]
+    async with (
+        served(shop(), mode="auto") as client,
+        client.listen(resource_subscriptions=["note://own"]),
+    ):
+        for uris in (many, [*many, "note://more"]):
+            with pytest.raises(MCPError, match="more than 1,000 subscriptions"):
+                await client.listen(resource_subscriptions=uris).__aenter__()
+        async with client.listen(resource_subscriptions=many[1:]):
+            pass
+
+
+async def until_noted(path: Path, text: str) -> None:
+    """Wait until the server has noted *text*."""
+    note = anyio.Path(path)
+    for _ in range(300):
+        if await note.exists() and text in await note.read_text("utf-8"):
+            return
+        await anyio.sleep(0.1)
+    raise AssertionError(text)
+
+
 UPDATED = "notifications/resources/updated"
 
 
