@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Callable, Collection, Coroutine, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import wraps
 from os import PathLike
 from types import TracebackType
@@ -13,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices
-from mcpg.errors import Diagnostic
+from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.calls import Limits
 from mcpg.gateway.calls.record import CallRecorder
 from mcpg.gateway.gateway import WRAPPED, Gateway, not_open
@@ -45,8 +46,8 @@ def _blocking(
 class SyncGateway:
     """A `Gateway` in a thread of its own, usable from any thread.
 
-    It is a context manager and takes the arguments of `Gateway`. Outside of the context, methods
-    raise `UsageError`.
+    It is a context manager and takes the arguments of `Gateway`. Outside of the context, and in a
+    process that was forked inside it, methods raise `UsageError`.
     """
 
     def __init__(  # noqa: PLR0913 - each is one thing that a host may bring
@@ -81,6 +82,7 @@ class SyncGateway:
             record_calls=record_calls,
         )
         self._opened: tuple[BlockingPortal, ExitStack] | None = None
+        self._process = 0
 
     @classmethod
     def from_config(
@@ -105,8 +107,9 @@ class SyncGateway:
             portal = stack.enter_context(start_blocking_portal())
             stack.enter_context(portal.wrap_async_context_manager(self._gateway))
             self._opened = portal, stack.pop_all()
+        self._process = os.getpid()
         # A thread cannot be joined any more once the interpreter takes the module apart.
-        atexit.register(self._opened[1].close)
+        atexit.register(self.__exit__, None, None, None)
         return self
 
     def __exit__(
@@ -119,8 +122,12 @@ class SyncGateway:
         opened, self._opened = self._opened, None
         if opened is None:
             return None
-        atexit.unregister(opened[1].close)
-        return opened[1].__exit__(kind, fault, trace)
+        atexit.unregister(self.__exit__)
+        portal, stack = opened
+        if self._process != os.getpid():
+            _disown(portal)
+            return None
+        return stack.__exit__(kind, fault, trace)
 
     def _call(
         self,
@@ -136,6 +143,9 @@ class SyncGateway:
         """Where the gateway runs."""
         if self._opened is None:
             raise not_open()
+        if self._process != os.getpid():
+            message = "the gateway was opened before this process was forked"
+            raise UsageError(message, remedy="create and open another one in this process")
         return self._opened[0]
 
     @property
@@ -173,3 +183,9 @@ class SyncGateway:
     route = _blocking(Gateway.route)
     invoke = _blocking(Gateway.invoke)
     end_session = _blocking(Gateway.end_session)
+
+
+def _disown(portal: BlockingPortal) -> None:
+    """Stop a *portal* whose thread has stayed in the parent process: nothing waits for it then."""
+    with suppress(StopIteration, RuntimeError):
+        portal.stop().send(None)

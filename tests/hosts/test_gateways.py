@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -184,6 +185,42 @@ def test_a_program_ends_though_its_gateway_is_not_closed() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+FORKED = """
+import os, sys
+from mcpg.errors import UsageError
+from mcpg.gateway import SyncGateway
+
+def child():
+    for use in (SyncGateway.list_tools, lambda one: one.sources, lambda one: one.invoke("x", {})):
+        try:
+            use(gateway)
+        except UsageError as fault:
+            print(fault.message, flush=True)
+    with SyncGateway("mcp.json") as other:
+        print(len(other.list_tools()) > 0, flush=True)
+
+gateway = SyncGateway("mcp.json").__enter__()
+tools = gateway.list_tools()
+forked = os.fork()
+if not forked:
+    child()
+    LEAVE
+else:
+    print(os.waitpid(forked, 0)[1], gateway.list_tools() == tools)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.parametrize("leave", ["sys.exit()", "gateway.__exit__(None, None, None)"])
+@pytest.mark.usefixtures("folder")
+def test_a_forked_process_waits_for_no_gateway_of_its_parent(leave: str) -> None:
+    """Its methods raise there, its end does nothing, and the parent goes on with it."""
+    command = [sys.executable, "-c", FORKED.replace("LEAVE", leave)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    told = "the gateway was opened before this process was forked\n"
+    assert (done.returncode, done.stdout) == (0, f"{told * 3}True\n0 True\n")
 
 
 @pytest.mark.parametrize(
