@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -117,6 +118,28 @@ def test_a_client_starts_it_and_uses_it(config: Path) -> None:
     assert len(told.splitlines()) == 1
     assert "gone" in told
     assert TOKEN not in told
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes have no limit that can be waited for")
+@pytest.mark.parametrize("end", ["signal", "input"])
+def test_a_client_that_reads_nothing_can_end_it(folder: Path, end: str) -> None:
+    """A signal, and the end of its input, end a server that cannot write its output."""
+    tool = {"name": "large", "description": "x" * 200_000}
+    (folder / "large.json").write_text(json.dumps({"tools": [tool]}), "utf-8")
+    described = {"name": DESCRIBE, "arguments": {"toolId": "large"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": described}
+    with serving(str(folder / "large.json"), "--max-bytes", "1000000") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        sent(process, INITIALIZE)
+        assert json.loads(process.stdout.readline())["id"] == 1
+        sent(process, {"jsonrpc": "2.0", "method": "notifications/initialized"}, call)
+        select.select([process.stdout], [], [])  # the rest has no room
+        if end == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            process.stdin.close()
+        assert process.wait(50) == 0
 
 
 async def described(address: str | StdioServerParameters, mode: str) -> None:

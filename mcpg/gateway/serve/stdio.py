@@ -1,8 +1,7 @@
 """The server over standard input and output, which belong to the protocol alone.
 
-The SDK has this transport. Here input is read by a daemon thread, because a thread that waits for a
-line cannot be ended, and output that a pipe has room for is written without a thread, which would
-cost more than the write.
+The SDK has this transport. Here input is read by a daemon thread, and output is written without a
+thread: a thread that waits for a line, or for a client that does not read, cannot be ended.
 """
 
 from __future__ import annotations
@@ -46,6 +45,8 @@ async def on_signal(stop: Callable[[], None]) -> None:
 _CHUNK = 1 << 16
 _LONGEST = 16 << 20
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
+# Seconds in which a client that has closed our standard input can read the rest of a message.
+_GRACE = 5.0
 # A pipe that is ready has room for so many bytes.
 _ROOM = getattr(select, "PIPE_BUF", 0)
 # Errors of handing a line to an event loop that is closing or closed.
@@ -75,9 +76,11 @@ async def _serve(served: GatewayServer) -> None:
         # The SDK only iterates over the lines of the one, and writes and flushes the other.
         lines = cast("anyio.AsyncFile[str]", _Lines(reading))
         output = cast("anyio.AsyncFile[str]", _Output(writing))
-        async with served.running(), stdio_server(lines, output) as (incoming, outgoing):
-            options = served.sdk.create_initialization_options()
-            await served.sdk.run(incoming, outgoing, options)
+        with anyio.CancelScope() as scope:
+            async with served.running(), stdio_server(lines, output) as (incoming, outgoing):
+                options = served.sdk.create_initialization_options()
+                await served.sdk.run(incoming, outgoing, options)
+                scope.deadline = anyio.current_time() + _GRACE
 
 
 @contextmanager
@@ -109,7 +112,7 @@ def _claimed(stream: int, other: int) -> Iterator[int]:
 
 
 class _Output:
-    """Writes messages to a file descriptor, in a thread only where a write may block."""
+    """Writes messages to a file descriptor, without blocking where the system has `poll`."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -119,20 +122,21 @@ class _Output:
         self._waiting += text.encode()
 
     async def flush(self) -> None:
-        while self._waiting and self._is_ready():
-            self._write(self._waiting[:_ROOM])
-        if self._waiting:
+        if not _ROOM:  # pragma: no cover - by the system
             await anyio.to_thread.run_sync(self._write_all)
+        while self._waiting:
+            if self._is_ready():
+                self._write(self._waiting[:_ROOM])
+            else:
+                await anyio.wait_writable(self._descriptor)
 
     def _is_ready(self) -> bool:
         """Return whether a few bytes can be written without blocking."""
-        if not _ROOM:  # pragma: no cover - by the system
-            return False
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
         return bool(poll.poll(0))
 
-    def _write_all(self) -> None:
+    def _write_all(self) -> None:  # pragma: no cover - by the system
         while self._waiting:
             self._write(self._waiting)
 
