@@ -34,6 +34,14 @@ def dies(_: int, __: dict[str, Any]) -> None:
     os._exit(3)
 
 
+def dies_deaf(_: int, __: dict[str, Any]) -> None:
+    """Hear nothing any more, and end a little later."""
+    os.close(0)
+    note("deaf")
+    time.sleep(0.5)
+    os._exit(3)
+
+
 def dies_once(number: int, params: dict[str, Any]) -> None:
     """End when called for the first time."""
     if len(NOTE.read_text("utf-8").splitlines()) == 1:
@@ -203,6 +211,7 @@ CALLS = {
     made.__name__: made
     for made in (
         dies,
+        dies_deaf,
         dies_once,
         dies_after,
         dies_renamed,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import anyio
 from mcp.shared.exceptions import MCPError
 
-from mcpg.errors import UsageError
+from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.gateway.server_state import PAUSES, ServerState
 from mcpg.json_types import JsonObject
@@ -91,6 +91,8 @@ class Sessions:
         host: Serves requests of servers and receives their notifications; `None` for servers that
             get no response.
         mode: The mode of connections that are opened on behalf of nobody.
+        crashed: Called when the program of an open connection has crashed, unless `None`. What it
+            raises is ignored.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class Sessions:
         self._ping_seconds = ping_seconds
         self.host: Host | None = None
         self.mode = AUTO
+        self.crashed: Callable[[Diagnostic], None] | None = None
         self._is_left = False
         self._log_level: str | None = None
         self._connections: list[Connection] = []
@@ -502,6 +505,10 @@ class Sessions:
             await connection.run(self._limiter, seconds)
         finally:
             self._connections.remove(connection)
+        if connection.crash and self.crashed is not None:
+            with suppress(Exception):
+                place = connection.server.place
+                self.crashed(error(Code.SOURCE_LOAD_FAILED, connection.crash, place))
 
     async def _end_idle(self, connection: Connection) -> None:
         """End the connection of a session that has had no request for long."""

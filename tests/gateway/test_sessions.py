@@ -271,6 +271,26 @@ async def test_a_server_that_fails_a_call(
     assert grown < 256 << 10, "kilobytes, of an answer of a gigabyte"
 
 
+async def test_all_calls_of_a_server_that_dies_have_its_exit_code(
+    serve: Callable[[str], StdioServer], note: Path
+) -> None:
+    """The code is reported to a call that cannot be sent any more, and to those under way."""
+    server = serve("dies_deaf")
+    async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
+        faults: list[CallError] = []
+
+        async def call() -> None:
+            faults.append(await fault_of(sessions, server))
+
+        await sessions.tools(server)
+        group.start_soon(call)
+        await noted(note, "deaf")
+        for _ in range(2):  # the first of these is lost, the second is not even taken
+            group.start_soon(call)
+            await anyio.wait_all_tasks_blocked()
+    assert [str(one) for one in faults] == ["server exited (code 3) before responding"] * 3
+
+
 async def test_a_server_that_died_meanwhile_is_started_anew(
     serve: Callable[[str], StdioServer], note: Path
 ) -> None:

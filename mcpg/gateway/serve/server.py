@@ -131,16 +131,17 @@ class GatewayServer:
             serving.ask_seconds,
             self._list_changed,
             self._handlers.updated,
-            self._report,
+            self._report_dropped,
         )
         gateway.sessions.host = self.relay
+        gateway.sessions.crashed = self._report
         self._changed = anyio.Event()
         self._met = anyio.Event()
         self._read = anyio.Event()
         self._woken = anyio.Event()
         self._has_left = False
         self._announced: Directory | None = None
-        self._reported: list[Diagnostic] = []
+        self._dropped: list[Diagnostic] = []
         self._session = uuid4().hex
         self.sdk: Server[Any] = _Announcing(
             NAME,
@@ -207,13 +208,16 @@ class GatewayServer:
             return (await self._catalogue.listing(known, view)).print
 
         await self._clients.relist(current)
-        if self._serving.on_diagnostics is not None:
-            self._serving.on_diagnostics((*self._gateway.diagnostics, *self._reported))
+        self._report()
 
-    def _report(self, diagnostic: Diagnostic) -> None:
+    def _report(self, *crashes: Diagnostic) -> None:
+        if self._serving.on_diagnostics is not None:
+            self._serving.on_diagnostics((*self._gateway.diagnostics, *self._dropped, *crashes))
+
+    def _report_dropped(self, diagnostic: Diagnostic) -> None:
         """Begin to report *diagnostic*, once."""
-        if diagnostic not in self._reported:
-            self._reported.append(diagnostic)
+        if diagnostic not in self._dropped:
+            self._dropped.append(diagnostic)
             self._wake()
 
     def _left(self, client: Client) -> None:

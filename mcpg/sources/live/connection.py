@@ -36,6 +36,7 @@ from mcpg.sources.live.errors import (
 )
 from mcpg.sources.live.questions import Questions, requires_input
 from mcpg.sources.live.requests import CallResult, Host, Underway, current_caller, current_session
+from mcpg.sources.live.stderr import quoted_stderr
 from mcpg.sources.live.tasks import run_task
 from mcpg.sources.live.transports import ProcessGroups, connect
 from mcpg.sources.live.watch import Watch
@@ -157,6 +158,12 @@ class Connection:
     def is_open(self) -> bool:
         """Whether the server has been connected to."""
         return self._client is not None
+
+    @property
+    def crash(self) -> str:
+        """How its program has crashed after it was opened, "" if it has not."""
+        how = self._errors.crash if self.is_open else ""
+        return how and how + quoted_stderr(self._errors, self.server.secrets)
 
     @property
     def has_session(self) -> bool:

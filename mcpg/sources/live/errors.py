@@ -79,6 +79,7 @@ class TransportErrors:
         stderr: The last bytes that the program wrote on standard error.
         secrets: Tokens in use, which must not appear in what the server sends.
         has_session: Whether the transport has a session of its own for this connection.
+        crash: How the program has exited by itself, "" if it has not, or without an error.
     """
 
     message: str | None = None
@@ -90,6 +91,7 @@ class TransportErrors:
     stderr: bytes = field(default=b"", repr=False)
     secrets: set[str] = field(default_factory=set, repr=False)
     has_session: bool = False
+    crash: str = ""
 
     @property
     def kind(self) -> FailureKind:

@@ -54,6 +54,8 @@ MAX_OPENING = 16
 """Connections that are opened at the same time."""
 
 GRACE = 1.0
+# A busy system reports late how a program has exited.
+_EXIT = 3 * GRACE
 """Seconds that a program has to exit by itself, and again after it was terminated."""
 
 ALL_TOOLS = "mcpg/tools"
@@ -376,13 +378,15 @@ async def _read(
                         incoming.send_nowait(message)
                     except anyio.WouldBlock:
                         await incoming.send(message)
-            await _wait_for_exit(process, GRACE)
+            await _wait_for_exit(process, _EXIT)
             # What it left behind may hold its standard error open.
             with anyio.move_on_after(GRACE):
                 await drained.wait()
             code = process.returncode
             how = "" if code is None else f"code {code}" if code >= 0 else f"signal {-code}"
-            errors.message = f"server exited{f' ({how})' if how else ''} before responding"
+            exited = f"server exited{f' ({how})' if how else ''}"
+            errors.message = f"{exited} before responding"
+            errors.crash = exited if code else ""
         if errors.on_end is not None:
             errors.on_end()
 
@@ -423,11 +427,15 @@ async def _write(
     stdin: ByteSendStream | None, outgoing: MemoryObjectReceiveStream[SessionMessage]
 ) -> None:
     assert stdin is not None  # noqa: S101 - as above
-    with suppress(*_CLOSED):
-        async with outgoing:
+    async with outgoing:
+        with suppress(*_CLOSED):
             async for message in outgoing:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await stdin.send(f"{text}\n".encode())
+            return
+        # It has probably ended. Once `outgoing` is closed, so is the connection: `_read` has the
+        # time first that it needs to learn how.
+        await anyio.sleep(_EXIT + 2 * GRACE)
 
 
 async def _stop(process: Process) -> None:

@@ -22,12 +22,14 @@ from mcp_types import (
 from rawclient import raw_client
 
 from mcpg.gateway import Gateway, ServerSource
-from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
+
+    from mcpg.errors import Diagnostic
 
 pytestmark = [
     pytest.mark.anyio,
@@ -143,6 +145,36 @@ async def test_a_subscription_that_fails_costs_nothing_else() -> None:
         (content,) = (await client.read_resource("note:1")).contents
         assert isinstance(content, TextResourceContents)
         assert content.text == "at note:1"
+
+
+async def test_a_crash_is_reported_with_its_exit_code(tmp_path: Path) -> None:
+    """Who runs the server learns of it at once, and of a regular exit nothing."""
+    told: list[tuple[str, str, str]] = []
+    reported = anyio.Event()
+
+    def report(diagnostics: Iterable[Diagnostic]) -> None:
+        errors = [one for one in diagnostics if one.severity == "error"]
+        told[:] = [(one.code, one.message, one.place) for one in errors]
+        if told:
+            reported.set()
+
+    def source(mode: str) -> ServerSource:
+        program = (str(PROGRAM.with_name("callservers.py")), mode)
+        env = {"NOTE": str(tmp_path / "note")}
+        return ServerSource(
+            mode, StdioServer(f"mcp.json: {mode}", mode, sys.executable, program, env)
+        )
+
+    sources = [source("dies_after"), source("dies")]
+    async with Gateway(sources, live=LIVE, reserved=META_TOOLS) as gateway:
+        serving = GatewayServer(gateway, Serving(on_diagnostics=report))
+        async with serving.running(), Client(serving.sdk) as client:
+            for tool, is_error in (("dies_after_first", False), ("dies_first", True)):
+                result = await client.call_tool(INVOKE, {"toolId": tool})
+                assert result.is_error is is_error
+            with anyio.fail_after(30):
+                await reported.wait()
+    assert told == [("source_load_failed", "server exited (code 3)", "mcp.json: dies")]
 
 
 async def test_templates_of_every_level() -> None:
