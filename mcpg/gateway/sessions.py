@@ -91,8 +91,8 @@ class Sessions:
         host: Serves requests of servers and receives their notifications; `None` for servers that
             get no response.
         mode: The mode of connections that are opened on behalf of nobody.
-        crashed: Called when the program of an open connection has crashed, unless `None`. What it
-            raises is ignored.
+        crashed: Called when the server of an open connection has crashed or hangs, unless `None`.
+            What it raises is ignored.
     """
 
     def __init__(

@@ -28,6 +28,7 @@ from mcpg.sources.live import query_servers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mcpg.errors import Diagnostic
     from mcpg.sources.client_config import Server
 
 pytestmark = [
@@ -339,9 +340,11 @@ async def test_a_server_that_answers_nothing_any_more_is_started_anew(
     """It answers neither calls nor, twice, a ping; whoever still waits is told why it ended."""
     server = serve("deaf")
     waited: list[CallError] = []
+    reported: list[Diagnostic] = []
     # A call that is under way when its server is stopped is told of that.
     unanswered = (FaultCode.TIMED_OUT, FaultCode.SOURCE_UNAVAILABLE)
     async with Sessions(QUICK, ping_seconds=0.3) as sessions, anyio.create_task_group() as group:
+        sessions.crashed = reported.append
 
         async def wait() -> None:
             waited.append(await fault_of(sessions, server, 60))
@@ -356,6 +359,7 @@ async def test_a_server_that_answers_nothing_any_more_is_started_anew(
         FaultCode.SOURCE_UNAVAILABLE,
         "server was stopped: it responded to neither calls nor pings",
     )
+    assert (reported[0].message, reported[0].place) == (waited[0].message, "mcp.json: deaf")
     assert len(set(pids_of(note))) > 1
 
 

@@ -161,7 +161,7 @@ class Connection:
 
     @property
     def crash(self) -> str:
-        """How its program has crashed after it was opened, "" if it has not."""
+        """How its server has failed after it was opened, "" if it has not."""
         how = self._errors.crash if self.is_open else ""
         return how and how + quoted_stderr(self._errors, self.server.secrets)
 
@@ -389,6 +389,7 @@ class Connection:
             self._unanswered_pings = 0
         self._is_pinged = False
         if self._unanswered_pings >= _MAX_UNANSWERED_PINGS:
+            self._errors.crash = _UNRESPONSIVE
             self.end(_UNRESPONSIVE)
 
     def _missed(self) -> None:

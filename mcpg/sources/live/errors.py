@@ -79,7 +79,7 @@ class TransportErrors:
         stderr: The last bytes that the program wrote on standard error.
         secrets: Tokens in use, which must not appear in what the server sends.
         has_session: Whether the transport has a session of its own for this connection.
-        crash: How the program has exited by itself, "" if it has not, or without an error.
+        crash: How the program has exited with an error, or stopped to respond; "" if it has not.
     """
 
     message: str | None = None
