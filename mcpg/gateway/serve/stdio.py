@@ -122,11 +122,13 @@ class _Output:
         self._waiting += text.encode()
 
     async def flush(self) -> None:
+        data, self._waiting = memoryview(self._waiting), b""
         if not _ROOM:  # pragma: no cover - by the system
-            await anyio.to_thread.run_sync(self._write_all)
-        while self._waiting:
+            await anyio.to_thread.run_sync(self._write_all, data)
+            return
+        while data:
             if self._is_ready():
-                self._write(self._waiting[:_ROOM])
+                data = data[os.write(self._descriptor, data[:_ROOM]) :]
             else:
                 await anyio.wait_writable(self._descriptor)
 
@@ -136,12 +138,9 @@ class _Output:
         poll.register(self._descriptor, select.POLLOUT)
         return bool(poll.poll(0))
 
-    def _write_all(self) -> None:  # pragma: no cover - by the system
-        while self._waiting:
-            self._write(self._waiting)
-
-    def _write(self, data: bytes) -> None:
-        self._waiting = self._waiting[os.write(self._descriptor, data) :]
+    def _write_all(self, data: memoryview) -> None:  # pragma: no cover - by the system
+        while data:
+            data = data[os.write(self._descriptor, data) :]
 
 
 class _Lines:
