@@ -55,7 +55,6 @@ _JSON_FENCE = re.compile(
     r"[ \t]*(?:`{3,}|~{3,})[ \t]*json(?:schema|-schema)?[ \t]*\Z", re.IGNORECASE
 )
 _SCHEMA = re.compile(r'"(?:properties|\$schema|required)"\s*:|"type"\s*:\s*"object"')
-_COMMENT = re.compile(r"<!--|-->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +102,27 @@ def _lines_of(markdown: str) -> list[_Line]:
 
 
 def _open_fence(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
-    marks = [number for number, line in enumerate(lines) if line.is_mark]
-    if len(marks) % 2:
-        yield "this code fence is not closed: all that follows is code", marks[-1]
+    """Report a fence in which another one opens, or the document ends."""
+    opened = None
+    for number, line in enumerate(lines):
+        if line.is_mark:
+            opened = number if opened is None else None
+        elif opened is not None and fence_after(line.text, "").startswith(line.fence):
+            yield "this code fence is not closed before the next one opens", opened
+            return
+    if opened is not None:
+        yield "this code fence is not closed: all that follows is code", opened
 
 
 def _open_comment(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
+    # Only at the beginning of a line does a comment hide more than the rest of its paragraph.
     opened = None
     for number, line in enumerate(lines):
         if not line.fence and "--" in line.text:
-            for mark in _COMMENT.findall(re.sub(r"`[^`]*`", "", line.text)):
-                opened = number if mark == "<!--" and opened is None else opened
-                opened = None if mark == "-->" else opened
+            if opened is None and line.text.lstrip().startswith("<!--"):
+                opened = number
+            if opened is not None and "-->" in line.text:
+                opened = None
     if opened is not None:
         yield "this comment is not closed: all that follows is hidden", opened
 

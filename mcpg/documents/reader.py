@@ -28,7 +28,6 @@ from mcpg.documents.model import (
 from mcpg.documents.page import (
     DESCRIPTION_LABEL,
     NAME_LABEL,
-    NOTES_HEADING,
     TITLE_LABEL,
     Page,
     descriptor_text,
@@ -379,8 +378,7 @@ def check_document(source: SourceDocument) -> list[Diagnostic]:
 
 def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
     yield from check_front_matter(text.front, text.lines)
-    if not text.tag_facts.generated or NOTES_HEADING in text.markdown:
-        yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
+    yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 from bounded import output_of
+from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.model import document_for
 from mcpg.documents.namespaces import DATATYPES, XSD, is_date, is_of_datatype
 from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
 from mcpg.errors import DocumentError
+from mcpg.relations.edges import ToolRelations
 
 
 def told(text: str) -> list[tuple[int, str]]:
@@ -101,6 +105,7 @@ def test_front_matter_that_is_hardly_meant_is_told_with_its_line(line: str, says
         ('## Input Schema\n{"type": "object"}', 4, "no JSON in a code fence"),
         ("## Input Schema\n```json\n{}\n{\n```", 7, "the schema in this section"),
         ("a\n```\nb", 5, "this code fence is not closed"),
+        ("```\na\n```json\nb\n```", 4, "this code fence is not closed before the next one"),
         ("a\n\n<!-- b", 6, "this comment is not closed"),
         ('```json\n{"type": "object",\n "properties": {,}}\n```', 6, "JSON Schema in this fence"),
     ],
@@ -123,11 +128,39 @@ def test_markdown_that_is_hardly_meant_is_told_with_its_line(
         "---\nname: a\n---\n```md\n### Tool Identity\n- Tool id: a\n```\n`<!--` is code.\n",
         "---\nname: a\nabout: ['mailto:a@b.example', 'urn:x:y', 'A: b']\n---\n<!-- a\n-->\n",
         "---\nname: a\ngraph_groups: ['domain:x', 'team:y']\n---\n~~~json\n{\n~~~\n",
+        "---\nname: a\n---\n````md\n```json\n{}\n```\n````\nText <!-- goes on.\n",
     ],
 )
 def test_what_may_be_meant_is_not_told(text: str) -> None:
     """Keys of the author's own, prose about sections, groups with colons, code that shows marks."""
     assert told(text) == []
+
+
+GENERATED = write_document(
+    document_for(
+        make_tool("find", description="End with <!-- or ```.", output_schema={"type": "object"}),
+        ToolRelations(),
+        {"find": ("tools/commerce/find.md", "urn:x:find")},
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("## Input Schema", "### Input Schema", "write `## Input Schema`"),
+        ("## Tool Identity", "```\n## Tool Identity", "this code fence is not closed"),
+        ("## Execution Contract", "<!--\n## Execution Contract", "this comment is not closed"),
+        ("- Source id", "- Source ID", "did you mean 'Source id'?"),
+    ],
+)
+def test_a_mistake_in_a_generated_document_is_told(old: str, new: str, says: str) -> None:
+    """A generated document is checked as any other is, and its own text is no mistake."""
+    assert told(GENERATED) == []
+    line = GENERATED[: GENERATED.index(old)].count("\n") + 1
+    (found,) = told(GENERATED.replace(old, new))
+    assert found[0] == line
+    assert says in found[1]
 
 
 @pytest.mark.parametrize(
