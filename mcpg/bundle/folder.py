@@ -15,6 +15,8 @@ from pathlib import Path
 from mcpg.bundle.codec import Bundle, checked_document, decode_bundle, encode_bundle, path_fault
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import normal_path, path_key
+from mcpg.documents.front_matter import split_front_matter
+from mcpg.documents.model import GENERATED_TAG, text_items
 from mcpg.documents.writer import addressed_text
 from mcpg.errors import BundleError, InputError, McpgError, NotFoundError, OutputError, os_reason
 from mcpg.files import (
@@ -36,6 +38,9 @@ LOCK_NAME = ".mcpg-generated.json"
 """The file in an output folder that records what was written there."""
 
 _LOCK_VERSION = 1
+_WRITTEN = "written"
+"""The member that is true where the record has no files but those that were written."""
+
 _EMPTY = f"sha256:{hashlib.sha256().hexdigest()}"
 _MOST_SHOWN = 5
 _PIECE = 1024 * 1024
@@ -56,6 +61,7 @@ class FolderPlan:
         kept: Paths of files of ours that no document is for any more and that a person edited.
         renamed: Paths of files of ours that a document is for under another spelling, where the
             file system takes both spellings for one file.
+        sources: Paths of files from which their own documents were read, whoever wrote them.
         recorded: Digest of every file of ours, by path.
         record: Digest of the folder's record when the plan was made, `None` without one.
     """
@@ -69,6 +75,7 @@ class FolderPlan:
     conflicts: tuple[str, ...]
     kept: tuple[str, ...]
     renamed: tuple[str, ...]
+    sources: frozenset[str]
     recorded: Mapping[str, str]
     record: str | None
 
@@ -97,10 +104,16 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
     folder = Path(root)
     if exists(folder) and not is_folder(folder):
         raise _refused(folder, "is a file where a folder is needed", "name a folder")
-    return _planned(folder, _by_path(folder, documents))
+    wanted = _by_path(folder, documents)
+    sources = (
+        path
+        for path, document in zip(wanted, documents, strict=True)
+        if document.place and _is_one(Path(document.place), folder / path)
+    )
+    return _planned(folder, wanted, frozenset(sources))
 
 
-def _planned(folder: Path, wanted: Mapping[str, str]) -> FolderPlan:
+def _planned(folder: Path, wanted: Mapping[str, str], sources: frozenset[str]) -> FolderPlan:
     record = _digest_of(folder / LOCK_NAME)
     recorded = _read_lock(folder)
     renamed = _renamed(folder, wanted, recorded)
@@ -118,6 +131,7 @@ def _planned(folder: Path, wanted: Mapping[str, str]) -> FolderPlan:
         obsolete=_those(left, "obsolete"),
         kept=_those(left, "kept"),
         renamed=tuple(sorted(renamed)),
+        sources=sources,
         recorded=recorded,
         record=record,
     )
@@ -145,7 +159,7 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
     _refuse_conflicts(plan, force=force)
     with locked_folder(plan.root):
         if _digest_of(plan.root / LOCK_NAME) != plan.record:
-            plan = _planned(plan.root, plan.documents)
+            plan = _planned(plan.root, plan.documents, plan.sources)
             _refuse_conflicts(plan, force=force)
         _carry_out(plan, prune=prune)
     return plan
@@ -165,8 +179,12 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
     write_files({plan.root / path: plan.documents[path].encode() for path in written})
     if prune:
         _prune(plan)
-    left = {} if prune else {path: plan.recorded[path] for path in plan.obsolete}
-    _write_lock(plan.root, left | {path: _of(plan, path) for path in plan.documents})
+    # What stands unchanged in its own source may be a person's, or edited by one.
+    own = plan.sources.difference(written)
+    left = own if prune else {*own, *plan.obsolete}
+    kept = {path: plan.recorded[path] for path in plan.recorded.keys() & left}
+    ours = {path: _of(plan, path) for path in plan.documents if path not in own}
+    _write_lock(plan.root, kept | ours)
 
 
 def _of(plan: FolderPlan, path: str) -> str:
@@ -294,9 +312,24 @@ def _read_lock(root: Path) -> dict[str, str]:
     if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:
         raise _damaged(root)
     recorded, pending = _safe(files), _safe(record.get("pending"))
+    if record.get(_WRITTEN) is not True:
+        # Earlier versions recorded files of a person as well.
+        recorded = {path: one for path, one in recorded.items() if _may_be_ours(root / path)}
     # A run that broke off has written some of the files that it recorded as pending.
     unwritten = (path for path in pending if _is_as_recorded(root, path, recorded))
     return recorded | pending | {path: recorded[path] for path in unwritten}
+
+
+def _may_be_ours(path: Path) -> bool:
+    """Return whether the file at *path* is not there, empty, or tagged as generated."""
+    try:
+        text = read_bytes(path, MAX_BYTES).decode()
+        tags = split_front_matter(text, "").values.get("tags")
+    except NotFoundError:
+        return True
+    except (InputError, UnicodeDecodeError):
+        return False
+    return not text or GENERATED_TAG in text_items(tags)
 
 
 def _is_as_recorded(root: Path, path: str, recorded: Mapping[str, str]) -> bool:
@@ -319,7 +352,11 @@ def _write_lock(
     root: Path, files: Mapping[str, str], pending: Mapping[str, str] | None = None
 ) -> None:
     """Record the digests of our files, and of those that are about to be written."""
-    record: JsonObject = {"version": _LOCK_VERSION, "files": dict(sorted(files.items()))}
+    record: JsonObject = {
+        "version": _LOCK_VERSION,
+        _WRITTEN: True,
+        "files": dict(sorted(files.items())),
+    }
     if pending:
         record["pending"] = dict(sorted(pending.items()))
     data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()

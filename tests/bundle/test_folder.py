@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -287,3 +288,43 @@ def test_a_pipe_in_place_of_a_file_is_a_conflict(tmp_path: Path) -> None:
     assert plan.conflicts == (ONE.path,)
     with pytest.raises(OutputError, match="pipe"):
         apply_plan(plan, force=True)
+
+
+def test_a_source_in_its_own_folder_stays_a_persons(tmp_path: Path) -> None:
+    """A file that was only read, and stands as it did, is neither recorded nor overwritten."""
+    page = tmp_path / "page.md"
+    page.write_text("# Mine\n", "utf-8")
+    read = SourceDocument("page.md", "# Mine\n", place=str(page))
+    write(tmp_path, ONE, read)
+    assert list(json.loads((tmp_path / LOCK_NAME).read_text("utf-8"))["files"]) == [ONE.path]
+    write(tmp_path, ONE, prune=True)
+    assert page.read_text("utf-8") == "# Mine\n"
+    plan = plan_folder(tmp_path, [ONE, replace(read, content="# Rewritten\n")])
+    assert plan.conflicts == ("page.md",)
+
+
+def test_an_edited_file_that_is_its_own_source_stays_edited(tmp_path: Path) -> None:
+    """The record keeps the digest of what was written, not of what a person made of it."""
+    write(tmp_path, ONE)
+    target = tmp_path / ONE.path
+    target.write_text("# Edited\n", "utf-8")
+    write(tmp_path, SourceDocument(ONE.path, "# Edited\n", place=str(target)))
+    assert plan_folder(tmp_path, [ONE]).conflicts == (ONE.path,)
+    assert plan_folder(tmp_path, []).kept == (ONE.path,)
+
+
+@pytest.mark.parametrize("is_tagged", [True, False])
+def test_only_tagged_files_of_an_earlier_record_are_ours(tmp_path: Path, is_tagged: bool) -> None:
+    """Earlier versions also recorded files of a person, which have no tag of generated ones."""
+    front = "---\ntags: [mcp-gateway-tool]\n---\n" if is_tagged else ""
+    document = SourceDocument("page.md", f"{front}About mcp-gateway-tool.\n")
+    write(tmp_path, document)
+    record = json.loads((tmp_path / LOCK_NAME).read_text("utf-8"))
+    del record["written"]
+    (tmp_path / LOCK_NAME).write_text(json.dumps(record), "utf-8")
+    plan = plan_folder(tmp_path, [replace(document, content="# New\n")])
+    assert (plan.update, plan.conflicts) == (
+        (("page.md",), ()) if is_tagged else ((), ("page.md",))
+    )
+    write(tmp_path, prune=True)
+    assert (tmp_path / "page.md").exists() is not is_tagged
