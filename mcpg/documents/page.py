@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,6 @@ _GENERATED = frozenset(
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _BLANK_START = re.compile(r"\A(?:[ \t]*\n)+")
-_LABELLED = re.compile(r"(?:[-*] +)?[A-Z][a-z]+(?: [a-z]+)*:(?: |\Z)")
 _TOP_LEVELS = 2
 
 
@@ -44,8 +43,8 @@ class Page:
     Attributes:
         heading: Text of the title line, else of the first heading; "" without any.
         title: Text of the title line, which is no part of the body; "" without one.
-        identity: Lines of the section *Tool Identity*.
-        contract: Lines of the section *Execution Contract*.
+        identity: Labelled values of the section *Tool Identity*.
+        contract: Labelled values of the section *Execution Contract*, some of several lines.
         input_schema: The object in *Input Schema*, or `None`.
         output_schema: The object in *Output Schema*, or `None`.
         body: A person's prose, in order.
@@ -89,20 +88,31 @@ def fence_for(text: str) -> str:
     return "`" * max(3, longest + 1)
 
 
-def read_page(markdown: str, first_line: int, place: str, *, is_prose: bool = False) -> Page:
+def read_page(
+    markdown: str, first_line: int, place: str, description: str = "", *, is_prose: bool = False
+) -> Page:
     """Read the Markdown part of a document.
 
     Args:
         markdown: The text after the front matter, with LF line ends.
         first_line: Number of the document's line on which it begins.
         place: Name of the document, for messages.
+        description: The description in the front matter, which the contract may have in lines.
         is_prose: Whether all of it is a person's, also what is headed like a generated section.
     """
     page = Page()
     pieces = _cut(markdown, first_line, page, frozenset() if is_prose else _GENERATED)
-    prose = [_read_piece(piece, page, place) for piece in pieces]
+    schemas = {at: _read_schema(one, page, place) for at, one in _of_schemas(pieces)}
+    prose = (
+        schemas[at] if at in schemas else _read_labelled(piece, page, description)
+        for at, piece in enumerate(pieces)
+    )
     page.body = "\n\n".join(text for text in map(tidy, prose) if text)
     return page
+
+
+def _of_schemas(pieces: Iterable[_Piece]) -> Iterator[tuple[int, _Piece]]:
+    return ((at, piece) for at, piece in enumerate(pieces) if piece.name in _SCHEMAS)
 
 
 def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str]) -> list[_Piece]:
@@ -169,14 +179,78 @@ def fence_after(line: str, fence: str) -> str:
     return opening[1] if opening else ""
 
 
-def _read_piece(piece: _Piece, page: Page, place: str) -> str:
-    """Take a generated section into *page*; give what of the piece is prose."""
-    if piece.name in _SCHEMAS:
-        return _read_schema(piece, page, place)
-    if piece.name and any(map(_LABELLED.match, piece.lines[1:])):
-        setattr(page, "identity" if piece.name == _IDENTITY else "contract", piece.lines[1:])
+def _read_labelled(piece: _Piece, page: Page, description: str) -> str:
+    """Take the values of a generated section into *page*; return what of the piece is prose."""
+    known = _KNOWN_LABELS.get(piece.name)
+    if known is None or not any(map(known.match, piece.lines)):
+        return "\n".join(piece.lines)
+    values, prose = _parted(piece.lines[1:], known, page.input_schema or {}, description)
+    setattr(page, "identity" if piece.name == _IDENTITY else "contract", values)
+    return "\n".join(prose)
+
+
+def _parted(
+    lines: Sequence[str], known: re.Pattern[str], schema: JsonObject, description: str
+) -> tuple[list[str], list[str]]:
+    """Part labelled values, some of several lines, from the lines of a person between them."""
+    values: list[str] = []
+    prose: list[str] = []
+    taken: set[str] = set()
+    fence, is_below, at = "", False, 0
+    while at < len(lines):
+        label = None if fence or is_below else known.match(lines[at])
+        is_early = label and label[1] in _OF_EXAMPLES and EXAMPLES_LABEL not in taken
+        end = at + 1
+        if label is None or is_early:
+            fence = fence_after(lines[at], fence)
+            is_below = is_below or heading_of(lines[at])[0] > 0
+            prose.append(lines[at])
+        else:
+            if EXAMPLES_LABEL in taken:
+                end = _end_of_example(lines, at, known)
+            elif label[1] not in taken:
+                end = _end_of_value(lines, at, _whole_value(label[1], schema, description))
+            values += lines[at:end] if EXAMPLES_LABEL in taken else ["\n".join(lines[at:end])]
+            taken.add(label[1])
+            prose += [""] if any(prose[-1:]) else []
+        at = end
+    return values, prose
+
+
+def _end_of_example(lines: Sequence[str], start: int, known: re.Pattern[str]) -> int:
+    """Return where a text of an example ends: at a blank line, or at the next label."""
+    others = range(start + 1, len(lines))
+    ends = (at for at in others if not lines[at].strip() or known.match(lines[at]))
+    return next(ends, len(lines))
+
+
+def _end_of_value(lines: Sequence[str], start: int, whole: str) -> int:
+    """Return where the value that begins on line *start* ends: below it, if *whole* goes on."""
+    wanted, found = _solid(whole), 0
+    for at in range(start, len(lines)) if wanted else ():
+        part = _solid(lines[at])
+        if not wanted.startswith(part, found):
+            break
+        found += len(part)
+        if found == len(wanted):
+            return at + 1
+    return start + 1
+
+
+def _whole_value(label: str, schema: JsonObject, description: str) -> str:
+    """Return the line that *label* begins, as far as the rest of the document states it."""
+    if label == DESCRIPTION_LABEL:
+        return f"{label}: {description}"
+    properties = schema.get("properties")
+    name = label.removeprefix(f"{PARAMETER_LABEL} ")
+    if name == label or not isinstance(properties, dict) or name not in properties:
         return ""
-    return "\n".join(piece.lines)
+    return _parameter_line(name, properties[name])
+
+
+def _solid(text: str) -> str:
+    """Return *text* without white space, and without full stops, which close some sentences."""
+    return "".join(text.split()).replace(".", "")
 
 
 _IDENTITY = IDENTITY_HEADING.casefold()
@@ -263,7 +337,30 @@ ARGUMENTS_LABEL = "Required arguments"
 EXAMPLES_LABEL = "Usage examples"
 INPUT_LABEL = "Input"
 OUTPUT_LABEL = "Output"
+PARAMETER_LABEL = "Parameter"
 
+IDENTITY_LABELS = ("Tool id", "Source id", "Source kind")
+"""The labels of the section *Tool Identity*."""
+
+CONTRACT_LABELS = (
+    *(NAME_LABEL, TITLE_LABEL, DESCRIPTION_LABEL, *LIST_LABELS.values(), *FLAG_LABELS.values()),
+    *(*TIER_LABELS.values(), ENABLED_LABEL, ARGUMENTS_LABEL, EXAMPLES_LABEL),
+    *(INPUT_LABEL, OUTPUT_LABEL, PARAMETER_LABEL, "Input schema"),
+)
+"""The labels of the section *Execution Contract*; after that of a parameter its name follows."""
+
+
+def _pattern_of(labels: Iterable[str]) -> re.Pattern[str]:
+    names = (f"{label} .*?" if label == PARAMETER_LABEL else label for label in labels)
+    return re.compile(rf"(?:[-*] +)?({'|'.join(names)}):(?= |\Z)")
+
+
+_KNOWN_LABELS = {
+    IDENTITY_HEADING.casefold(): _pattern_of(IDENTITY_LABELS),
+    CONTRACT_HEADING.casefold(): _pattern_of(CONTRACT_LABELS),
+}
+
+_OF_EXAMPLES = frozenset({INPUT_LABEL, OUTPUT_LABEL})
 _SENTENCE_ENDS = (".", "!", "?", "。")
 
 
@@ -282,14 +379,8 @@ def _lines(tool: Tool) -> Iterator[str]:
     yield from _line(NAME_LABEL, tool.name)
     yield from _line(TITLE_LABEL, tool.display_name if titled else "")
     yield from _line(DESCRIPTION_LABEL, tool.description)
-    for attribute, label in LIST_LABELS.items():
-        yield from _line(label, ", ".join(getattr(hints, attribute)))
-    for attribute, label in FLAG_LABELS.items():
-        flag = getattr(hints, attribute)
-        yield from _line(label, "" if flag is None else str(flag))
-    for attribute, label in TIER_LABELS.items():
-        yield from _line(label, getattr(hints, attribute) or "")
-    yield from _line(ENABLED_LABEL, str(tool.enabled))
+    for label, value in _hint_values(hints).items():
+        yield from _line(label, value)
     yield from _line(ARGUMENTS_LABEL, ", ".join(tool.required_arguments))
     properties = tool.input_schema.get("properties")
     if isinstance(properties, dict):
@@ -306,6 +397,49 @@ def _lines(tool: Tool) -> Iterator[str]:
             yield from _line(OUTPUT_LABEL, example.output or "")
 
 
+def _hint_values(hints: Hints) -> dict[str, str]:
+    """Return the values of lists, flags and prices by label, "" for those without one."""
+    lists = {label: ", ".join(getattr(hints, name)) for name, label in LIST_LABELS.items()}
+    flags = {label: getattr(hints, name) for name, label in FLAG_LABELS.items()}
+    tiers = {label: getattr(hints, name) for name, label in TIER_LABELS.items()}
+    stated = {
+        label: "" if value is None else str(value) for label, value in (flags | tiers).items()
+    }
+    return {**lists, **stated, ENABLED_LABEL: str(hints.enabled_by_default is not False)}
+
+
+def differing_labels(
+    contract: Mapping[str, str], tags: Hints, hints: Hints
+) -> Iterator[tuple[str, bool]]:
+    """Return the labels of a contract whose values are not those of its document's tags.
+
+    Args:
+        contract: The values by label.
+        tags: The hints that the tags state.
+        hints: All hints of the tool.
+
+    Returns:
+        Each label, and whether its line states what the tags do not.
+    """
+    shown = read_hints(contract)
+    stated, whole = (read_hints(_flat(_hint_values(one))) for one in (tags, hints))
+    names = {
+        **LIST_LABELS,
+        **FLAG_LABELS,
+        **TIER_LABELS,
+        "enabled_by_default": ENABLED_LABEL,
+    }
+    for name, label in names.items():
+        value = getattr(shown, name)
+        if value not in (getattr(stated, name), getattr(whole, name)):
+            is_shorter = name in LIST_LABELS and {*value} < {*getattr(stated, name)}
+            yield label, label in contract and not is_shorter
+
+
+def _flat(values: Mapping[str, str]) -> dict[str, str]:
+    return {label: one_line(value) for label, value in values.items()}
+
+
 def _line(label: str, value: str) -> Iterator[str]:
     text = one_line(value)
     if text:
@@ -316,7 +450,7 @@ def _parameter_line(name: str, schema: JsonValue) -> str:
     members = schema if isinstance(schema, dict) else {}
     description, kind = members.get("description"), members.get("type")
     values = members.get("enum")
-    parts = [f"Parameter {name}:"]
+    parts = [f"{PARAMETER_LABEL} {name}:"]
     if isinstance(description, str) and description.strip():
         parts.append(_sentence(description.strip()))
     if isinstance(kind, str) and kind:
@@ -387,30 +521,16 @@ def _begins_example(label: str, members: Mapping[str, object]) -> bool:
     return label in members or (label == DESCRIPTION_LABEL and INPUT_LABEL in members)
 
 
-def read_description(lines: list[str], flat: str) -> str:
+def read_description(values: Iterable[str], flat: str) -> str:
     """Find the lines of a description whose breaks the front matter has turned into spaces.
 
     Args:
-        lines: The execution contract, where the .NET gateway keeps the breaks.
+        values: The execution contract, where the .NET gateway keeps the breaks.
         flat: The description as the front matter gives it.
 
     Returns:
-        The description with its breaks, or *flat* when the contract does not hold it.
+        The description with its breaks, or *flat* when the contract does not have it.
     """
-    wanted = flat.split()
-    for start, line in enumerate(lines):
-        if line.startswith(f"{DESCRIPTION_LABEL}:"):
-            return _join_until(lines, start, wanted) or flat
-    return flat
-
-
-def _join_until(lines: list[str], start: int, wanted: list[str]) -> str:
-    """Join lines from *start* on for as long as their words are the *wanted* ones."""
-    text = lines[start].partition(":")[2].strip()
-    words = text.split()
-    for line in lines[start + 1 :]:
-        if len(words) >= len(wanted):
-            break
-        text += f"\n{line}"
-        words += line.split()
-    return text.rstrip() if words == wanted and "\n" in text else ""
+    found = next((one for one in values if one.startswith(f"{DESCRIPTION_LABEL}:")), "")
+    text = found.partition(":")[2].strip()
+    return text if "\n" in text and text.split() == flat.split() else flat

@@ -15,21 +15,12 @@ from functools import lru_cache
 from mcpg.catalog.model import SourceKind
 from mcpg.documents.checks import shown, suggestion
 from mcpg.documents.page import (
-    ARGUMENTS_LABEL,
     CONTRACT_HEADING,
-    DESCRIPTION_LABEL,
-    ENABLED_LABEL,
-    EXAMPLES_LABEL,
-    FLAG_LABELS,
+    CONTRACT_LABELS,
     IDENTITY_HEADING,
+    IDENTITY_LABELS,
     INPUT_HEADING,
-    INPUT_LABEL,
-    LIST_LABELS,
-    NAME_LABEL,
     OUTPUT_HEADING,
-    OUTPUT_LABEL,
-    TIER_LABELS,
-    TITLE_LABEL,
     fence_after,
     heading_of,
     json_object,
@@ -41,12 +32,6 @@ from mcpg.text.spelling import likeliest
 _SECTIONS = (IDENTITY_HEADING, CONTRACT_HEADING, INPUT_HEADING, OUTPUT_HEADING)
 _BY_NAME = {heading.casefold(): heading for heading in _SECTIONS}
 _LABELLED_SECTIONS = (IDENTITY_HEADING, CONTRACT_HEADING)
-_IDENTITY_LABELS = ("Tool id", "Source id", "Source kind")
-_CONTRACT_LABELS = (
-    *(NAME_LABEL, TITLE_LABEL, DESCRIPTION_LABEL, *LIST_LABELS.values(), *FLAG_LABELS.values()),
-    *(*TIER_LABELS.values(), ENABLED_LABEL, ARGUMENTS_LABEL, EXAMPLES_LABEL),
-    *(INPUT_LABEL, OUTPUT_LABEL, "Parameter", "Input schema"),
-)
 _LEVEL = 2
 _LABEL = re.compile(r"(?:[-*] +)?([A-Za-z][A-Za-z ]{1,40}):(?: |\Z)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
@@ -209,7 +194,7 @@ def _below(lines: Sequence[_Line], heading: int) -> list[_Line]:
 def _holds_its_own(name: str, below: Sequence[_Line]) -> bool:
     if name not in _LABELLED_SECTIONS:
         return any(line.is_mark for line in below)
-    known = _IDENTITY_LABELS if name == IDENTITY_HEADING else _CONTRACT_LABELS
+    known = IDENTITY_LABELS if name == IDENTITY_HEADING else CONTRACT_LABELS
     labels = (_LABEL.match(line.text) for line in below if not line.fence)
     return any(label is not None and _nearest(label[1], known) for label in labels)
 
@@ -244,12 +229,13 @@ def _labels(below: Sequence[_Line], first: int) -> Iterator[tuple[str, int]]:
         if label is None:
             continue
         value = line.text[label.end() :].strip()
-        if label[1] not in _IDENTITY_LABELS:
-            advice = suggestion(label[1], _IDENTITY_LABELS)
-            yield f"the label {shown(label[1])} is unknown and is ignored{advice}", number
+        if label[1] not in IDENTITY_LABELS:
+            advice = suggestion(label[1], IDENTITY_LABELS)
+            if advice:
+                yield f"the label {shown(label[1])} is unknown{advice}", number
         elif not value:
             yield f"{shown(label[1])} has no value", number
-        elif label[1] == _IDENTITY_LABELS[-1] and value.lower() not in _KINDS:
+        elif label[1] == IDENTITY_LABELS[-1] and value.lower() not in _KINDS:
             advice = suggestion(value, _SOURCE_KINDS) or f"; write {', '.join(_SOURCE_KINDS)}"
             yield f"the source kind {shown(value)} is unknown{advice}", number
 

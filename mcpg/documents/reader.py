@@ -26,11 +26,13 @@ from mcpg.documents.model import (
     text_items,
 )
 from mcpg.documents.page import (
+    CONTRACT_HEADING,
     DESCRIPTION_LABEL,
     NAME_LABEL,
     TITLE_LABEL,
     Page,
     descriptor_text,
+    differing_labels,
     read_description,
     read_examples,
     read_hints,
@@ -39,7 +41,7 @@ from mcpg.documents.page import (
 )
 from mcpg.documents.page_checks import check_page
 from mcpg.documents.rewritten import authored_text
-from mcpg.errors import Code, Diagnostic, DocumentError, warning
+from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.text.written_numbers import without_spelling
 
@@ -350,6 +352,8 @@ def parse_document(
     extras = _extras(text, found)
     tool, faults = _with_extras(tool, extras, text)
     found += faults
+    if is_checked:
+        found += _edited_contract(text, tool.hints, place)
     groups, faults = read_groups(text.front, text.lines)
     further = _further(text, found)
     document = ToolDocument(
@@ -373,12 +377,28 @@ def check_document(source: SourceDocument) -> list[Diagnostic]:
         DocumentError: See `parse_document`.
     """
     place = source.place or source.path
-    return list(_checked(_cut(source, place), place))
+    text = _cut(source, place)
+    tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
+    return [*_checked(text, place), *_edited_contract(text, tool.hints, place)]
 
 
 def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
     yield from check_front_matter(text.front, text.lines)
     yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
+
+
+def _edited_contract(text: _Text, hints: Hints, place: str) -> Iterator[Diagnostic]:
+    """Report the lists and flags of a generated document that differ from its tags."""
+    if not text.tag_facts.generated or not text.contract:
+        return
+    lines = [line.rstrip() for line in text.markdown.split("\n")]
+    for label, is_lost in differing_labels(text.contract, text.tag_facts.hints, hints):
+        shown = f"{label}: {text.contract[label]}" if label in text.contract else CONTRACT_HEADING
+        number = next((at for at, line in enumerate(lines) if line.endswith(shown)), 0)
+        message = f"{label!r} differs from the tags, which are used instead: edit the tags"
+        # A line that lacks what the tags state may be older than an edit of these.
+        report = warning if is_lost else info
+        yield report(Code.DOCUMENT_INVALID, message, f"{place}:{text.first_line + number}")
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:
@@ -442,7 +462,8 @@ def _cut(source: SourceDocument, place: str) -> _Text:
     facts = read_tags([tag for key in _TAG_KEYS for tag in text_items(front.get(key))])
     # A page, or a text about a tool, may show what a generated document looks like.
     is_prose = TOOL_KEY in front and not facts.generated
-    page = read_page(matter.markdown, matter.line, place, is_prose=is_prose)
+    description = _stated_description(front)
+    page = read_page(matter.markdown, matter.line, place, description, is_prose=is_prose)
     return _Text(
         front,
         LineNumbers(matter.text, place, matter.text_line),
@@ -589,13 +610,17 @@ def _title(text: _Text, name: str) -> str | None:
 
 
 def _description(text: _Text) -> str:
-    for key in _DESCRIPTION_KEYS:
-        stated = text.front.get(key)
-        if isinstance(stated, str) and stated.strip():
-            return read_description(text.page.contract, stated)
+    stated = _stated_description(text.front)
+    if stated:
+        return read_description(text.page.contract, stated)
     if DESCRIPTION_LABEL in text.contract:
         return text.contract[DESCRIPTION_LABEL]
     return next(_paragraphs(text.page.body), "")
+
+
+def _stated_description(front: JsonObject) -> str:
+    stated = (front.get(key) for key in _DESCRIPTION_KEYS)
+    return next((one for one in stated if isinstance(one, str) and one.strip()), "")
 
 
 def _body(text: _Text, tool: Tool) -> str:

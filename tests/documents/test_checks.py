@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import document_for
 from mcpg.documents.namespaces import DATATYPES, XSD, is_date, is_of_datatype
-from mcpg.documents.reader import parse_document
+from mcpg.documents.reader import check_document, parse_document
 from mcpg.documents.writer import write_document
-from mcpg.errors import DocumentError
+from mcpg.errors import Code, DocumentError, Severity
 from mcpg.relations.edges import ToolRelations
 
 
@@ -161,6 +161,30 @@ def test_a_mistake_in_a_generated_document_is_told(old: str, new: str, says: str
     (found,) = told(GENERATED.replace(old, new))
     assert found[0] == line
     assert says in found[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity"),
+    [
+        ("Categories: mail", "Categories: mail, post", Severity.WARNING),
+        ("Read only: True", "Read only: False", Severity.WARNING),
+        ("Read only: True", "Read only: Flase", Severity.WARNING),
+        ("Enabled by default: True", "Enabled by default: False", Severity.WARNING),
+        ("Categories: mail\n", "", Severity.INFO),
+        ('  - "category:mail"\n', '  - "category:mail"\n  - "category:post"\n', Severity.INFO),
+    ],
+)
+def test_an_edited_contract_is_told(old: str, new: str, severity: Severity) -> None:
+    """Only the tags of a generated document count; a line may just be older than a new tag."""
+    tool = make_tool("find", categories=("mail",), read_only=True, keywords=("a, b",))
+    relations, addresses = ToolRelations(), {"find": ("tools/commerce/find.md", "urn:x:find")}
+    text = write_document(document_for(tool, relations, addresses))
+    assert told(text) == []
+    source = SourceDocument("a.md", text.replace(old, new))
+    (found,) = parse_document(source, is_checked=True)[1]
+    assert (found.severity, found.code) == (severity, Code.DOCUMENT_INVALID)
+    assert "differs from the tags" in found.message
+    assert check_document(source) == [found]
 
 
 @pytest.mark.parametrize(

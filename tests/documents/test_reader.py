@@ -429,6 +429,24 @@ two
         assert document.body == "## Usage\nAsk first."
         assert quietly(write_document(document)).body == document.body
 
+    def test_lines_between_generated_values_are_kept(self) -> None:
+        """What no label begins, and no value goes on with, is prose in any generated section."""
+        text = (
+            DOTNET.replace("- Source kind", "- Owner: carriers\n- Source kind")
+            .replace("Enabled by default", "Never at night.\nInput: a number.\nEnabled by default")
+            .replace("Tracking number", "Tracking\n\nnumber")
+            .replace("status of 1Z\n", "status of 1Z\n\nAsk first.\n\n### Costs\nTags: none.\n")
+            .replace('{"type":"string"}', '{"type":"string","description":"Tracking\\n\\nnumber"}')
+        )
+        document = quietly(text)
+        assert document.body == (
+            "- Owner: carriers\n\nNever at night.\nInput: a number.\n\n\n"
+            "Ask first.\n\n### Costs\nTags: none."
+        )
+        assert document.tool.hints == quietly(DOTNET).tool.hints
+        assert document.tool.description == quietly(DOTNET).tool.description
+        assert quietly(write_document(document)) == document
+
     def test_an_open_fence_ends_with_the_document(self) -> None:
         """A schema whose fence is not closed is read to the end."""
         assert quietly('## Input Schema\n```json\n{"a": 1}\n').tool.input_schema == {"a": 1}
