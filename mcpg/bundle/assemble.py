@@ -43,7 +43,14 @@ from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import HintRule, SourceDocument, Tool
 from mcpg.documents.markdown import Targets
 from mcpg.documents.model import ToolDocument, document_for, encode_content
-from mcpg.documents.writer import DRAFTED, can_be_written, draft_document, write_document
+from mcpg.documents.writer import (
+    DRAFTED,
+    can_be_written,
+    draft_document,
+    with_compact_schemas,
+    with_indented_schemas,
+    write_document,
+)
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.relations.infer import Inferred, authored_edges, infer
@@ -120,13 +127,20 @@ def finalise(
         is_kept = is_kept and seen is document
         document = seen
     try:
-        content = read.source.content if read and is_kept else _written(document, context)
+        content = _kept(read, context) if read and is_kept else _written(document, context)
     except DocumentError as fault:
         advice = f"; {fault.remedy}" if fault.remedy else ""
         message = f"the tool is left out: {fault.message}{advice}"
         return None, [error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
     return FinalDocument(with_stated(document, context.stated), text), []
+
+
+def _kept(read: ReadDocument, context: BundleContext) -> str:
+    """Return the text of a document as it stands in a folder."""
+    content = read.source.content
+    is_changed = read.is_bundled and context.texts
+    return with_indented_schemas(content, read.document.tool) if is_changed else content
 
 
 def _written(document: ToolDocument, context: BundleContext) -> str:
@@ -467,8 +481,21 @@ def bundle_of(assembly: Assembly) -> Bundle:
     if definitions := extension_of(assembly.definitions, assembly.documents, texts):
         extension[DEFINITIONS] = definitions
     has_authors = bool(assembly.documented or assembly.pages)
-    parts = assembly.texts, assembly.documents, assembly.pages
-    return Bundle(portable_texts(*parts) if has_authors else assembly.texts, extension)
+    compact = held_texts(_compact_texts(assembly))
+    parts = compact, assembly.documents, assembly.pages
+    return Bundle(portable_texts(*parts) if has_authors else compact, extension)
+
+
+def _compact_texts(assembly: Assembly) -> Iterator[SourceDocument]:
+    tools = {document.path: document.tool for document in assembly.documents}
+    for text in assembly.texts:
+        tool = tools.get(text.path)
+        if tool is None:
+            yield text
+        else:
+            is_fresh = tool.id not in assembly.documented
+            content = with_compact_schemas(text.content, tool, is_fresh=is_fresh)
+            yield replace(text, content=content)
 
 
 def _context(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.model import LineNumbers, ToolDocument, decode_record, encode_record
 from mcpg.documents.reader import check_document, parse_document
 from mcpg.documents.rewritten import authored_text
+from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 from mcpg.library_errors import json_reason
@@ -560,6 +562,8 @@ def read_documents(
     ]
     given = (_given(source, source_id, not is_bundled) for source, is_bundled in distinct)
     memo.ahead([_PARSED], given)
+    copies = Counter(source.path for source, _ in distinct)
+    seen: set[tuple[str, str]] = set()
     for source, is_bundled in distinct:
         try:
             document, found = _parsed(source, source_id, memo, is_checked=not is_bundled)
@@ -569,9 +573,15 @@ def read_documents(
             diagnostics.append(
                 error(Code.DOCUMENT_INVALID, message, fault.place or source.place or source.path)
             )
-        else:
-            read.append(ReadDocument(source, document, is_bundled))
-            diagnostics += found
+            continue
+        if copies[source.path] > 1:
+            # Bundles and folders have the same document in two forms.
+            copy = source.path, with_indented_schemas(source.content, document.tool)
+            if copy in seen:
+                continue
+            seen.add(copy)
+        read.append(ReadDocument(source, document, is_bundled))
+        diagnostics += found
     return read, diagnostics
 
 

@@ -11,7 +11,9 @@ from mcpg.bundle.codec import Bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
+from mcpg.values import replace
 
 _SHORT = 80
 _SCHEMAS = ("input_schema", "output_schema")
@@ -101,11 +103,20 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
 
 
 def unified_text(old: Bundle, new: Bundle) -> str:
-    """Show the changed lines of every document, as `git diff` does; "" when none changed."""
+    """Show the changed lines of every document, as `git diff` does; "" when none changed.
+
+    A schema of a generated section that a bundle has on one line is shown indented.
+    """
     before = {document.path: document.content for document in old.documents}
     after = {document.path: document.content for document in new.documents}
     changed = sorted(path for path in before | after if before.get(path) != after.get(path))
-    return "".join(_document_diff(path, before.get(path), after.get(path)) for path in changed)
+    sides = ((path, _readable(path, before), _readable(path, after)) for path in changed)
+    return "".join(_document_diff(path, old, new) for path, old, new in sides if old != new)
+
+
+def _readable(path: str, texts: Mapping[str, str]) -> str | None:
+    """Return a text in the form that documents have in folders, `None` without one."""
+    return _entry(SourceDocument(path, texts[path])).source.content if path in texts else None
 
 
 def _document_diff(path: str, before: str | None, after: str | None) -> str:
@@ -135,6 +146,7 @@ def _entry(source: SourceDocument) -> _Entry:
         document = parse_document(source)[0]
     except DocumentError:
         return _Entry(source.path, source, None)
+    source = replace(source, content=with_indented_schemas(source.content, document.tool))
     return _Entry(f"{document.tool.source_id}::{document.tool.name}", source, document)
 
 

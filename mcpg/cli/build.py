@@ -372,7 +372,12 @@ def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
     """Sign the *sources* of the bundle *target*, "" when they cannot be signed."""
     from mcpg.sources import source_signature  # noqa: PLC0415 - help does without
 
-    return source_signature(sources, source_id=source_id, exclude=[target]) or ""
+    signature = source_signature(sources, source_id=source_id, exclude=[target])
+    return f"{signature} {_LAYOUT}" if signature else ""
+
+
+# Of the bundles that are written; those of another one are made anew.
+_LAYOUT = 2
 
 
 def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> BuildStamp:

@@ -254,21 +254,22 @@ def indented(value: JsonValue, margin: str = "\n") -> str:
     """
     inner = f"{margin}  "
     if isinstance(value, dict) and value:
-        members = (f"{_compact(key)}: {indented(item, inner)}" for key, item in value.items())
+        members = (f"{compact(key)}: {indented(item, inner)}" for key, item in value.items())
         return f"{{{inner}{f',{inner}'.join(members)}{margin}}}"
     if isinstance(value, list) and value:
         return f"[{inner}{f',{inner}'.join(indented(item, inner) for item in value)}{margin}]"
-    return _compact(value)
+    return compact(value)
 
 
-def _compact(value: JsonValue) -> str:
+def compact(value: JsonValue) -> str:
+    """Write a JSON value on one line, without blanks between its parts."""
     if isinstance(value, str) and value.isprintable() and '"' not in value and "\\" not in value:
         return f'"{value}"'  # as most texts are
     text = _encode(value)
     return text if text.isprintable() else _CONTROLS_OF_JSON.sub(_escape, text)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _CONTROLS_OF_JSON = re.compile("[\x7f-\x9f]")  # JSON itself escapes those below 0x20
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,9 @@ from mcpg.documents.front_matter import (
     EXTRAS_KEY,
     MAX_FRONT_MATTER,
     FrontMatter,
+    compact,
     flow,
+    front_matter_text,
     indented,
     member,
     needs_yaml,
@@ -26,7 +29,13 @@ from mcpg.documents.front_matter import (
     split_front_matter,
     without_breaks,
 )
-from mcpg.documents.model import ToolDocument, decode_content, encode_record, tags_of
+from mcpg.documents.model import (
+    GENERATED_TAG,
+    ToolDocument,
+    decode_content,
+    encode_record,
+    tags_of,
+)
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     IDENTITY_HEADING,
@@ -265,6 +274,58 @@ def _fenced(schema: JsonObject) -> str:
     text = indented(schema)
     fence = fence_for(text)
     return f"{fence}json\n{text}\n{fence}\n"
+
+
+_SCHEMA = re.compile(
+    rf"^## ({INPUT_HEADING}|{OUTPUT_HEADING})\n(`{{3,}}json)\n(.*?)\n(`{{3,}})$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def with_compact_schemas(text: str, tool: Tool, *, is_fresh: bool = False) -> str:
+    """Return the generated document *text* of *tool* with each schema on one line, as in a bundle.
+
+    Other readers make a searchable part of each line. A schema that is not as `write_document`
+    writes it, and the text of an author, stay as they are.
+
+    Args:
+        text: The document.
+        tool: What it says.
+        is_fresh: Whether *text* is what `write_document` returned.
+    """
+    return _with_schemas(text, tool, indented, compact, is_fresh=is_fresh)
+
+
+def with_indented_schemas(text: str, tool: Tool) -> str:
+    """Return the document *text* of *tool* in a bundle as it stands in a folder."""
+    return _with_schemas(text, tool, compact, indented)
+
+
+def _with_schemas(
+    text: str,
+    tool: Tool,
+    old: Callable[[JsonObject], str],
+    new: Callable[[JsonObject], str],
+    *,
+    is_fresh: bool = False,
+) -> str:
+    if not is_fresh and GENERATED_TAG not in text:
+        return text
+    normal = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    if not is_fresh and GENERATED_TAG not in (
+        front_matter_text(normal.removeprefix("\ufeff")) or ""
+    ):
+        return text
+    schemas = {INPUT_HEADING: tool.input_schema, OUTPUT_HEADING: tool.output_schema}
+
+    def respelt(found: re.Match[str]) -> str:
+        schema = schemas.pop(found[1], None)
+        if schema is None or not (is_fresh or found[3] == old(schema)):
+            return found[0]
+        return f"## {found[1]}\n{found[2]}\n{new(schema)}\n{found[4]}"
+
+    head, mark, notes = normal.partition(f"\n## {NOTES_HEADING}\n")
+    return _SCHEMA.sub(respelt, head) + mark + notes
 
 
 def addressed_text(document: SourceDocument) -> str:

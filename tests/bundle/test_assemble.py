@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,7 +24,9 @@ from mcpg.bundle import (
     encode_bundle,
     plan_folder,
 )
+from mcpg.bundle.locked import statements_of
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
+from mcpg.engine.loading import compile_assembly
 from mcpg.errors import BundleError, Code, Severity
 from mcpg.relations.edges import EdgeOrigin
 from mcpg.sources import RawBundle, SourceBatch, read_sources
@@ -219,6 +223,64 @@ class TestRoundTrip:
         assert len(direct.texts) == 2
         apply_plan(plan_folder(tmp_path, direct.texts))
         assert data(assemble(read_sources([tmp_path]))) == data(direct)
+
+
+def fences(text: str) -> list[str]:
+    """Return what stands in the fences of JSON in *text*."""
+    return re.findall(r"^```json\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
+
+
+class TestSchemasInBundles:
+    """Other readers make a searchable part of each line, so a bundle has one for a schema."""
+
+    def test_generated_schemas_take_one_line_each(self) -> None:
+        """In a bundle alone: the texts for folders, also those from a bundle, are indented."""
+        direct = manifest()
+        old = RawBundle(encode_bundle(Bundle(direct.texts)).decode(), "old.mdld")
+        for found in (direct, assemble(as_bundle(direct)), assemble(SourceBatch(bundles=(old,)))):
+            lines = [one for text in bundle_of(found).documents for one in fences(text.content)]
+            assert len(lines) == 5
+            assert [json.dumps(json.loads(one), separators=(",", ":")) for one in lines] == lines
+            assert texts(found) == texts(direct)
+
+    def test_the_words_of_an_author_are_not_reformatted(self) -> None:
+        """Neither an edited section, nor a copy of one below, nor a document without the tag."""
+        (order_get,) = (text for text in manifest().texts if "order_get" in text.path)
+        (schema,) = fences(order_get.content)
+        copy = f"{order_get.content}\n## Author Notes\n\n## Input Schema\n```json\n{schema}\n```\n"
+        edited = order_get.content.replace('  "type"', '    "type"')
+        bare = order_get.content.replace('  - "mcp-gateway-tool"\n', "")
+        for content, kept in ((copy, [schema]), (edited, fences(edited)), (bare, [schema])):
+            found = assemble(SourceBatch(documents=(replace(order_get, content=content),)))
+            (bundled,) = bundle_of(found).documents
+            assert fences(bundled.content)[-1:] == kept
+            assert texts(found) == {order_get.path: content}
+            assert texts(assemble(as_bundle(found))) == {order_get.path: content}
+
+    def test_line_ends_of_a_folder_do_not_matter(self) -> None:
+        """A folder with the line ends of Windows gives the same bundle."""
+        direct = manifest()
+        windows = [replace(one, content=one.content.replace("\n", "\r\n")) for one in direct.texts]
+        assert data(assemble(SourceBatch(documents=tuple(windows)))) == data(direct)
+
+    def test_a_bundle_of_before_is_the_same_catalogue(self) -> None:
+        """Its index, and what is compared with a lock, are those of a new bundle."""
+        direct = manifest()
+        old = RawBundle(encode_bundle(Bundle(direct.texts)).decode(), "graph.mdld")
+        before, after = assemble(SourceBatch(bundles=(old,))), assemble(as_bundle(direct))
+        assert compile_assembly(before) == compile_assembly(after)
+        assert statements_of(before) == statements_of(after)
+
+    def test_two_forms_of_a_document_count_once(self) -> None:
+        """A folder, a bundle of before and a new one repeat no tool."""
+        direct = manifest()
+        old = RawBundle(encode_bundle(Bundle(direct.texts)).decode(), "old.mdld")
+        batch = as_bundle(direct)
+        both = assemble(
+            replace(batch, documents=tuple(direct.texts), bundles=(*batch.bundles, old))
+        )
+        assert both.diagnostics == ()
+        assert data(both) == data(direct)
 
 
 class TestAuthors:

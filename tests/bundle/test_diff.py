@@ -33,6 +33,17 @@ def test_equal_bundles_do_not_differ() -> None:
     assert unified_text(made, made) == ""
 
 
+def test_schemas_on_one_line_or_many_are_no_difference() -> None:
+    """Bundles of before had schemas on many lines; changes are shown in lines all the same."""
+    assembly = assemble(SourceBatch(tools=(make_tool("ant"), make_tool("bee"))))
+    old, new = Bundle(assembly.texts), bundle_of(assembly)
+    assert old != new
+    assert diff_bundles(old, new).is_empty
+    assert unified_text(old, new) == ""
+    changed = bundle(make_tool("ant", input_schema={"type": "object", "x": 1}), make_tool("bee"))
+    assert '\n+  "x": 1\n' in unified_text(old, changed)
+
+
 def test_added_and_removed_tools_are_named() -> None:
     """Tools of one side only are named by source and name, sorted."""
     found = diff_bundles(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from shop import HINTS, MANIFEST
 
+from mcpg.bundle import Bundle, assemble, encode_bundle
 from mcpg.cli import main
+from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +118,23 @@ class TestBundle:
         assert result.code == 1
         assert reason in result.err
         assert "+++ b/tools/shop/shipment_status.md" in result.out
+
+    def test_a_bundle_with_indented_schemas_is_stale_once(
+        self, graph: Path, run: Callable[..., Run]
+    ) -> None:
+        """It differs from a new one in form alone: no tool, and nothing that a lock approves."""
+        documents = assemble(read_sources(["tools"])).texts
+        old = graph.with_name("old.mdld")
+        old.write_bytes(encode_bundle(Bundle(documents)))
+        assert "no change" in run("diff", "old.mdld", "graph.mdld").err
+        assert run("lock", "old.mdld", "-o", "tools.lock").code == 0
+        assert run("lock", "graph.mdld", "-o", "tools.lock", "--check").code == 0
+        result = run("bundle", "tools", "-o", "old.mdld", "--check", "--diff")
+        assert (result.code, result.out) == (1, "")
+        assert "the same documents in other bytes" in result.err
+        assert run("bundle", "tools", "-o", "old.mdld").code == 0
+        assert run("bundle", "tools", "-o", "old.mdld", "--check").code == 0
+        assert old.read_bytes() == graph.read_bytes()
 
     def test_the_same_documents_in_other_bytes(self, graph: Path, run: Callable[..., Run]) -> None:
         """A file that only another version or program wrote is stale and says so."""

@@ -15,7 +15,12 @@ from mcpg.documents.facts import extras_for
 from mcpg.documents.front_matter import EXTRAS_KEY, MAX_FRONT_MATTER, split_front_matter
 from mcpg.documents.model import Link, ToolDocument, encode_record
 from mcpg.documents.reader import RELATIONS_KEY, parse_document, tool_without_extras
-from mcpg.documents.writer import can_be_written, write_document
+from mcpg.documents.writer import (
+    can_be_written,
+    with_compact_schemas,
+    with_indented_schemas,
+    write_document,
+)
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.safeyaml import load_yaml
@@ -44,6 +49,17 @@ wide = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCh
 def test_reading_what_was_written_gives_an_equal_document(document: ToolDocument) -> None:
     """Nothing that a document holds is lost or changed by its text."""
     assert read(write_document(document)) == document
+
+
+@wide
+@given(documents())
+def test_schemas_on_one_line_say_the_same_and_are_indented_again(document: ToolDocument) -> None:
+    """The form that documents have in bundles is another spelling, and no loss."""
+    text = write_document(document)
+    compact = with_compact_schemas(text, document.tool)
+    assert compact == with_compact_schemas(text, document.tool, is_fresh=True)
+    assert read(compact) == document
+    assert with_indented_schemas(compact, document.tool) == text
 
 
 @wide

@@ -519,7 +519,7 @@ def _same_content(present: Bundle) -> str:
     if present.generator != __version__:
         writer = f"mcpg {present.generator}" if present.generator else "another program"
         return f"the same documents, written by {writer}; this is mcpg {__version__}"
-    return "the same documents in other bytes: the file was edited"
+    return "the same documents in other bytes: the file was edited, or an earlier mcpg wrote it"
 
 
 def _facts(content_hash: str, assembly: Assembly, guard: Guard | None) -> dict[str, Any]:
