@@ -17,7 +17,7 @@ from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
 from mcpg.catalog.model import Hints, SourceKind
 from mcpg.documents.facts import lexical_form, means_itself
 from mcpg.documents.front_matter import EXTRAS_KEY
-from mcpg.documents.model import LineNumbers
+from mcpg.documents.model import TAG_KEYS, LineNumbers, possible_values, text_items
 from mcpg.documents.namespaces import (
     DATATYPES,
     LANGUAGE,
@@ -148,6 +148,7 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
         _cut_values(front, lines.text),
         _of_wrong_kind(front),
         _dates(front),
+        _tags(front),
         _members(front),
         _names(front, _Names(prefixes.keys(), iter(range(_COMPARED)))),
         _literals(front),
@@ -247,6 +248,16 @@ def _dates(front: JsonObject) -> Found:
         if text and not is_date(text):
             message = f"`{key}` is no date: {shown(text)}; write it as 2026-01-31"
             yield Code.VALUE_INVALID, message, (key,)
+
+
+def _tags(front: JsonObject) -> Found:
+    """Report tags whose prefix does not take their value, which the reader passes over."""
+    for _, path, item in _items(front, TAG_KEYS):
+        for tag in text_items(item):
+            known = possible_values(tag)
+            if known:
+                advice = suggestion(tag.partition(":")[2], known) or f"; write {', '.join(known)}"
+                yield Code.VALUE_INVALID, f"the tag {shown(tag)} has an unknown value{advice}", path
 
 
 def _items(front: JsonObject, keys: Iterable[str]) -> Iterator[tuple[str, Path, JsonValue]]:

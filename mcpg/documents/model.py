@@ -86,6 +86,9 @@ class ToolDocument:
 GENERATED_TAG = "mcp-gateway-tool"
 """The tag that every generated document carries."""
 
+TAG_KEYS = ("tags", "Tags")
+"""Front-matter keys that list the tags of a document."""
+
 _SOURCE, _KIND, _ARGUMENT, _ENABLED = "source", "kind", "argument", "enabled"
 _LISTS = {
     "alias": "aliases",
@@ -169,7 +172,19 @@ def text_items(value: JsonValue) -> list[str]:
     ]
 
 
+def possible_values(tag: str) -> tuple[str, ...]:
+    """Return the values that the prefix of *tag* takes, `()` if it takes the one that is there."""
+    prefix, colon, value = tag.partition(":")
+    known = _CLOSED.get(prefix, ()) if colon else ()
+    return () if value.strip().lower() in map(str.lower, known) else known
+
+
 _TIERS_BY_NAME = {tier.lower(): tier for tier in Tier}
+_CLOSED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((_ENABLED, *_FLAGS), ("true", "false")),
+    **dict.fromkeys(_TIERS, tuple(tier.value for tier in Tier)),
+    _KIND: tuple(kind.value for kind in SourceKind),
+}
 _PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
 
 

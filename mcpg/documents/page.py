@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
-from mcpg.catalog.model import Hints, Tool, ToolExample
+from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.documents.front_matter import one_line
 from mcpg.documents.model import read_enabled, read_flag, read_tier
@@ -406,6 +406,19 @@ def _hint_values(hints: Hints) -> dict[str, str]:
         label: "" if value is None else str(value) for label, value in (flags | tiers).items()
     }
     return {**lists, **stated, ENABLED_LABEL: str(hints.enabled_by_default is not False)}
+
+
+def impossible_values(contract: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return the flags and prices of a contract without a known value, and the known ones."""
+    for label, known in _CLOSED.items():
+        if contract.get(label, known[0]).lower() not in map(str.lower, known):
+            yield label, known
+
+
+_CLOSED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys((*FLAG_LABELS.values(), ENABLED_LABEL), ("True", "False")),
+    **dict.fromkeys(TIER_LABELS.values(), tuple(tier.value for tier in Tier)),
+}
 
 
 def differing_labels(

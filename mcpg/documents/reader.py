@@ -13,10 +13,11 @@ from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
 from mcpg.documents.addresses import is_absolute, tool_uri
 from mcpg.documents.authored import written_lines
-from mcpg.documents.checks import check_front_matter
+from mcpg.documents.checks import check_front_matter, suggestion
 from mcpg.documents.facts import TARGET_KEYS, read_facts, text_of, with_extras
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
 from mcpg.documents.model import (
+    TAG_KEYS,
     LineNumbers,
     Link,
     TagFacts,
@@ -33,6 +34,7 @@ from mcpg.documents.page import (
     Page,
     descriptor_text,
     differing_labels,
+    impossible_values,
     read_description,
     read_examples,
     read_hints,
@@ -256,6 +258,7 @@ DEFAULT_SOURCE = "local"
 """The source of a document that names none, as in the .NET gateway."""
 
 _LAYOUT_FOLDER = "tools"
+_SHORT = 80
 _HEADING = re.compile(r" {0,3}#")
 _NO_PARAGRAPH = ("```", "~~~", "    ", "|", "<")
 _ID_KEYS = ("toolId", "tool_id", "id")
@@ -272,9 +275,8 @@ _DESCRIPTION_KEYS = ("description", "summary")
 URI_KEYS = ("canonical_url", "canonicalUrl")
 """Front-matter keys that state the URI of a document."""
 
-_TAG_KEYS = ("tags", "Tags")
 _KINDS = {kind.lower(): kind for kind in SourceKind}
-_HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(_TAG_KEYS)
+_HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(TAG_KEYS)
 _SHOWN_HINTS = {*Hints.__match_args__} - {"examples"}
 _SHOWN = {"title", *_SHOWN_HINTS}
 _KIND_KEYS = ("sourceKind", "source_kind")
@@ -283,7 +285,7 @@ _OUTPUT_KEYS = ("output_schema", "outputSchema")
 _TOOL_KEYS = frozenset(
     (
         *(*_ID_KEYS, *_NAME_KEYS, *_SOURCE_KEYS, *_TITLE_KEYS, *_DESCRIPTION_KEYS, *URI_KEYS),
-        *(*_TAG_KEYS, *_HINTED, *_KIND_KEYS, *_INPUT_KEYS, *_OUTPUT_KEYS, *GRAPH_KEYS, EXTRAS_KEY),
+        *(*TAG_KEYS, *_HINTED, *_KIND_KEYS, *_INPUT_KEYS, *_OUTPUT_KEYS, *GRAPH_KEYS, EXTRAS_KEY),
     )
 )
 
@@ -353,7 +355,7 @@ def parse_document(
     tool, faults = _with_extras(tool, extras, text)
     found += faults
     if is_checked:
-        found += _edited_contract(text, tool.hints, place)
+        found += _contract_faults(text, tool.hints, place)
     groups, faults = read_groups(text.front, text.lines)
     further = _further(text, found)
     document = ToolDocument(
@@ -379,7 +381,7 @@ def check_document(source: SourceDocument) -> list[Diagnostic]:
     place = source.place or source.path
     text = _cut(source, place)
     tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
-    return [*_checked(text, place), *_edited_contract(text, tool.hints, place)]
+    return [*_checked(text, place), *_contract_faults(text, tool.hints, place)]
 
 
 def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
@@ -387,18 +389,33 @@ def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
     yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
 
 
-def _edited_contract(text: _Text, hints: Hints, place: str) -> Iterator[Diagnostic]:
-    """Report the lists and flags of a generated document that differ from its tags."""
+def _contract_faults(text: _Text, hints: Hints, place: str) -> Iterator[Diagnostic]:
+    """Report lists and flags of the contract that have no effect.
+
+    Those are impossible values, and in a generated document those that differ from its tags.
+    """
+    impossible = dict(impossible_values(text.contract))
+    for label, known in impossible.items():
+        value = text.contract[label]
+        advice = suggestion(value, known) or f"; write {', '.join(known)}"
+        message = f"{label!r} has the unknown value {value[:_SHORT]!r}{advice}"
+        yield warning(Code.VALUE_INVALID, message, _place_of_label(text, label, place))
     if not text.tag_facts.generated or not text.contract:
         return
-    lines = [line.rstrip() for line in text.markdown.split("\n")]
     for label, is_lost in differing_labels(text.contract, text.tag_facts.hints, hints):
-        shown = f"{label}: {text.contract[label]}" if label in text.contract else CONTRACT_HEADING
-        number = next((at for at, line in enumerate(lines) if line.endswith(shown)), 0)
-        message = f"{label!r} differs from the tags, which are used instead: edit the tags"
-        # A line that lacks what the tags state may be older than an edit of these.
-        report = warning if is_lost else info
-        yield report(Code.DOCUMENT_INVALID, message, f"{place}:{text.first_line + number}")
+        if label not in impossible:
+            message = f"{label!r} differs from the tags, which are used instead: edit the tags"
+            # A line that lacks what the tags state may be older than an edit of these.
+            report = warning if is_lost else info
+            yield report(Code.DOCUMENT_INVALID, message, _place_of_label(text, label, place))
+
+
+def _place_of_label(text: _Text, label: str, place: str) -> str:
+    """Return `file:line` of a label of the contract, that of its heading if it is not there."""
+    shown = f"{label}: {text.contract[label]}" if label in text.contract else CONTRACT_HEADING
+    lines = text.markdown.split("\n")
+    number = next((at for at, line in enumerate(lines) if line.rstrip().endswith(shown)), 0)
+    return f"{place}:{text.first_line + number}"
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:
@@ -459,7 +476,7 @@ def _cut(source: SourceDocument, place: str) -> _Text:
         raise DocumentError("the document is empty", place=place, remedy=remedy)
     matter = split_front_matter(content, place)
     front = matter.values
-    facts = read_tags([tag for key in _TAG_KEYS for tag in text_items(front.get(key))])
+    facts = read_tags([tag for key in TAG_KEYS for tag in text_items(front.get(key))])
     # A page, or a text about a tool, may show what a generated document looks like.
     is_prose = TOOL_KEY in front and not facts.generated
     description = _stated_description(front)
@@ -657,10 +674,12 @@ def _hints(text: _Text) -> Hints:
 
 
 def _unusable_hints(text: _Text) -> Iterator[Diagnostic]:
-    for key in unusable_keys(text.front):
-        part = "an item" if isinstance(text.front[key], list) else "the value"
-        message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
-        yield warning(Code.DOCUMENT_INVALID, message, text.lines.at(key))
+    for path in ((), ("hints",), ("annotations",)):
+        held = text.front if not path else _member(text.front, *path) or {}
+        for key in unusable_keys(held):
+            part = "an item" if isinstance(held[key], list) else "the value"
+            message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
+            yield warning(Code.DOCUMENT_INVALID, message, text.lines.at(*path, key))
 
 
 def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:

@@ -76,6 +76,12 @@ def told(text: str) -> list[tuple[int, str]]:
         ('graph_edges: [{subject: "e:x", predicate: about, object: b}]', "the prefix 'e'"),
         ("graph_edges: [{subject: a, predicate: about, object: b, reson: c}]", "mean 'reason'?"),
         ("entry_type: tech_artcle", "did you mean 'tech_article'?"),
+        ("tags: ['enabled:flase']", "'enabled:flase' has an unknown value; did you mean 'false'?"),
+        ("tags: destructive:ture", "'destructive:ture' has an unknown value; did you mean 'true'?"),
+        ("Tags: [a, 'cost-tier:cheap']", "an unknown value; write Low, Medium, High"),
+        ("tags: ['kind:Lokal']", "did you mean 'Local'?"),
+        ("hints: {read_only: maybe}", "the value of 'read_only' has the wrong type"),
+        ("annotations: {readOnlyHint: maybe}", "the value of 'readOnlyHint' has the wrong type"),
         ("source_kind: remote", "write Local, HttpMcp"),
     ],
 )
@@ -104,6 +110,8 @@ def test_front_matter_that_is_hardly_meant_is_told_with_its_line(line: str, says
         ("## Tool Identity\n- Tool id: a\n## X\n## Tool Identity\n- Tool id: b", 7, "of one tool"),
         ('## Input Schema\n{"type": "object"}', 4, "no JSON in a code fence"),
         ("## Input Schema\n```json\n{}\n{\n```", 7, "the schema in this section"),
+        ("## Execution Contract\nTool name: a\nRead only: ture", 6, "did you mean 'True'?"),
+        ("## Execution Contract\nCost tier: cheap", 5, "write Low, Medium, High"),
         ("a\n```\nb", 5, "this code fence is not closed"),
         ("```\na\n```json\nb\n```", 4, "this code fence is not closed before the next one"),
         ("a\n\n<!-- b", 6, "this comment is not closed"),
@@ -124,6 +132,7 @@ def test_markdown_that_is_hardly_meant_is_told_with_its_line(
     [
         "---\ntool: false\n---\n### Tool Identity\n- Tool id: a\n",
         "---\nname: a\nnotes: x\nlevels: 3\nteam: y\nversion: 1.10\n---\nText.\n",
+        "---\nname: a\ntags: [enabled, 'enabled:False', 'cost-tier:low', 'x:y']\n---\nText.\n",
         "---\nname: a\n---\nTool identity is a topic.\n\n### Input schema\n\nWords.\n",
         "---\nname: a\n---\n```md\n### Tool Identity\n- Tool id: a\n```\n`<!--` is code.\n",
         "---\nname: a\nabout: ['mailto:a@b.example', 'urn:x:y', 'A: b']\n---\n<!-- a\n-->\n",
@@ -168,7 +177,6 @@ def test_a_mistake_in_a_generated_document_is_told(old: str, new: str, says: str
     [
         ("Categories: mail", "Categories: mail, post", Severity.WARNING),
         ("Read only: True", "Read only: False", Severity.WARNING),
-        ("Read only: True", "Read only: Flase", Severity.WARNING),
         ("Enabled by default: True", "Enabled by default: False", Severity.WARNING),
         ("Categories: mail\n", "", Severity.INFO),
         ('  - "category:mail"\n', '  - "category:mail"\n  - "category:post"\n', Severity.INFO),
