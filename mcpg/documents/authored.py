@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.documents.front_matter import member
@@ -103,14 +103,8 @@ def _sorted(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _plain(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _canonical(values: JsonObject) -> str:
-    # What JSON makes of numbers is what is written without their author's lines.
-    plain: Mapping[str, JsonValue] = json.loads(_plain(values))
-    return "".join(f"{line}\n" for key, value in plain.items() for line in member(key, value))
+    return "".join(f"{line}\n" for key, value in values.items() for line in member(key, value))
 
 
 def _blocks(text: str) -> Iterator[_Block]:

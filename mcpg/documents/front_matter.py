@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mcpg.catalog.json_text import is_deeper
 from mcpg.errors import DocumentError
 from mcpg.text.safeyaml import MAX_DEPTH, plain_value
+from mcpg.text.written_numbers import WrittenNumber
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -240,6 +241,8 @@ def flow(value: JsonValue) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, WrittenNumber):
+        return value.text
     # Write a number; YAML 1.1 takes `1e-05` for text but `1.0e-05` for a number.
     mantissa, exponent, power = repr(value).partition("e")
     return f"{mantissa}.0e{power}" if exponent and "." not in mantissa else repr(value)

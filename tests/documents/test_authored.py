@@ -137,3 +137,22 @@ def test_no_comment_is_lost_whatever_is_kept(
     assert (load_yaml(found, "") or {}) == left
     assert written_lines(left, [found]) == found
     assert values_as_written(left, found) == left
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        '{name: find, rdf_properties: {"ex:v": [1.10, 1e3]}}',
+        '  name: find\n  rdf_properties: {"ex:v": [1.10, 1e3]}',
+        'name: find\n? rdf_properties\n: {"ex:v": [1.10, 1e3]}',
+    ],
+    ids=["in braces", "indented", "with a mark before the key"],
+)
+def test_numbers_stay_as_written_where_lines_cannot(front: str) -> None:
+    """A rewritten text has the numbers that the index of its bundle has, in their spelling."""
+    page = SourceDocument("find.md", f"---\n{front}\n---\nText.\n")
+    rule = HintRule("find", Hints(keywords=("seek",)))
+    found = assemble(SourceBatch(documents=(page,), rules=(rule,)))
+    assert 'rdf_properties: {"ex:v": [1.10, 1e3]}\n' in found.texts[0].content
+    again = assemble(SourceBatch(documents=tuple(found.texts)))
+    assert [*map(encode_record, again.documents)] == [*map(encode_record, found.documents)]
