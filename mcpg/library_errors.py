@@ -109,6 +109,11 @@ _YAML = (
     ),
     (r"unexpected end of stream", "a quoted text is not closed", "add the quote at its end"),
     (
+        r"invalid Unicode character escape",
+        "an escape is no character, or half of one",
+        "write the character itself",
+    ),
+    (
         r"escape|hexadecimal|hexdecimal",
         "a text in double quotes has an unknown escape",
         "use single quotes, or write \\\\ for a backslash",

@@ -110,6 +110,8 @@ class _Portable:
     def _may_change(self, content: str, document: ToolDocument) -> bool:
         if states_targets(content, document) or names_rdf(document.further):
             return True
+        if document.written and is_disputed(document.written):
+            return True
         if not self._ids:
             return False
         stated = (one.name for one in named_nodes(document.further))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.documents.front_matter import member
 from mcpg.errors import DocumentError
-from mcpg.text.safeyaml import load_yaml
+from mcpg.text.safeyaml import load_yaml, masked_pairs
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -137,14 +137,22 @@ def _starts(text: str) -> dict[str, int]:
     import yaml  # noqa: PLC0415 - generated documents have no such lines
 
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        root = yaml.compose(
+            masked_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
     except yaml.YAMLError:
         return {}
     if not isinstance(root, yaml.MappingNode) or root.flow_style:
         return {}
-    return {
-        str(key.value): key.start_mark.line for key, _ in root.value if not key.start_mark.column
-    }
+    starts: dict[str, int] = {}
+    line = end = 0
+    for key, _ in root.value:
+        # The parser counts other line ends as well.
+        at = key.start_mark.index
+        line, end = line + text.count("\n", end, at), at
+        if text[at - 1 : at] in ("", "\n"):
+            starts[str(key.value)] = line
+    return starts
 
 
 def _comments(text: str) -> Iterator[str]:
@@ -155,7 +163,8 @@ def _comments(text: str) -> Iterator[str]:
         return
     end = 0
     try:
-        tokens = list(yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        masked, _ = masked_pairs(text)
+        tokens = list(yaml.scan(masked, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except yaml.YAMLError:
         return
     for token in tokens:

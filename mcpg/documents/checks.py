@@ -204,7 +204,7 @@ def _misspelt(front: JsonObject) -> Found:
 
 def _cut_values(front: JsonObject, text: str) -> Found:
     """Report values of one line that YAML cuts at a `#` which begins no comment of an author."""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         key, colon, rest = line.partition(":")
         cut = _COMMENT.search(rest) if colon and key in front else None
         if cut is None or rest[cut.end() :][:1].strip(" \t#") == "":

@@ -23,6 +23,7 @@ from mcpg.documents.front_matter import (
     split_front_matter,
 )
 from mcpg.errors import DocumentError
+from mcpg.text.safeyaml import PAIR, masked_pairs
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -181,10 +182,13 @@ def is_disputed(text: str) -> bool:
     """Return whether parsers differ on YAML that can be read.
 
     That is for a tab outside of quotes, or a question mark in brackets: the parser that PyYAML has
-    in Python refuses them there, the one in C does not.
+    in Python refuses them there, the one in C does not. Many refuse a character that is escaped as
+    a pair.
     """
     if not _may_be_disputed(text):
         return False
+    if PAIR.search(text):
+        return True
     import yaml  # noqa: PLC0415 - few texts are rewritten
 
     try:
@@ -196,7 +200,8 @@ def is_disputed(text: str) -> bool:
 
 
 def _may_be_disputed(text: str) -> bool:
-    return "\t" in text or ("?" in text and _IN_BRACKETS.search(_QUOTED.sub("", text)) is not None)
+    has_key = "?" in text and _IN_BRACKETS.search(_QUOTED.sub("", text)) is not None
+    return "\t" in text or has_key or PAIR.search(text) is not None
 
 
 def _applied(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
@@ -330,7 +335,9 @@ def _composed(text: str) -> Node | None:
     import yaml  # noqa: PLC0415 - as above
 
     try:
-        return yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.compose(
+            masked_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
     except yaml.YAMLError:
         return None
 

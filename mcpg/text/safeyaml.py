@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.errors import InputError
@@ -94,20 +95,44 @@ class _Frame:
     pending: bool = False
 
 
+# What an editor shows as the end of a line, and what YAML 1.1 also takes for one.
+_LINE_END = re.compile("\r\n?|\n")
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_ODD_BREAK = re.compile("[\x85\u2028\u2029]")
+
+
 @dataclass(slots=True)
 class _Builder:
-    """Turns parser events into values, refusing on the way what is unsafe."""
+    """Turns parser events into values, refusing on the way what is unsafe.
+
+    Attributes:
+        place: Name of the file, for messages.
+        first_line: Number of the file's line on which the text begins.
+        error: Class of the error to raise.
+        lines: Takes the file's line of every value, if given.
+        rows: The line of the text that each line of the parser begins on; empty where all agree.
+        pairs: What stands in place of escaped pairs; see `masked_pairs`.
+        root: The value.
+        frames: The lists and mappings that are being filled.
+        documents: How many documents have begun.
+    """
 
     place: str
     first_line: int
     error: type[InputError]
     lines: dict[YamlPath, int] | None = None
+    rows: Sequence[int] = ()
+    pairs: re.Pattern[str] | None = None
     root: JsonValue = None
     frames: list[_Frame] = field(default_factory=list)
     documents: int = 0
 
     def fail(self, message: str, line: int, remedy: str | None = None) -> InputError:
         return self.error(message, place=f"{self.place}:{self.first_line + line}", remedy=remedy)
+
+    def row(self, line: int) -> int:
+        """Return the line of the text, from 0, that is *line* of the parser."""
+        return self.rows[min(line, len(self.rows) - 1)] if self.rows else line
 
     def too_deep(self, line: int) -> InputError:
         return self.fail(f"the YAML is nested deeper than {MAX_DEPTH} levels", line)
@@ -172,18 +197,20 @@ def _read(text: str, builder: _Builder) -> JsonValue:
     found = _FORBIDDEN.search(text)
     if found is not None:
         message = f"YAML does not allow the character U+{ord(found.group()):04X}"
-        line = text.count("\n", 0, found.start())
+        line = sum(1 for _ in _LINE_END.finditer(text, 0, found.start()))
         raise builder.fail(message, line, "remove it, or write it as an escape in double quotes")
+    builder.rows = _rows(text)
+    masked, builder.pairs = masked_pairs(text)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        for event in yaml.parse(text, Loader=loader):
+        for event in yaml.parse(masked, Loader=loader):
             _take(event, builder)
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         problem, remedy = yaml_reason(fault.problem or fault.context or "")
         if problem.endswith("not closed") and fault.context_mark:
             mark = fault.context_mark
-        line = mark.line if mark else 0
+        line = builder.row(mark.line if mark else 0)
         key = _unspaced_key(text, line) if _COLON.search(fault.problem or "") else None
         if key is not None:
             problem, line = f"no blank behind the colon of {key[0][:80]!r}", key[1]
@@ -192,6 +219,44 @@ def _read(text: str, builder: _Builder) -> JsonValue:
             raise builder.too_deep(line) from None
         raise builder.fail(f"invalid YAML: {problem}", line, remedy) from None
     return builder.root
+
+
+PAIR = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9A-Fa-f]{2})\\u([dD][c-fC-F][0-9A-Fa-f]{2})"
+)
+"""A character beyond U+FFFF as JSON escapes it; parsers of YAML refuse each half."""
+
+
+def masked_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
+    """Return *text* with private characters in place of escaped pairs, and what finds these.
+
+    All else stands where it stood. Only a parser knows which texts have escapes.
+    """
+    if PAIR.search(text) is None:
+        return text, None
+    known = text.lower()
+    private = map(chr, range(0xE000, 0xF900))
+    mark = next((one for one in private if one not in text and f"{ord(one):x}" not in known), None)
+    if mark is None:
+        return text, None
+    masked = PAIR.sub(rf"\g<1>{mark}\g<2>\g<3>{mark * 3}", text)
+    return masked, re.compile(f"{mark}(.{{4}})(.{{4}}){mark * 3}")
+
+
+def _unmasked(text: str, pairs: re.Pattern[str] | None, *, escaped: bool) -> str:
+    if pairs is None:
+        return text
+    if not escaped:
+        return pairs.sub(r"\\u\g<1>\\u\g<2>", text)
+    return pairs.sub(lambda found: bytes.fromhex(found[1] + found[2]).decode("utf-16-be"), text)
+
+
+def _rows(text: str) -> Sequence[int]:
+    """Return the line on which each line of the parser begins, `()` where they are the same."""
+    if _ODD_BREAK.search(text) is None:
+        return ()
+    ends = (_LINE_END.match(found.group()) is not None for found in _BREAK.finditer(text))
+    return [*accumulate(ends, initial=0)]
 
 
 _COLON = re.compile(r"mapping values|expected ':'")
@@ -203,7 +268,7 @@ def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
 
     Without one, key and value are a text that goes on in the next line, where the parser notices.
     """
-    lines = text.split("\n")
+    lines = _LINE_END.split(text)
     above = next((one for one in range(line - 1, -1, -1) if lines[one].strip()), None)
     found = _UNSPACED.match(lines[above]) if above is not None else None
     return None if found is None or above is None else (found[1], above)
@@ -212,11 +277,12 @@ def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
 def _take(event: Event, builder: _Builder) -> None:
     import yaml  # noqa: PLC0415 - a search never needs it
 
-    line = event.start_mark.line if event.start_mark else 0
+    line = builder.row(event.start_mark.line if event.start_mark else 0)
     if isinstance(event, yaml.NodeEvent):
         _refuse_unsafe(event, builder, line)
     if isinstance(event, yaml.ScalarEvent):
-        builder.scalar(event.value, event.implicit[0], line)
+        text = _unmasked(event.value, builder.pairs, escaped=event.style == '"')
+        builder.scalar(text, event.implicit[0], line)
     elif isinstance(event, yaml.MappingStartEvent):
         builder.open({}, line)
     elif isinstance(event, yaml.SequenceStartEvent):

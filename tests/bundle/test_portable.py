@@ -175,6 +175,7 @@ ODD = {
     "byte order mark": "\ufeff---\ntool: false\nrdf_types: [a:b]\n---\n# A\n",
     "no mapping under mcpg": "---\ntool: false\nmcpg: mine\nrdf_types: [a:b]\n---\n# A\n",
     "nothing under mcpg": "---\ntool: false\nmcpg:\nrdf_types: [a:b]\n---\n# A\n",
+    "escapes": '---\ntool: false\nsee: "\\ud83d\\ude00" # two\n---\n# A\n',
     "tabs": "---\ntool:\tfalse\nsee: one\ttwo\nlist: [a,\tb]\t# two\n---\n# A\n",
     "braces": "---\n{tool: false, rdf_types: [a:b]}\n---\n# A\n",
     "long target": text_of({"graph_related": ["x" * 10_000, "物" * 10_000]}),

@@ -156,3 +156,13 @@ def test_numbers_stay_as_written_where_lines_cannot(front: str) -> None:
     assert 'rdf_properties: {"ex:v": [1.10, 1e3]}\n' in found.texts[0].content
     again = assemble(SourceBatch(documents=tuple(found.texts)))
     assert [*map(encode_record, again.documents)] == [*map(encode_record, found.documents)]
+
+
+def test_lines_are_found_beside_other_line_ends_and_escaped_pairs() -> None:
+    """Neither a line separator within a text nor a character in two escapes costs a line."""
+    text = "# a\nmotto: 'x\u2028y' # b\nversion: \"\\ud83d\\ude00\" # c\nlevel: 1.10 # d\n"
+    values = load_yaml(text, "")
+    assert isinstance(values, dict)
+    assert written_lines(values, [text]) == text
+    kept = {key: value for key, value in values.items() if key != "motto"}
+    assert written_lines(kept, [text]) == text.replace("motto: 'x\u2028y' ", "")

@@ -88,9 +88,56 @@ def test_lines_keep_the_error_class() -> None:
         load_yaml_with_lines("a: *b", "h.yaml", error=SourceError)
 
 
-_ascii = st.text(st.characters(codec="ascii"))
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 'x\u2028y\u2029z'\nb: [\nc: d\n", 2),
+        ("a: 'x\x85y'\nb: 1\nb: 2\n", 3),
+        ("a: 'x\u2028\u2028\u2028'\nname:b\nc: d\n", 2),
+        ("a: 1\rname:b\rc: d\r", 2),
+        ("a: 1\r\nname:b\r\nc: d\r\n", 2),
+        ("a: 1\rb: \x01\r", 2),
+    ],
+)
+def test_a_slip_is_on_the_line_that_an_editor_shows(text: str, line: int) -> None:
+    """The parser counts more line ends than an editor does, and a file may have any of them."""
+    with pytest.raises(InputError) as caught:
+        load_yaml(text, "x.yaml")
+    assert caught.value.place == f"x.yaml:{line}"
+
+
+def test_members_below_other_line_ends_have_their_line() -> None:
+    """A separator within a text moves no line."""
+    _, lines = load_yaml_with_lines("a: 'x\u2028\x85y'\nb: 1\n", "h.yaml")
+    assert lines == {("a",): 1, ("b",): 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\ud83d\uDE00"', "\U0001f600"),
+        (r"'\ud83d\ude00'", r"\ud83d\ude00"),
+        (r"\ud83d\uDE00", r"\ud83d\uDE00"),
+        (r'"\\\ud83d\ude00\ue000"', "\\\U0001f600\ue000"),
+        ("|\n  \ue000 \\ud83d\\ude00", "\ue000 \\ud83d\\ude00"),
+    ],
+)
+def test_an_escaped_pair_is_one_character_where_there_are_escapes(text: str, value: str) -> None:
+    """JSON writes a character beyond U+FFFF as two escapes; in other texts they are no escapes."""
+    assert load_yaml(f"a: {text}", "x.yaml") == {"a": value}
+
+
+@pytest.mark.parametrize("text", [r'"\ud83d"', r'"\ude00\ud83d"', r'"\\ud83d\ude00"'])
+def test_half_a_character_is_refused(text: str) -> None:
+    """The remedy keeps the text."""
+    with pytest.raises(InputError, match="half of one") as caught:
+        load_yaml(text, "x.yaml")
+    assert caught.value.remedy == "write the character itself"
+
+
+_text = st.text(st.characters(codec="utf-8", exclude_characters="\x7f"))
 _json = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | _ascii,
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | _text,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc_", max_size=4), inner),
     max_leaves=12,
 )
