@@ -166,6 +166,8 @@ class Code:
     GRAPH_ENDPOINT_INVALID = "graph_federation_endpoint_invalid"
     GRAPH_RESULTS_CUT = "graph_results_cut"
     GRAPH_NAME_UNKNOWN = "graph_name_unknown"
+    SHAPE_TERM_UNKNOWN = "shape_term_unknown"
+    SHAPE_TARGET_EMPTY = "shape_target_empty"
     GRAPH_STATEMENTS_LEFT_OUT = "graph_statements_left_out"
     INDEX_IN_MEMORY = "index_in_memory"
     RANKING_IGNORED = "ranking_ignored"
@@ -272,6 +274,8 @@ REMEDIES = {
     Code.GRAPH_ENDPOINT_INVALID: "Use an absolute https address, or http on this machine.",
     Code.GRAPH_RESULTS_CUT: "Narrow the query, or raise `--limit`.",
     Code.GRAPH_NAME_UNKNOWN: "Correct the name; `mcpg graph schema` lists what the graph has.",
+    Code.SHAPE_TERM_UNKNOWN: "Correct the name; near ones are suggested.",
+    Code.SHAPE_TARGET_EMPTY: "Correct the target; `mcpg graph schema` lists what the graph has.",
     Code.GRAPH_STATEMENTS_LEFT_OUT: "Nothing, if the tools are complete; else say it of a tool.",
     Code.CANDIDATES_FAILED: "Fix what the message names; `mcpg publish` publishes a bundle.",
     Code.LEXICON_UNAVAILABLE: "Reinstall mcpg, or turn the lexicon off with `--no-lexicon`.",

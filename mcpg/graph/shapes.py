@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from mcpg.errors import InputError, McpgError
-from mcpg.graph.terms import OWL, RDF_TYPE
+from mcpg.errors import Code, Diagnostic, InputError, McpgError, warning
+from mcpg.graph.suggestions import OURS, unknown_names
+from mcpg.graph.terms import OWL, PREFIXES, RDF_TYPE, RDFS, Triple
 from mcpg.library_errors import turtle_reason
+from mcpg.text.spelling import likeliest
 
 _SHIPPED = "shapes.ttl"
 _SH = "http://www.w3.org/ns/shacl#"
@@ -19,6 +23,11 @@ _SCRIPTED = tuple(f"{_SH}{name}" for name in ("js", "jsFunctionName", "jsLibrary
 _ADVANCED = tuple(f"{_SH}{name}" for name in ("rule", "target", "expression", "returnType"))
 _IMPORTS, _ONTOLOGY = f"{OWL}imports", f"{OWL}Ontology"
 _MOST_FILES = 100
+_SHOWN = 200
+_TARGET_NODE, _TARGET_CLASS = "targetNode", "targetClass"
+_TARGETS = (_TARGET_NODE, _TARGET_CLASS, "targetSubjectsOf", "targetObjectsOf")
+_DEACTIVATED, _SUBCLASS = f"{_SH}deactivated", f"{RDFS}subClassOf"
+_SHAPES = (f"{_SH}NodeShape", f"{_SH}PropertyShape")
 _LOCAL_HOSTS = ("", "localhost")
 
 
@@ -80,6 +89,124 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
             found[str(path)] = _read(path, place)
             waiting.append(str(path))
     return found
+
+
+def unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Report names in the namespace of SHACL that its recommendation lacks, which do nothing.
+
+    Args:
+        texts: Texts of shapes in Turtle, by file.
+    """
+    # Its names are those of https://www.w3.org/ns/shacl.ttl.
+    from rdflib import SH  # noqa: PLC0415 - few validations have shapes of their own
+
+    known = [str(term).removeprefix(_SH) for term in dir(SH)]
+    for place, text in texts.items():
+        terms = (term for triple in _triples(text, place) for term in triple)
+        values = dict.fromkeys(term.value for term in terms if _is_named(term))
+        for name in (one.removeprefix(_SH) for one in values if one.startswith(_SH)):
+            if name and name not in SH:
+                near = likeliest(name, known)
+                advice = f"; did you mean sh:{near}?" if near else ""
+                message = f"SHACL has no sh:{name[:_SHOWN]}, so it has no effect{advice}"
+                yield warning(Code.SHAPE_TERM_UNKNOWN, message, _place_of(name, text, place))
+
+
+class _Target(NamedTuple):
+    """What a shape targets.
+
+    Attributes:
+        place: The file, with the line.
+        kind: The local name of the property that states it.
+        value: The IRI of the node, class or property.
+    """
+
+    place: str
+    kind: str
+    value: str
+
+
+class Targets:
+    """The targets of shapes, and which of them have a node in a graph.
+
+    Args:
+        texts: Texts of shapes in Turtle, by file.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._targets = [one for place, text in texts.items() for one in _targets_in(text, place)]
+        self._unseen = {one.value for one in self._targets if one.kind == _TARGET_NODE}
+        self._classes: set[object] = set()
+        self._predicates: set[str] = set()
+        self._subclasses: defaultdict[object, list[str]] = defaultdict(list)
+
+    def see(self, triple: Triple) -> None:
+        """Note the nodes of a *triple* of the graph."""
+        subject, predicate, value = triple
+        self._predicates.add(predicate)
+        if predicate == RDF_TYPE:
+            self._classes.add(value)
+        elif predicate == _SUBCLASS:
+            self._subclasses[value].append(subject)
+        if self._unseen:
+            self._unseen.difference_update((subject, value))
+
+    def without_node(self) -> Iterator[Diagnostic]:
+        """Report the targets that no node of the graph meets, so that nothing is checked."""
+        for target in dict.fromkeys(self._targets):
+            if not self._is_met(target):
+                stated = f"sh:{target.kind} <{target.value[:_SHOWN]}>"
+                message = f"{stated} matches no node of the graph{_near_name(target.value)}"
+                yield warning(Code.SHAPE_TARGET_EMPTY, message, target.place)
+
+    def _is_met(self, target: _Target) -> bool:
+        if target.kind == _TARGET_NODE:
+            return target.value not in self._unseen
+        if target.kind != _TARGET_CLASS:
+            return target.value in self._predicates
+        kinds, known = [target.value], {target.value}
+        for kind in kinds:
+            kinds += (others := dict.fromkeys(self._subclasses[kind]).keys() - known)
+            known |= others
+        return not self._classes.isdisjoint(known)
+
+
+def _near_name(iri: str) -> str:
+    """Return advice that names what *iri*, a name that mcpg does not define, is like."""
+    for prefix in OURS:
+        name = f"{prefix}:{iri.removeprefix(PREFIXES[prefix])}"
+        near = unknown_names([name]).get(name) if iri.startswith(PREFIXES[prefix]) else None
+        if near:
+            return f"; did you mean {near[0]}?"
+    return ""
+
+
+def _targets_in(text: str, place: str) -> Iterator[_Target]:
+    triples = [(one.subject, one.predicate.value, one.object) for one in _triples(text, place)]
+    off = {one for one, name, value in triples if name == _DEACTIVATED and value.value == "true"}
+    shapes = {one for one, name, value in triples if name == RDF_TYPE and value.value in _SHAPES}
+    for subject, name, value in triples:
+        kind, node = name.removeprefix(_SH), value
+        if name == RDF_TYPE and value.value == f"{RDFS}Class" and subject in shapes:
+            kind, node = _TARGET_CLASS, subject
+        if kind in _TARGETS and _is_named(node) and subject not in off:
+            yield _Target(_place_of(_local(node.value), text, place), kind, node.value)
+
+
+def _is_named(term: Any) -> bool:
+    import pyoxigraph  # noqa: PLC0415 - as above
+
+    return isinstance(term, pyoxigraph.NamedNode)
+
+
+def _local(iri: str) -> str:
+    return re.split("[#/:]", iri.rstrip("#/:"))[-1]
+
+
+def _place_of(name: str, text: str, place: str) -> str:
+    """Return `file:line` of the first IRI that ends in *name*, the file if none is found."""
+    found = re.search(rf"[#/:]{re.escape(name)}(?![\w-])", text)
+    return f"{place}:{text.count(chr(10), 0, found.start()) + 1}" if found else place
 
 
 def with_base(text: str, place: str) -> str:

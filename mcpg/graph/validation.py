@@ -23,7 +23,7 @@ from mcpg.errors import Diagnostic, DocumentError, InputError, UsageError
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
 from mcpg.graph.iris import digest, node_iri, part_iri
-from mcpg.graph.shapes import complete_shapes, shipped_shapes, with_base
+from mcpg.graph.shapes import Targets, complete_shapes, shipped_shapes, unknown_terms, with_base
 from mcpg.graph.terms import Triple
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
@@ -351,6 +351,7 @@ def validate_documents(
         UsageError: The validator is not installed.
     """
     texts = complete_shapes(shapes)
+    targets = Targets(shapes)
     kept, noticed = distinct_documents(documents)
     count = 0
 
@@ -358,6 +359,8 @@ def validate_documents(
         nonlocal count
         for triple in triples_of(kept):
             count += 1
+            if shapes:
+                targets.see(triple)
             yield triple
 
     data = "".join(turtle(counted())).encode()
@@ -367,7 +370,9 @@ def validate_documents(
     findings = [Finding(result, blame.place_of(result)) for result in results]
     ordered = sorted(findings, key=_finding_order)
     pages = sum(document.is_page for document in kept)
-    return Validation(tuple(ordered), len(kept), count, tuple(noticed), pages, tuple(texts))
+    doubtful = (*unknown_terms(texts), *targets.without_node()) if shapes else ()
+    diagnostics = (*noticed, *doubtful)
+    return Validation(tuple(ordered), len(kept), count, diagnostics, pages, tuple(texts))
 
 
 def _finding_order(finding: Finding) -> tuple[int, str, int, str]:

@@ -14,6 +14,7 @@ from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph import validation as shacl
+from mcpg.graph.iris import node_iri
 from mcpg.graph.shacl_worker import found
 from mcpg.graph.shapes import check_shapes, complete_shapes, shipped_shapes
 from mcpg.graph.validation import Validation, validate_documents
@@ -28,6 +29,7 @@ PREFIXES = (
     "@prefix schema: <https://schema.org/> .\n"
 )
 OWL = "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+RDFS = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
 PAGE = "a sh:NodeShape ; sh:targetClass schema:Article"
 FAULTY = """---
 title: One
@@ -189,6 +191,48 @@ def test_what_would_be_passed_over_is_refused(text: str, place: str, words: str)
     with pytest.raises(InputError, match=words) as caught:
         check_shapes(text, "house.ttl")
     assert caught.value.place == place
+
+
+@pytest.mark.parametrize(
+    ("shape", "line", "says"),
+    [
+        (f"ex:A {PAGE} ;\n sh:property [ sh:path ex:p ; sh:mincount 1 ] .", 5, "sh:minCount?"),
+        (f"ex:A {PAGE} ; sh:nodeKind\n sh:IriOrLiteral .", 5, "no sh:IriOrLiteral"),
+        (f"ex:A {PAGE} ; sh:Foo 1 .", 4, "SHACL has no sh:Foo, so it has no effect"),
+        ("ex:A a sh:NodeShape ;\n sh:targetClass <urn:mcpg:vocab:Tol> .", 5, "mean mcpg:Tool?"),
+        ("ex:A a sh:NodeShape ; sh:targetNode ex:nothing .", 4, "sh:targetNode <urn:ex:nothing>"),
+        ("ex:A a sh:NodeShape ; sh:targetObjectsOf ex:p .", 4, "matches no node"),
+        (
+            f"{RDFS}ex:A a sh:NodeShape , rdfs:Class ; sh:nodeKind sh:IRI .",
+            5,
+            "sh:targetClass <urn:ex:A>",
+        ),
+    ],
+)
+def test_what_shapes_cannot_mean_is_reported(shape: str, line: int, says: str) -> None:
+    """A name that SHACL lacks, and a target that the graph lacks, would check nothing unnoticed."""
+    (found,) = validated(**{"house.ttl": f"\n{shape}"}).diagnostics
+    assert found.place == f"house.ttl:{line + 1}"
+    assert says in found.message
+
+
+def test_targets_that_the_graph_has_are_not_reported() -> None:
+    """Classes with instances of a subclass, nodes, properties; a shape may be switched off."""
+    classes = '{"rdfs:subClassOf": [{id: "https://ex.test/Top"}]}'
+    text = "---\nname: one\nsource: s\nrdf_types: ['https://ex.test/Sub']\nabout: [RDF]\n---\n"
+    sub = f"---\ntool: false\ncanonical_url: https://ex.test/Sub\nrdf_properties: {classes}\n---\n"
+    documents = [SourceDocument(f"{at}.md", one) for at, one in enumerate((text, sub))]
+    assembly = assemble(SourceBatch(documents=tuple(documents)))
+    node = node_iri(assembly.documents[0].uri)
+    shape = (
+        f"{PREFIXES}ex:A a sh:NodeShape ; sh:targetClass <https://ex.test/Top> ;"
+        f" sh:targetNode <{node}> , 'a' ; sh:targetObjectsOf schema:about ."
+        " ex:B a sh:NodeShape ; sh:targetClass ex:None ; sh:deactivated true ."
+    )
+    found = validate_documents(
+        (*assembly.documents, *assembly.pages), originals={}, shapes={"house.ttl": shape}
+    )
+    assert found.diagnostics == ()
 
 
 def test_shapes_reach_nothing_on_the_network() -> None:
