@@ -58,6 +58,31 @@ def test_warnings_fail_where_it_is_strict(run: Callable[..., Run], folder: Path)
     assert "0 violations, 4 warnings" in done.out
 
 
+@pytest.mark.parametrize(
+    ("stated", "code"),
+    [
+        (
+            "sh:targetClass mcpg:Tool ; sh:property [ sh:path mcpg:x ; sh:maxcount 1 ]",
+            "term_unknown",
+        ),
+        ("sh:targetClass mcpg:Tol", "target_empty"),
+    ],
+)
+def test_slips_in_shapes_fail_under_strict(
+    graph: Path, run: Callable[..., Run], stated: str, code: str
+) -> None:
+    """What would check nothing is a warning with its line, for which --strict exits 1."""
+    prefixes = "@prefix sh: <http://www.w3.org/ns/shacl#> .\n@prefix mcpg: <urn:mcpg:vocab:> .\n"
+    graph.with_name("rule.ttl").write_text(
+        f"{prefixes}<urn:S> a sh:NodeShape ; {stated} .", "utf-8"
+    )
+    done = run("graph", "validate", "--shapes", "rule.ttl")
+    assert done.code == 0
+    assert f"warning[shape_{code}]" in done.err
+    assert "(rule.ttl:3)" in done.err
+    assert run("graph", "validate", "--shapes", "rule.ttl", "--strict").code == 1
+
+
 def test_rules_that_cannot_be_used_are_named(run: Callable[..., Run], folder: Path) -> None:
     """The message names the file and the line."""
     (folder / "rule.ttl").write_text("\n\nno turtle <", encoding="utf-8")
