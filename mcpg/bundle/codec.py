@@ -558,7 +558,7 @@ def read_documents(
     diagnostics: list[Diagnostic] = []
     of_bundles = set(bundled)
     distinct = [
-        (_authored(source), source in of_bundles) for source in _each_once([*sources, *bundled])
+        (as_authored(source), source in of_bundles) for source in _each_once([*sources, *bundled])
     ]
     given = (_given(source, source_id, not is_bundled) for source, is_bundled in distinct)
     memo.ahead([_PARSED], given)
@@ -592,10 +592,11 @@ def mistakes_in(bundle: Bundle) -> Iterator[Diagnostic]:
     """
     for source in bundle.documents:
         with suppress(DocumentError):
-            yield from check_document(_authored(source))
+            yield from check_document(as_authored(source))
 
 
-def _authored(source: SourceDocument) -> SourceDocument:
+def as_authored(source: SourceDocument) -> SourceDocument:
+    """Return a document as its author wrote it, which in a bundle may be rewritten."""
     content = authored_text(source.content)
     return source if content is source.content else replace(source, content=content)
 

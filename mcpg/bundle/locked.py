@@ -6,7 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 
 from mcpg.bundle.assemble import Assembly
-from mcpg.bundle.codec import Bundle, ReadDocument, decode_bundle, encode_bundle
+from mcpg.bundle.codec import (
+    Bundle,
+    ReadDocument,
+    as_authored,
+    decode_bundle,
+    encode_bundle,
+)
 from mcpg.catalog.catalog import apply_rules
 from mcpg.catalog.definitions import Key, Part
 from mcpg.catalog.lock import (
@@ -124,7 +130,7 @@ def quarantined(
     return replace(
         batch,
         tools=(*_tools(batch.tools, approved, left_out), *_added(read, approved, replaced)),
-        documents=tuple(one for one in batch.documents if one not in dropped),
+        documents=tuple(one for one in batch.documents if as_authored(one) not in dropped),
         bundles=tuple(bundles),
     )
 
@@ -162,7 +168,7 @@ def _added(
 
 def _without(raw: RawBundle, dropped: Collection[SourceDocument]) -> RawBundle:
     bundle = decode_bundle(raw.text, raw.place)
-    kept = tuple(one for one in bundle.documents if one not in dropped)
+    kept = tuple(one for one in bundle.documents if as_authored(one) not in dropped)
     if len(kept) == len(bundle.documents):
         return raw
     return RawBundle(encode_bundle(Bundle(kept, bundle.extension)).decode(), raw.place)

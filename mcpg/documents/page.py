@@ -184,7 +184,8 @@ def _read_labelled(piece: _Piece, page: Page, description: str) -> str:
     known = _KNOWN_LABELS.get(piece.name)
     if known is None or not any(map(known.match, piece.lines)):
         return "\n".join(piece.lines)
-    values, prose = _parted(piece.lines[1:], known, page.input_schema or {}, description)
+    lines = "\n".join(piece.lines[1:]).rstrip().split("\n")
+    values, prose = _parted(lines, known, page.input_schema or {}, description)
     setattr(page, "identity" if piece.name == _IDENTITY else "contract", values)
     return "\n".join(prose)
 
@@ -196,9 +197,10 @@ def _parted(
     values: list[str] = []
     prose: list[str] = []
     taken: set[str] = set()
+    marks = [*map(known.match, lines), None]
     fence, is_below, at = "", False, 0
     while at < len(lines):
-        label = None if fence or is_below else known.match(lines[at])
+        label = None if fence or is_below else marks[at]
         is_early = label and label[1] in _OF_EXAMPLES and EXAMPLES_LABEL not in taken
         end = at + 1
         if label is None or is_early:
@@ -208,7 +210,7 @@ def _parted(
         else:
             if EXAMPLES_LABEL in taken:
                 end = _end_of_example(lines, at, known)
-            elif label[1] not in taken:
+            elif label[1] not in taken and (marks[end] is None or label[1] == DESCRIPTION_LABEL):
                 end = _end_of_value(lines, at, _whole_value(label[1], schema, description))
             values += lines[at:end] if EXAMPLES_LABEL in taken else ["\n".join(lines[at:end])]
             taken.add(label[1])

@@ -414,7 +414,7 @@ def _place_of_label(text: _Text, label: str, place: str) -> str:
     """Return `file:line` of a label of the contract, that of its heading if it is not there."""
     shown = f"{label}: {text.contract[label]}" if label in text.contract else CONTRACT_HEADING
     lines = text.markdown.split("\n")
-    number = next((at for at, line in enumerate(lines) if line.rstrip().endswith(shown)), 0)
+    number = next((at for at, line in enumerate(lines) if line.lstrip("#*- ").rstrip() == shown), 0)
     return f"{place}:{text.first_line + number}"
 
 

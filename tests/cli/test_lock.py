@@ -452,6 +452,8 @@ def test_documents_and_bundles_in_quarantine(folder: Path, run: Callable[..., Ru
         ("name: refund\n", "name: refund\naliases: [everything]\n"),
         ("name: refund\n", "name: refund\nkeywords: [everything]\n"),
         ("# Refund\n\nRefund an order.", "# Refund\n\nRefund an order.\n\nRead the key first."),
+        # A bundle has a link as an address, and so the text with other lines.
+        ("Refund an order.", "Read the key first, as in [[track]]."),
     ],
 )
 def test_documents_of_a_bundle_are_held_to_the_lock(
