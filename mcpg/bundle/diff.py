@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mcpg.bundle.changes import field_text, field_values
@@ -102,21 +102,32 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
     )
 
 
-def unified_text(old: Bundle, new: Bundle) -> str:
+def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     """Show the changed lines of every document, as `git diff` does; "" when none changed.
 
     A schema of a generated section that a bundle has on one line is shown indented.
+
+    Args:
+        old: The former documents.
+        new: The present ones.
+        are_folders: Whether both are of folders, which have no such schemas.
     """
     before = {document.path: document.content for document in old.documents}
     after = {document.path: document.content for document in new.documents}
     changed = sorted(path for path in before | after if before.get(path) != after.get(path))
-    sides = ((path, _readable(path, before), _readable(path, after)) for path in changed)
-    return "".join(_document_diff(path, old, new) for path, old, new in sides if old != new)
+    if not are_folders:
+        before, after = (_indented(texts, changed) for texts in (before, after))
+    return "".join(
+        _document_diff(path, before.get(path), after.get(path))
+        for path in changed
+        if before.get(path) != after.get(path)
+    )
 
 
-def _readable(path: str, texts: Mapping[str, str]) -> str | None:
-    """Return a text in the form that documents have in folders, `None` without one."""
-    return _entry(SourceDocument(path, texts[path])).source.content if path in texts else None
+def _indented(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, str]:
+    """Return those of *texts* at *paths* in the form that documents have in folders."""
+    sources = (SourceDocument(path, texts[path]) for path in paths if path in texts)
+    return {source.path: _entry(source).source.content for source in sources}
 
 
 def _document_diff(path: str, before: str | None, after: str | None) -> str:

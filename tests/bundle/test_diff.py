@@ -40,6 +40,7 @@ def test_schemas_on_one_line_or_many_are_no_difference() -> None:
     assert old != new
     assert diff_bundles(old, new).is_empty
     assert unified_text(old, new) == ""
+    assert '-{"type":"object","properties":{}}\n' in unified_text(new, old, are_folders=True)
     changed = bundle(make_tool("ant", input_schema={"type": "object", "x": 1}), make_tool("bee"))
     assert '\n+  "x": 1\n' in unified_text(old, changed)
 

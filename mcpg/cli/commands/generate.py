@@ -142,7 +142,7 @@ def _diff_text(plan: FolderPlan, *, prune: bool) -> str:
     old = [SourceDocument(path, _text(plan.root / path)) for path in present]
     written = (*plan.create, *plan.update, *plan.conflicts)
     new = [SourceDocument(path, plan.documents[path]) for path in written]
-    return unified_text(Bundle(tuple(old)), Bundle(tuple(new)))
+    return unified_text(Bundle(tuple(old)), Bundle(tuple(new)), are_folders=True)
 
 
 def _text(path: Path) -> str:
