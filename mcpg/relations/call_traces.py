@@ -452,46 +452,43 @@ class _Rejoined(io.RawIOBase):
 
 
 @dataclass(frozen=True, slots=True)
-class NewPart:
-    """The part of a file that was not learned from before.
+class TraceFile:
+    """A file of calls, as it was found.
 
     Attributes:
         path: The file.
         end: How many bytes of it count, so that what is appended meanwhile is left for the next
             run.
-        start: Where the part begins in the contents of the file, 0 for the whole file.
         file: The whole contents, decompressed, as they are remembered: up to the last whole line.
-        known: The contents that end where the part begins, `None` for the whole file.
+        beginnings: Those of the contents that were looked for with which the file begins.
     """
 
     path: str
     end: int
-    start: int
     file: LearnedFile
-    known: LearnedFile | None
+    beginnings: frozenset[LearnedFile]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether all of the file is known."""
-        return self.known == self.file
+    def learned(self, files: Collection[LearnedFile]) -> int:
+        """Return how many bytes of the contents were learned from, if *files* were."""
+        return max((one.size for one in self.beginnings if one in files), default=0)
 
     @contextmanager
-    def open(self) -> Iterator[Contents]:
-        """Open the contents of the file at the part.
+    def open(self, start: int) -> Iterator[Contents]:
+        """Open the contents of the file at *start*.
 
         Raises:
             SourceError: It cannot be opened.
         """
         with _opened(self.path) as raw:
             stream = contents_of(_Bounded(raw, self.end), self.path)
-            left = self.start
+            left = start
             while left and (block := _block(stream, left)):
                 left -= len(block)
             yield stream
 
 
-def new_part(path: str, known: Collection[LearnedFile]) -> NewPart:
-    """Find what of the file at *path* is not among the *known* ones.
+def find_beginnings(path: str, known: Collection[LearnedFile]) -> TraceFile:
+    """Find which of the *known* contents the file at *path* begins with.
 
     A file that has grown since begins as it did then, so its digest up to there is known. Digests
     are of the decompressed contents: a log that is compressed when it is rotated stays known.
@@ -500,15 +497,16 @@ def new_part(path: str, known: Collection[LearnedFile]) -> NewPart:
         SourceError: It cannot be read.
     """
     contents = _Contents()
-    found: LearnedFile | None = None
+    found = set[LearnedFile]()
     with _opened(path) as raw:
         end = os.fstat(raw.fileno()).st_size
         stream = contents_of(_Bounded(raw, end), path)
         for stop in (*sorted({file.size for file in known}), None):
             while block := _block(stream, None if stop is None else stop - contents.size):
                 contents.add(block)
-            found = contents.file if contents.file in known else found
-    return NewPart(path, end, found.size if found else 0, contents.whole_lines(), found)
+            if contents.size and contents.file in known:
+                found.add(contents.file)
+    return TraceFile(path, end, contents.whole_lines(), frozenset(found))
 
 
 class _Contents:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import IO
 
 from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.relations.call_traces import LONGEST_LINE, CallReader, Tally, contents_of, new_part
+from mcpg.relations.call_traces import (
+    LONGEST_LINE,
+    CallReader,
+    Tally,
+    TraceFile,
+    contents_of,
+    find_beginnings,
+)
 from mcpg.relations.observed import NOTHING, LearnedFile, Observed, merge
 from mcpg.relations.sessions import BOUNDS, Bounds, Noticed, SessionCounter
 from mcpg.values import counted
@@ -53,7 +60,23 @@ class Learner:
         self._counter = SessionCounter(bounds)
         self._reader = CallReader(self._counter, name_of)
         self._files: set[LearnedFile] = set(before.files)
+        self._expected: dict[str, TraceFile] = {}
         self._skipped: list[str] = []
+
+    def expect(self, paths: Collection[str]) -> None:
+        """Note the files that are to be read, so that their order does not matter.
+
+        Of a file and a copy of it that has grown since, both count once, whichever is read first.
+
+        Raises:
+            SourceError: One cannot be read.
+        """
+        others = (find_beginnings(path, ()).file for path in paths if len(paths) > 1)
+        known = self._files.union(others)
+        for path in paths:
+            part = self._expected[path] = find_beginnings(path, known)
+            learned = part.learned(self._files)
+            self._files |= {one for one in part.beginnings if one.size <= learned}
 
     def read(self, path: str) -> None:
         """Learn from the file at *path*, where it is not known.
@@ -61,14 +84,14 @@ class Learner:
         Raises:
             SourceError: It cannot be read.
         """
-        part = new_part(path, self._files)
-        if part.is_empty:
+        part = self._expected.pop(path, None) or find_beginnings(path, self._files)
+        if part.file in self._files:
             self._skipped.append(path)
             return
-        with part.open() as stream:
+        with part.open(part.learned(self._files)) as stream:
             self._reader.read(stream, path)
-        self._files.discard(part.known or part.file)
-        self._files.add(part.file)
+        # What it began with stays known, for an older copy may be read later.
+        self._files |= {part.file, *part.beginnings}
 
     def read_stream(self, stream: IO[bytes]) -> None:
         """Learn from *stream*, which is not remembered: the same bytes count again."""
@@ -105,6 +128,8 @@ def learn(
         SourceError: A file cannot be read.
     """
     learner = Learner(before, name_of)
+    paths = [*paths]
+    learner.expect(paths)
     for path in paths:
         learner.read(path)
     return learner.finish()

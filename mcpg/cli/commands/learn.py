@@ -254,11 +254,13 @@ def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Le
     added = [path for path in chosen.traces if path != STDIN and _is_observed(path)]
     before, noticed = _added([chosen.target, *added] if is_kept else added)
     learner = Learner(before, known)
+    paths = [path for path in dict.fromkeys(chosen.traces) if path not in added]
     with output.progress("reading traces"), build.rarely_collected():
-        for path in dict.fromkeys(chosen.traces):
+        learner.expect([path for path in paths if path != STDIN])
+        for path in paths:
             if path == STDIN:
                 learner.read_stream(sys.stdin.buffer if sys.stdin else BytesIO())
-            elif path not in added:
+            else:
                 learner.read(path)
     lesson = learner.finish()
     return replace(lesson, diagnostics=(*noticed, *lesson.diagnostics))
