@@ -1,6 +1,6 @@
 """What a context that has nothing to do with the query costs, and what one that has gives.
 
-    python benchmarks/bench_context.py [FOLDER] [--sets a,b] [--queries 200]
+    python benchmarks/bench_context.py [FOLDER] [--sets a,b] [--queries 200] [--sizes 20000]
 
 FOLDER is laid out as for `bench_quality.py`. Each query is asked alone, with a context, and with
 the context joined to the query as the .NET gateway does. `foreign` is the text of another query of
@@ -9,6 +9,8 @@ relevant tool begins, as a summary of the conversation might have it.
 
 Columns: the mean nDCG@5, and of how many queries with a right tool in first place alone another
 tool comes first.
+
+Below are the seconds of a search of made tools with as many misspelt context tools as are reported.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +26,7 @@ import catalogues
 import measuring
 
 import mcpg
+from mcpg.engine.context import MOST_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,16 +86,37 @@ def rows(engine: Engine, queries: Sequence[dict[str, Any]]) -> Iterator[tuple[st
             yield f"{name} {way}", statistics.mean(map(gain, lists, relevant)), lost
 
 
+def unknown_seconds(engine: Engine, query: str) -> float:
+    """Return the seconds of a search with misspelt context tools, after one for the caches."""
+    rng = random.Random(3)
+    chosen = rng.sample(engine.tools, MOST_TOOLS)
+    names = [catalogues.misspell(rng, tool.id) for tool in chosen]
+    search = partial(engine.search, query, context_tools=names)
+    search()
+    return measuring.timed(search)
+
+
 def main() -> None:
-    """Print one table."""
+    """Print one table, and a line for each size."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", default=measuring.EVAL, type=Path)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--sets", default="")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[20_000])
     arguments = parser.parse_args()
     if arguments.folder is None:
         print("no judged sets: give their folder, or set MCPG_EVAL")
-        return
+    else:
+        print_table(arguments)
+    with measuring.workshop(None) as root:
+        for catalogue in map(catalogues.made, arguments.sizes):
+            engine = mcpg.load(measuring.indexed(catalogue, ["mcpg"], root) / "graph.mdld")
+            taken = unknown_seconds(engine, catalogue.queries[0])
+            print(f"{MOST_TOOLS} unknown context tools of {len(catalogue.tools):,}: {taken:.2f} s")
+
+
+def print_table(arguments: argparse.Namespace) -> None:
+    """Print what each way to ask gives on the judged sets."""
     print(f"{'set':<18}" + "".join(f"{way:>24}" for way in WAYS))
     for folder in catalogues.judged_sets(arguments.folder, arguments.sets):
         queries = catalogues.judged_queries(folder / "queries.jsonl", arguments.queries)

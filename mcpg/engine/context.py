@@ -13,14 +13,16 @@ Source: Andersen, Chung & Lang, "Local graph partitioning using PageRank vectors
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from math import log
 
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT
-from mcpg.text import joined
+from mcpg.index.scoring import FIELDS
+from mcpg.text import joined, split_words, stem
 from mcpg.values import DECIMALS
 
 TYPE_CHECKING = False
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     """The features `contextEdge`, `contextWalk` and `contextSource` of a tool, each in [0, 1]."""
 
 MOST_TOOLS = 64
-"""The most context tools of a search."""
+"""The most context tools of a request over MCP, and the most unknown ones that are reported."""
 
 # To do a similar job says less of what comes next than to come next.
 _RELATED_CREDIT = 0.5
@@ -43,6 +45,12 @@ _LEAST_LEFT = 1e-3
 _MOST_PUSHES = 2_000
 _MOST_ADDED = 10
 _LONGEST_SHOWN = 100
+# Unknown names are compared with all ids if that is few comparisons, else with those that share
+# their rarest words.
+_MOST_COMPARED = 4_096
+_MOST_SHARING = 48
+_MOST_CLOSE = 16
+_OF_NAMES = 1 << FIELDS.index("name")
 
 
 class ContextGraph:
@@ -54,6 +62,7 @@ class ContextGraph:
 
     def __init__(self, tools: Sequence[int], index: Index) -> None:
         self.tools = tools
+        self._in_use = frozenset(tools)
         self._index = index
         self._adjacent: dict[int, dict[int, float]] = {}
         self._edges = self._direct()
@@ -62,10 +71,9 @@ class ContextGraph:
 
     def nearness(self, tools: Sequence[int]) -> list[Nearness]:
         """Return how near each of *tools* is; a tool that is in use itself is not."""
-        used = frozenset(self.tools)
         return [
             (0.0, 0.0, 0.0)
-            if tool in used
+            if tool in self._in_use
             else (
                 self._edges.get(tool, 0.0),
                 self._walked.get(tool, 0.0),
@@ -84,7 +92,7 @@ class ContextGraph:
         for tool in self.tools:
             for _, other, kind, weight in (*self._index.edges(tool), *self._index.edges_to(tool)):
                 credited = weight * (_RELATED_CREDIT if kind == "related" else 1.0)
-                if credited > strongest.get(other, 0.0) and other not in self.tools:
+                if credited > strongest.get(other, 0.0) and other not in self._in_use:
                     strongest[other] = credited
         return strongest
 
@@ -103,7 +111,7 @@ class ContextGraph:
         near = {
             tool: share / self._degree(tool)
             for tool, share in stayed.items()
-            if tool not in self.tools
+            if tool not in self._in_use
         }
         greatest = max(near.values(), default=0.0)
         return {tool: round(share / greatest, DECIMALS) for tool, share in near.items()}
@@ -160,7 +168,7 @@ def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str],
             unknown.append(name)
         else:
             found[number] = index.tool_id(number)
-    return dict(sorted(found.items())[:MOST_TOOLS]), unknown
+    return dict(sorted(found.items())), unknown
 
 
 def _by_source(name: str, index: Index) -> int:
@@ -175,18 +183,47 @@ def _by_source(name: str, index: Index) -> int:
     return next(named, ABSENT)
 
 
-def unknown_tools(names: Iterable[str], index: Index) -> tuple[Diagnostic, ...]:
+def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     """Return a warning for each of *names*, which no tool has, with the ids close to it."""
     from difflib import get_close_matches  # noqa: PLC0415 - most names are right
 
     from mcpg.errors import Code, warning  # noqa: PLC0415 - as above
 
-    ids = [index.tool_id(number) for number in range(len(index))]
+    reported = names[:MOST_TOOLS]
+    has_few = len(reported) * len(index) <= _MOST_COMPARED
     found = []
-    for name in islice(names, MOST_TOOLS):
+    for name in reported:
         shown = name[:_LONGEST_SHOWN]
-        close = get_close_matches(shown, ids, n=3)
+        numbers = range(len(index)) if has_few else _sharing_words(shown, index)
+        close = get_close_matches(shown, map(index.tool_id, numbers), n=3)
         hint = f"; close: {', '.join(close)}" if close else ""
         message = f"no tool is called {shown!r}{hint}: it is not used as context"
         found.append(warning(Code.CONTEXT_TOOL_UNKNOWN, message))
+    if len(names) > len(reported):
+        more = f"no tool is called by {len(names) - len(reported):,} further names"
+        found.append(warning(Code.CONTEXT_TOOL_UNKNOWN, f"{more}: they are not used as context"))
     return tuple(found)
+
+
+def _sharing_words(name: str, index: Index) -> list[int]:
+    """Return the few tools whose names share the rarest words with *name*."""
+    terms = {term for word in split_words(name) for term in _terms_of(word, index)}
+    rarest = sorted((index.document_frequency(term), term) for term in terms)
+    shared = dict.fromkeys(index.exact(joined(name)), 1.0)
+    for holders, term in rarest:
+        if len(shared) >= _MOST_SHARING:
+            break
+        tools, _, fields = index.postings(term)
+        for tool in compress(tools, map(_OF_NAMES.__and__, fields)):
+            shared[tool] = shared.get(tool, 0.0) + 1 / holders
+    return heapq.nsmallest(_MOST_CLOSE, shared, key=lambda tool: (-shared[tool], tool))
+
+
+def _terms_of(word: str, index: Index) -> Iterator[int]:
+    """Yield the term of *word*; if no tool has it, those of the words that are spelt like it."""
+    term = index.find_stem(stem(word))
+    if term == ABSENT:
+        for other in index.nearest(word)[1]:
+            yield index.term_of_word(index.find_word(other))
+    else:
+        yield term

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice, permutations, product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bounded import calls_in
 from builders import ids, make_engine, make_tool
 
 from mcpg.catalog.model import HintRule
@@ -125,6 +128,51 @@ def test_hostile_names_are_cut(engine: Engine) -> None:
 
     assert len(result.diagnostics) < 100
     assert all(len(one.message) < 500 for one in result.diagnostics)
+
+
+def numbered(count: int) -> Engine:
+    """Return an engine over *count* tools, no two of which are called alike."""
+    words = ["".join(pair) for pair in product("bdfgklmnprst", "aeiou")]
+    names = islice(permutations(words, 3), 0, 211 * count, 211)
+    return make_engine(*(make_tool(f"get_{one}{two}_{three}") for one, two, three in names))
+
+
+def test_unknown_tools_cost_no_more_in_a_large_catalogue() -> None:
+    """Unknown names are compared with few ids, however many tools there are, and still found."""
+    calls = {}
+    for size in (250, 1000):
+        engine = numbered(size)
+        names = [tool.id[:-1] for tool in engine.tools[:64]]
+        result = engine.search("get it", context_tools=names)
+        found = [one.message for one in result.diagnostics if one.code == "context_tool_unknown"]
+        assert len(found) == 64
+        assert all(tool.id in text for tool, text in zip(engine.tools, found, strict=False))
+        calls[size] = calls_in(partial(engine.search, "get it", context_tools=names))
+
+    assert calls[1000] < 2 * calls[250]
+
+
+def test_no_context_tool_is_dropped() -> None:
+    """However many tools are in use, each counts: none of them is planned or prepared again."""
+    tools = [make_tool(f"noise{number:03}", description="Weigh grain.") for number in range(80)]
+    rules = (HintRule("noise079", next_steps=("label_print",)),)
+    engine = make_engine(*TOOLS, *tools, rules=rules)
+    used = [tool.id for tool in tools]
+
+    assert "label_print" in ids(engine.search("open a board", context_tools=used).matches)
+    assert ids(engine.search("weigh grain", limit=1, context_tools=used[1:]).prerequisites) == []
+    assert not {one.tool_id for one in engine.plan("weigh grain", context_tools=used).tasks} & {
+        *used
+    }
+
+
+def test_every_unknown_tool_is_reported(engine: Engine) -> None:
+    """Of very many unknown names the first are named, and the others counted."""
+    result = engine.search("move it", context_tools=[f"x{number}" for number in range(100)])
+
+    found = [one.message for one in result.diagnostics if one.code == "context_tool_unknown"]
+    assert len(found) == 65
+    assert "36 further names" in found[-1]
 
 
 def test_tools_in_use_are_no_prerequisites(engine: Engine) -> None:
