@@ -16,12 +16,10 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
 from math import log
 
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT
-from mcpg.index.scoring import FIELDS
 from mcpg.text import joined, split_words, stem
 from mcpg.values import DECIMALS
 
@@ -50,7 +48,6 @@ _LONGEST_SHOWN = 100
 _MOST_COMPARED = 4_096
 _MOST_SHARING = 48
 _MOST_CLOSE = 16
-_OF_NAMES = 1 << FIELDS.index("name")
 
 
 class ContextGraph:
@@ -213,8 +210,7 @@ def _sharing_words(name: str, index: Index) -> list[int]:
     for holders, term in rarest:
         if len(shared) >= _MOST_SHARING:
             break
-        tools, _, fields = index.postings(term)
-        for tool in compress(tools, map(_OF_NAMES.__and__, fields)):
+        for tool in index.holders(term, "name"):
             shared[tool] = shared.get(tool, 0.0) + 1 / holders
     return heapq.nsmallest(_MOST_CLOSE, shared, key=lambda tool: (-shared[tool], tool))
 

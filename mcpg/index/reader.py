@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
-from itertools import islice
+from itertools import compress, islice
 
 from mcpg import __version__
 from mcpg.index.blocks import Blocks, CheckedItems
@@ -601,6 +601,15 @@ class Index:
         set for field *n* of `FIELDS`.
         """
         return self._held_terms().of_term(term)
+
+    def holders(self, term: int, field: str) -> Iterator[int]:
+        """Yield the tools that hold *term* in a *field* of `FIELDS`; none hold `ABSENT`."""
+        if term == ABSENT:
+            return
+        from mcpg.index.scoring import FIELDS  # noqa: PLC0415 - as above
+
+        tools, _, fields = self.postings(term)
+        yield from compress(tools, map((1 << FIELDS.index(field)).__and__, fields))
 
     def impacts(self, term: int) -> dict[int, int] | None:
         """Return the impacts of a term by tool, in order; `None` when they are too many to keep.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import walk_parameters
@@ -204,11 +205,8 @@ class ToolRelationsAnswers:
                     )
             for number, other, weight in index.provides(tool):
                 yield other, weight, _flow(index.provision(number)[1])
-            for other in range(len(index)):
-                if other != tool and index.source_id(other) == index.source_id(tool):
-                    held = self._answers.mentioned_in(other, index.record(other))
-                    if tool in held:
-                        yield other, _NAMED_IN_DESCRIPTION, "its description names that"
+            for other in self._answers.mentioning(tool):
+                yield other, _NAMED_IN_DESCRIPTION, "its description names that"
 
     def _feeding(self, tools: Sequence[int], fields: Sequence[str]) -> Iterator[Evidence]:
         index = self._index
@@ -275,8 +273,9 @@ class ToolRelationsAnswers:
             return
         takers = (tool,) if tool is not None else self._entry(field)[1]
         sources = {index.source_id(one) for one in takers}
+        holders = (index.holders(index.find_stem(one), "name") for one in subjects)
         rows = []
-        for other in range(len(index)):
+        for other in {*chain.from_iterable(holders)}:
             if other == tool or index.source_id(other) not in sources:
                 continue
             named = [stem(word) for word in split_words(index.tool_name(other))]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import walk_parameters
 from mcpg.engine.ask.calls import made_up_call
 from mcpg.engine.ask.model import Answer, MentionKind, RelatedItem
-from mcpg.text import joined, split_words, stem
+from mcpg.text import iter_words, joined, split_words, stem
+from mcpg.text.words import LONGEST_WORD
 from mcpg.values import replace, to_json
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 _MOST_ARGUMENTS = 8
 _MOST_RELATED = 6
 _MOST_WHY = 3
+# Most descriptions that are read for the name of a tool; the words of some names are in many.
+_MOST_READ = 512
+_DESCRIPTION = "description"
 _SUMMARY = 300
 _PAGE_DOCS = 400
 _MOST_SIMILAR = 10
@@ -177,7 +182,10 @@ class ToolAnswers:
     def _alike(self, tool: int, search: Found) -> Iterator[tuple[int, float, str]]:
         index = self.index
         document = index.record(tool)
-        for other in range(len(index)):
+        holders = (
+            index.holders(one, "name") for one in self._terms(split_words(document.tool.name))
+        )
+        for other in sorted({*chain.from_iterable(holders)}):
             share = _shared_words(index.tool_name(tool), index.tool_name(other))
             if other != tool and share >= _SHARED:
                 is_same = joined(index.tool_name(tool)) == joined(index.tool_name(other))
@@ -204,6 +212,35 @@ class ToolAnswers:
                 for other in self.names.tools(word):
                     if other != tool and self.index.source_id(other) == source:
                         yield other
+
+    def mentioning(self, tool: int) -> Iterator[int]:
+        """Yield the tools of the same source whose descriptions name *tool*."""
+        index = self.index
+        source = index.source_id(tool)
+        found = [other for other in self._holding(tool) if index.source_id(other) == source]
+        for other in found[:_MOST_READ]:
+            if other != tool and tool in self.mentioned_in(other, index.record(other)):
+                yield other
+
+    def _holding(self, tool: int) -> list[int]:
+        """Return the tools that may name *tool* in their descriptions, the likeliest first.
+
+        These hold its name or id in one piece, or else all words of its name.
+        """
+        name, tool_id = self.index.tool_name(tool), self.index.tool_id(tool)
+        texts = (name, tool_id, f"{self.index.source_id(tool)}.{name}")
+        keys = {joined(text)[:LONGEST_WORD] for text in texts}
+        # A name with as many numbers as words is a word as it is spelt.
+        forms = [form for one in texts for form in (one.replace("-", "_"), one.replace("_", "-"))]
+        words = {word.text for form in forms for word in [*iter_words(form)][-1:]}
+        terms = (*map(self.index.find_identifier, keys), *self._terms(keys | words))
+        whole = {*chain.from_iterable(self.index.holders(one, _DESCRIPTION) for one in terms)}
+        parts = [{*self.index.holders(one, _DESCRIPTION)} for one in self._terms(split_words(name))]
+        spelt = set.intersection(*parts) - whole if parts else ()
+        return [*sorted(whole), *sorted(spelt)]
+
+    def _terms(self, words: Iterable[str]) -> list[int]:
+        return [self.index.find_stem(stem(word)) for word in words]
 
 
 def signature(tool: Tool) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bounded import calls_in
 from builders import make_engine, make_tool
 
 from mcpg.catalog.model import HintRule
@@ -161,3 +163,42 @@ def test_circles_end() -> None:
     )
     engine = make_engine(*map(make_tool, names), rules=rules)
     assert symbols(engine, "how do I get from turn_b to turn_a") == [*names[1:], names[0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "mention"),
+    [
+        ("close_store", "close_store"),
+        ("close_store", "`close-store`(...)"),
+        ("close_store", "closeStore"),
+        ("close_store", "commerce.close_store"),
+        ("close_store", "commerce::close_store"),
+        ("step_1", "Step-1"),
+        ("close_store", "/close/store-"),
+        ("Closestore", "CloseStore"),
+        ("schließe_laden", "schließe-laden"),
+    ],
+)
+def test_a_description_that_names_a_tool_comes_after_it(name: str, mention: str) -> None:
+    """A tool that another one names, however its words are joined, comes before that one."""
+    described = make_tool("start_audit", description=f"Audit. Run {mention} first.")
+    engine = make_engine(make_tool(name), described, make_tool("paint_fence"))
+    assert symbols(engine, f"what comes after `{name}`") == ["start_audit"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what comes after close_store", "what comes before close_store", "similar:close_store"],
+)
+def test_a_question_reads_no_more_in_a_large_catalogue(question: str) -> None:
+    """The work of a question about a tool does not grow with tools that are unlike it."""
+    calls = {}
+    for size in (100, 400):
+        others = [make_tool(f"paint_{number}", description="Paint.") for number in range(size)]
+        naming = make_tool("start_audit", description="Run close_store first.")
+        closing = make_tool("close_store", input_schema=schema("audit_id"))
+        engine = make_engine(closing, naming, *others)
+        engine.ask(question)
+        calls[size] = calls_in(partial(engine.ask, question))
+
+    assert calls[400] < 1.2 * calls[100]
