@@ -115,7 +115,7 @@ class CodeSearch:
         if found:
             return tuple(CodeMatch(one, 1.0, (name,)) for one in found[:limit])
         wanted = joined(name.rpartition(".")[2])[:_LONGEST_TEXT]
-        near = sorted(self._near(wanted))
+        near = sorted(self._near(wanted)) if wanted else ()  # signs alone resemble nothing
         matches = (
             CodeMatch(one, 1 - edits / len(wanted), (one.symbol.short_name,))
             for edits, key in near

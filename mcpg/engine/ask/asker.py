@@ -287,8 +287,14 @@ class _Lookup:
     def _related(self, decision: Decision) -> tuple[list[Answer], Decision]:
         question, definitions = self._question, self._definitions()
         if definitions:
-            direction = code_direction(question.tokens, question.mentions)
-            decision, scope = replace(decision, direction=direction), self._request.scope
+            scope = self._request.scope
+            meant = {
+                tuple(one.id for one in self._code.defined([name], scope)) for name in self._symbols
+            }
+            direction = code_direction(
+                question.tokens, question.mentions, has_several=len(meant) > 1
+            )
+            decision = replace(decision, direction=direction)
             if direction == Direction.PATH:
                 return self._code.chain(self._symbols[0], self._symbols[-1], scope), decision
             found = self._code.related(direction, definitions, scope)

@@ -208,8 +208,16 @@ class CodeAnswers:
         return list(found.values())[:_MOST_SIMILAR]
 
 
-def code_direction(tokens: Sequence[Token], mentions: Sequence[Mention]) -> str:
-    """Return what a question about symbols asks for, one of `Direction`."""
+def code_direction(
+    tokens: Sequence[Token], mentions: Sequence[Mention], *, has_several: bool
+) -> str:
+    """Return what a question about symbols asks for, one of `Direction`.
+
+    Args:
+        tokens: The words of the question.
+        mentions: What it mentions.
+        has_several: Whether it names several symbols, not one in several spellings.
+    """
     symbols = [one for one in mentions if one.kind == MentionKind.SYMBOL]
     name = symbols[0].start
     held = {place for one in symbols for place in range(one.start, one.end)}
@@ -220,7 +228,7 @@ def code_direction(tokens: Sequence[Token], mentions: Sequence[Mention]) -> str:
         for place, token in reversed(free)
         for kind in (token.cues if not _noun(token) else ())
     }
-    if len({one.name for one in symbols}) > 1:
+    if has_several:
         is_of_types = "inherit" in verbs or Direction.SUBTYPES in nouns
         return Direction.SUPERTYPES if is_of_types else Direction.PATH
     # "Base" tells nothing more in "what extends the base class X".

@@ -48,10 +48,13 @@ _HANDLES = frozenset(
 
 def direction_of(tokens: Sequence[Token], mentions: Sequence[Mention], answers: ToolAnswers) -> str:
     """Return what a question about relations asks for, one of `Direction`."""
-    tools = {one.name for one in mentions if one.kind == MentionKind.TOOL}
+    named = [one for one in mentions if one.kind == MentionKind.TOOL]
+    sure = [one for one in named if one.is_sure]
+    tools = [{*one.tools} for one in sure or named]
     fields = [one for one in mentions if one.kind == MentionKind.FIELD]
     cues = _Cues(tokens, mentions)
-    if len(tools) > 1:
+    # A tool that is spelt in two ways is one tool.
+    if len(tools) > 1 and not set.intersection(*tools):
         return Direction.PATH
     if fields and not tools:
         asks_origin = cues.has("give") or (cues.has("where") and not cues.has("take"))

@@ -292,6 +292,22 @@ def test_a_chain_between_methods_of_one_name() -> None:
     assert [one.symbol for one in answer.results] == ["Model.save", "write_all", "Base.save"]
 
 
+def test_one_symbol_in_two_spellings_is_no_chain(code: Engine) -> None:
+    """A question that names one symbol twice is about that symbol."""
+    answer = code.ask("what calls AuthService.Login, the Login method", intent="relations")
+    assert answer.decision.direction == "callers"
+    assert [one.symbol for one in answer.results] == ["AuthService.Login", "submitForm"]
+
+
+@pytest.mark.parametrize("question", ["who calls show.__", "what calls `__`", "similar:__"])
+def test_a_name_of_signs_is_like_no_symbol(question: str) -> None:
+    """A name without letters misspells nothing, not even another one of signs."""
+    file = CodeFile(
+        "a.py", "python", "my-app", "main", 9, (Symbol("_", SymbolKind.FUNCTION, 1, 2),)
+    )
+    assert engine_of((file,), "send_mail").ask(question).parsed.symbols == ()
+
+
 def test_only_short_questions_are_repaired(code: Engine) -> None:
     """A long question is not searched for misspelt symbols word by word."""
     assert code.ask("where is AuthServise").parsed.symbols

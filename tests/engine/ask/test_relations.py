@@ -98,6 +98,28 @@ def test_a_path(pipeline: Engine, question: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what comes after run_build and runBuild",
+        "what comes after run_build, that is commerce::run_build?",
+        "what should I run after run-build or after `Run_Build`",
+    ],
+)
+def test_one_tool_in_two_spellings_is_no_path(pipeline: Engine, question: str) -> None:
+    """A question that names one tool twice is about that tool."""
+    answer = pipeline.ask(question)
+    assert answer.decision.direction == "after"
+    assert answer.results[0].symbol == "deploy_prod"
+
+
+def test_a_tool_beside_a_word_that_is_a_name_is_no_path() -> None:
+    """A common word that a tool is called by as well is no end of a path."""
+    engine = make_engine(make_tool("ship"), make_tool("refund_order"))
+    answer = engine.ask("should we ship before refund_order", intent="relations")
+    assert answer.decision.direction == "before"
+
+
 def test_what_uses_a_field(shop: Engine) -> None:
     """All tools that take a field are its users."""
     assert symbols(shop, "which tools need an order_ref") == ["refund_order", "ship_order"]
