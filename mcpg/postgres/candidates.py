@@ -40,6 +40,8 @@ MOST_CANDIDATES = 1_000
 # The most dimensions that pgvector indexes in half precision; longer vectors are not published.
 _MOST_INDEXED = 4_000
 _ANY_LENGTH = sql.SQL("halfvec")
+# The tables of a publication are gone once another one has replaced it.
+_REPLACED = ("42P01",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class PostgresCandidates:
             turns = chain(*zip_longest(worded, near))
             return list(dict.fromkeys(one for one in turns if one is not None))[:count]
 
-        return self._database.run(choose, attempts=2)
+        return self._database.run(choose, attempts=2, retried=_REPLACED)
 
     def publish(
         self, tools: Iterable[PublishedTool], key: str, fingerprint: str = "", keep: int = 1

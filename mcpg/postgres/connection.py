@@ -11,7 +11,7 @@ import logging
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -256,12 +256,19 @@ class Database:
         self._owner = os.getpid()
         self._inherited: list[ConnectionPool[Connection] | None] = []
 
-    def run(self, work: Callable[[Connection], Answer], attempts: int | None = None) -> Answer:
+    def run(
+        self,
+        work: Callable[[Connection], Answer],
+        attempts: int | None = None,
+        *,
+        retried: Collection[str] = (),
+    ) -> Answer:
         """Do *work* in a transaction of its own, and once more where it failed by chance.
 
         Args:
             work: Asks the connection; may be called several times.
             attempts: How often it is tried at most, instead of what the settings say.
+            retried: The SQLSTATE codes of further errors after which the same may succeed.
 
         Raises:
             PostgresError: The database cannot be reached, or refuses.
@@ -277,7 +284,8 @@ class Database:
             except psycopg.Error as fault:
                 if pool is not None and is_lost(fault):
                     self._discard(pool)
-                if attempt >= most or not is_transient(fault):
+                may_succeed = is_transient(fault) or fault.sqlstate in retried
+                if attempt >= most or not may_succeed:
                     raise self.error(fault) from fault
                 self._sleep(_BACK_OFF * 2**attempt * random.uniform(0.5, 1))  # noqa: S311 - no secret
             attempt += 1

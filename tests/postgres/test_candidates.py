@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
+import psycopg
 import pytest
 
 from mcpg.postgres import Database, PostgresCandidates, PostgresError, PublishedTool
@@ -152,6 +154,36 @@ def test_old_publications_go(database: Database) -> None:
     assert tables(database) == ["candidates_4", "vocabulary_4"]
     with pytest.raises(PostgresError, match="this catalogue is not published"):
         PostgresCandidates(database, "k2").candidates("order", None, 5)
+
+
+def await_waiting(connection: psycopg.Connection[tuple[int]], count: int) -> None:
+    """Wait until *count* locks are waited for."""
+    for _ in range(3_000):
+        found = connection.execute("select count(*) from pg_locks where not granted").fetchone()
+        if found and found[0] >= count:
+            return
+        time.sleep(0.01)
+    pytest.fail("nothing waits for a lock")
+
+
+def test_a_search_outlives_the_publication_that_it_found(postgres: str, database: Database) -> None:
+    """A search that began before its publication was replaced finds the tools of the new one."""
+    source = PostgresCandidates(database)
+    source.publish(tools(), "k1")
+    with (
+        ThreadPoolExecutor(2) as threads,
+        psycopg.connect(postgres) as reader,
+        psycopg.connect(postgres, autocommit=True) as watcher,
+    ):
+        reader.execute("select from mcpg.vocabulary_1")
+        publishing = threads.submit(source.publish, tools(), "k2", keep=0)
+        await_waiting(watcher, 1)
+        searching = threads.submit(source.candidates, "commit", None, 5)
+        await_waiting(watcher, 2)
+        reader.commit()
+        assert publishing.result()
+        assert searching.result() == ["git:commit_list"]
+    assert tables(database) == ["candidates_2", "vocabulary_2"]
 
 
 def test_nothing_published_is_told(database: Database) -> None:
