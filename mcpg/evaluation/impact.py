@@ -294,11 +294,11 @@ class ImpactStudy:
             tell(number, len(asked))
             impact = self._impact(one)
             if impact.effects:
-                found.append(impact)
-        found.sort(key=_badness)
+                found.append((impact, one.context))
+        found.sort(key=lambda pair: _badness(pair[0]))
         explained = (
-            self._explained(one) if number < _EXPLAINED and one.lost else one
-            for number, one in enumerate(found)
+            self._explained(impact, context) if number < _EXPLAINED and impact.lost else impact
+            for number, (impact, context) in enumerate(found)
         )
         return Impact(*counts, tuple(explained), tuple(self._unreachable(chosen)))
 
@@ -467,11 +467,13 @@ class ImpactStudy:
         ]
         return replace(found, lost=movers[0], won=movers[1])
 
-    def _explained(self, found: QueryImpact) -> QueryImpact:
+    def _explained(self, found: QueryImpact, context: _Context) -> QueryImpact:
         """Add the words and features that moved the tools of *found*."""
         then, now = (
-            engine.explain(found.query, limit=_EXPLAINED_DEPTH, **self._searching)
-            for engine in (self._before, self._after)
+            engine.explain(
+                found.query, limit=_EXPLAINED_DEPTH, context_tools=tools, **self._searching
+            )
+            for engine, tools in zip((self._before, self._after), context, strict=True)
         )
         before = {self._now_id(match.tool_id): match for match in then.matches}
         after = {match.tool_id: match for match in now.matches}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING
 from mcpg.catalog.model import Hints
 from mcpg.engine.hint_words import alias_of
 from mcpg.engine.results import MAX_LIMIT
-from mcpg.evaluation.judged import Judgements, resolve
+from mcpg.evaluation.judged import resolve
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
+    from mcpg.evaluation.judged import Judgements, ResolvedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +48,33 @@ def missed_queries(
         DocumentError: With the aliases, the tool's document becomes too long to be written.
     """
 
-    def rank(searched: Engine, query: str) -> int | None:
-        result = searched.search(query, limit=MAX_LIMIT, include_disabled=include_disabled)
-        ids = [match.tool_id for match in result.matches]
-        return ids.index(tool) + 1 if tool in ids else None
+    def ids(searched: Engine, asked: ResolvedQuery, limit: int) -> list[str]:
+        result = searched.search(
+            asked.judged.query,
+            limit=limit,
+            context_tools=asked.context_tools,
+            include_disabled=include_disabled,
+        )
+        return [match.tool_id for match in result.matches]
+
+    def rank(searched: Engine, asked: ResolvedQuery) -> int | None:
+        found = ids(searched, asked, MAX_LIMIT)
+        return found.index(tool) + 1 if tool in found else None
 
     missed = [
-        (query, alias, rank(engine, query))
-        for query, alias in _with_aliases(engine, tool, judgements, include_disabled)
+        (one, alias, rank(engine, one))
+        for one in resolve(judgements, engine.catalog).queries
+        if tool in one.relevant and not {*one.relevant}.intersection(ids(engine, one, 1))
+        if (alias := engine.consult(partial(alias_of, one.judged.query))) is not None
     ]
     if not missed:
         return ()
     aliases = tuple(dict.fromkeys(alias for _, alias, _ in missed))
     changed = engine.with_hints(tool, Hints(aliases=aliases))
-    found = (MissedQuery(*one, rank(changed, one[0])) for one in missed)
+    found = (
+        MissedQuery(one.judged.query, alias, before, rank(changed, one))
+        for one, alias, before in missed
+    )
     return tuple(
         one for one in found if one.rank_after and (one.rank is None or one.rank_after < one.rank)
     )
-
-
-def _with_aliases(
-    engine: Engine, tool: str, judgements: Judgements, include_disabled: bool
-) -> Iterator[tuple[str, str]]:
-    """Yield the queries that *tool* answers, and no tool that does is first for."""
-    for one in resolve(judgements, engine.catalog).queries:
-        query = one.judged.query
-        if tool not in one.relevant:
-            continue
-        first = engine.search(query, limit=1, include_disabled=include_disabled).matches
-        if not first or first[0].tool_id not in one.relevant:
-            alias = engine.consult(partial(alias_of, query))
-            if alias is not None:
-                yield query, alias

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from builders import make_engine, make_tool
 
+from mcpg.catalog.model import HintRule
 from mcpg.errors import Code, InputError, UsageError
 from mcpg.evaluation.change_report import Limit, gate_counts, judge_change, parse_limits
 from mcpg.evaluation.impact import (
@@ -35,6 +36,7 @@ TOOLS = (
 THIEF = replace(
     TOOLS[4], description="Tells where a parcel is, and when it arrives, for each customer."
 )
+STEP = HintRule("stock_count", next_steps=("label_print",))
 STOLEN = "Tells where a parcel is, and when it arrives."
 
 
@@ -221,3 +223,18 @@ def test_limits_that_are_none_are_refused(text: str) -> None:
     """An unknown kind or a number that is none is an error of usage."""
     with pytest.raises(UsageError):
         parse_limits([text])
+
+
+def test_reasons_count_the_context_tools_of_a_query() -> None:
+    """What moved a tool for a query with context tools is explained with these in use."""
+    asked = {
+        "query": "send a letter to print",
+        "relevant": ["label_print"],
+        "contextTools": ["stock_count"],
+    }
+    before, after = make_engine(*TOOLS, rules=(STEP,)), make_engine(*TOOLS)
+    (found,) = ImpactStudy(before, after).impact(judged(asked), sample=0).queries
+
+    assert found.lost is not None
+    assert found.lost.tool == "label_print"
+    assert {"contextEdge", "contextWalk"} & {one.feature for one in found.lost.features}

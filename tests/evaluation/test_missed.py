@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
+
 from builders import make_engine, make_tool
 
-from mcpg.catalog.model import Hints
+from mcpg.catalog.model import HintRule, Hints
 from mcpg.evaluation.judged import parse_judged
 from mcpg.evaluation.missed import missed_queries
 
@@ -42,3 +44,27 @@ def test_the_rank_with_the_aliases_is_that_of_a_search() -> None:
     for one in found:
         ids = [match.tool_id for match in changed.search(one.query, limit=50).matches]
         assert ids.index("return_create") + 1 == one.rank_after
+
+
+def test_context_tools_of_a_query_count() -> None:
+    """A query that a tool misses without its context tools, and not with them, is not missed."""
+    tools = (
+        make_tool("board_open", source_id="boards", description="Open a board."),
+        make_tool("card_move", source_id="boards", description="Move a card to another list."),
+        make_tool("file_move", source_id="files", description="Move a file to another folder."),
+        make_tool("file_list", source_id="files", description="List the files of a folder."),
+    )
+    rules = (
+        HintRule("board_open", next_steps=("card_move",)),
+        HintRule("file_list", next_steps=("file_move",)),
+    )
+    engine = make_engine(*tools, rules=rules)
+    query = {"query": "move it to another place", "relevant": ["card_move"]}
+
+    def missed(*used: str) -> list[str]:
+        line = json.dumps({**query, "contextTools": used}).encode()
+        judged = parse_judged(line, "q.jsonl")
+        return [one.query for one in missed_queries(engine, "card_move", judged)]
+
+    assert missed("board_open") == []
+    assert missed("file_list") == [query["query"]]
