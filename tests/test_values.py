@@ -17,6 +17,7 @@ from mcpg.values import (
     member,
     replace,
     round_score,
+    score_below,
     to_json,
     value,
 )
@@ -187,3 +188,22 @@ ties = st.integers(0, 10**14).map(lambda number: (number + 0.5) / 10**DECIMALS)
 def test_scores_are_rounded_as_python_rounds(score: float) -> None:
     """A score is rounded as by `round`, and so is a tie or a number that is no score."""
     assert repr(round_score(score)) == repr(round(score, DECIMALS))
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [(0.3, "0.30"), (0.349, "0.349"), (0.346, "0.346"), (0.344, "0.34"), (0.0001, "<0.001")],
+)
+def test_a_score_has_the_digits_that_show_it_below(score: float, shown: str) -> None:
+    """A score just below a threshold does not look like it."""
+    assert score_below(score, 0.35) == f"{shown}, below 0.35"
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_score_below_another_is_shown_below_it(one: float, other: float) -> None:
+    """No score is said to be below one that looks the same."""
+    score, least = round_score(one), round(other, 2)
+    if score < least:
+        shown, _, bound = score_below(score, least).partition(", below ")
+        assert float(shown.removeprefix("<")) <= float(bound)
+        assert shown != bound

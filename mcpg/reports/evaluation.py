@@ -196,7 +196,9 @@ def gate_sentence(gate: Json) -> str:
         fell = f"{'fell' if value >= 0 else 'rose'} by {abs(value):.4f}"
         return f"{metric} {fell}; at most {gate['limit']:g} was allowed"
     side = "at least" if gate["kind"] == "min" else "at most"
-    return f"{metric} is {value:.4f}; {side} {gate['limit']:g} was asked for"
+    # A value that fails by little must not look like the limit.
+    shown = f"{value:.4f}" if round(value, 4) != gate["limit"] else f"{value:.9g}"
+    return f"{metric} is {shown}; {side} {gate['limit']:g} was asked for"
 
 
 # Since the baseline

@@ -129,7 +129,7 @@ def literals_of(text: str) -> tuple[Literal, ...]:
         return ()
     quoted = list(islice(_quoted(text), MOST))
     rest = blanked(text, [one for one in quoted if one.kind != QUOTED])
-    statements = list(_statements(rest))
+    statements = list(_statements(text, rest, quoted))
     found = list(islice(_found(_Tokens(blanked(rest, statements))), MOST))
     if not (quoted or statements):  # these are in order
         return tuple(found)
@@ -203,17 +203,24 @@ def _closed(text: str, start: int, mark: str) -> int:
     return -1
 
 
-def _statements(text: str) -> Iterator[Literal]:
-    """Yield a statement of SQL that selects all columns, or is written in capitals."""
-    lowered = text.lower() if text.isascii() else ""
+def _statements(text: str, rest: str, quoted: Sequence[Literal]) -> Iterator[Literal]:
+    """Yield a statement of SQL that selects all columns, or is written in capitals.
+
+    It is looked for in *rest*, *text* without its *quoted* literals. It ends with the quotation
+    that it stands in, and no semicolon of a quotation within ends it.
+    """
+    lowered = rest.lower() if rest.isascii() else ""
     start = lowered.find("select ")
     middle = lowered.find(" from ", start) if start >= 0 else -1
     if middle < 0:
         return
-    columns = text[start + len("select ") : middle].strip()
-    if columns == "*" or text[start : start + 6] + text[middle + 1 : middle + 5] == "SELECTFROM":
-        end = text.find(";", middle)
-        end = len(text.rstrip(".?! ")) if end < 0 else end + 1
+    columns = rest[start + len("select ") : middle].strip()
+    if columns == "*" or rest[start : start + 6] + rest[middle + 1 : middle + 5] == "SELECTFROM":
+        around = (one.end - 1 for one in quoted if one.start < start < one.end)
+        most = next(around, len(text.rstrip(".?! ")))
+        bare = blanked(rest, [one for one in quoted if one.start > start])
+        end = bare.find(";", middle, most)
+        end = most if end < 0 else end + 1
         yield Literal("SQL statement", text[start:end], start, end)
 
 

@@ -128,6 +128,15 @@ def test_literals_of_the_goal_fill_arguments() -> None:
     assert not plan.missing
 
 
+def test_a_statement_fills_an_argument_as_it_stands() -> None:
+    """What a statement of the goal quotes is part of the argument."""
+    tool = make_tool("run_query", description="Run SQL.", input_schema=schema(sql="string"))
+    statement = "select * from users where email = 'jane@x.org' and day = '2026-01-02'"
+    plan = make_engine(tool).plan(f"run the query {statement}")
+
+    assert [one.value for one in plan.filled] == [statement]
+
+
 def test_what_deletes_is_planned_only_where_the_goal_asks_for_it(kanban: Engine) -> None:
     """A tool that deletes is no step and no alternative of a goal that asks for something else."""
     spared = kanban.plan("move the login card to the column Done")

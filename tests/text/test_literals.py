@@ -101,6 +101,26 @@ def test_a_number_in_a_compound_is_a_literal_and_its_word_is_none() -> None:
     assert blanked(text, literals_of(text)).split() == ["the", "-hour", "top-", "list"]
 
 
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        (
+            "run select * from users where email = 'jane@x.org'",
+            "select * from users where email = 'jane@x.org'",
+        ),
+        ('run SELECT a FROM t WHERE e = "2026-01-02".', 'SELECT a FROM t WHERE e = "2026-01-02"'),
+        ("run SELECT a FROM t WHERE b = 'x;y'; then mail", "SELECT a FROM t WHERE b = 'x;y';"),
+        ("run `select * from t` and mail", "select * from t"),
+    ],
+)
+def test_a_statement_is_whole_and_no_more(text: str, statement: str) -> None:
+    """A statement of SQL keeps what it quotes, and ends with the quotation that it stands in."""
+    found = [one for one in literals_of(text) if one.kind == "SQL statement"]
+
+    assert [one.text for one in found] == [statement]
+    assert [text[one.start : one.end] for one in found] == [statement]
+
+
 def test_scripts_without_spaces_hold_literals() -> None:
     """A number or a quotation is found though no space sets it apart."""
     found = [(one.kind, one.text) for one in literals_of("查询订单10482的状态，写上“你好”")]
