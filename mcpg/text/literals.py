@@ -2,22 +2,34 @@
 
 A path, a date or an order number is what a tool is to work on; it does not describe the tool. What
 is recognised is written in a format: that of a URL, an e-mail address, an IP address, a UUID, a
-date or a time, a path, a file name, a number, an amount, a version, a code of letters and digits,
-a handle, a channel, a statement of SQL, or a text in quotation marks.
+date or a time, a path, a file name, a number, an amount, a version, a phone number, a code of
+letters and digits, a handle, a channel, a statement of SQL, or a text in quotation marks. Phone
+numbers, codes and amounts may hold spaces. Names of programs are recognised as well where they are
+asked for: they say what a tool is called, and no translation has them.
 
 Texts are scanned by the methods of `str` alone, as in `mcpg.text.words`.
 
 Source: kinds after the formats of JSON Schema, "Validation: a vocabulary for structural validation
 of JSON", draft 2020-12, section 7.3; month names after RFC 5322, section 3.3; top-level domains
-after RFC 1591, section 2.
+after RFC 1591, section 2; lengths of phone numbers after ITU-T E.164, section 6, of account numbers
+after ISO 13616, and the form of postal items after UPU S10.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from itertools import chain, compress, islice, repeat
+from itertools import chain, compress, islice, repeat, takewhile
+from string import ascii_uppercase
 
-from mcpg.text.words import Remembered, is_unspaced
+from mcpg.text.words import (
+    LANGUAGES,
+    Remembered,
+    fold,
+    is_unspaced,
+    share_of_texts,
+    stop_words_of,
+    strip_accents,
+)
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -26,6 +38,9 @@ if TYPE_CHECKING:
 
 QUOTED = "quoted text"
 """The kind of what stands in quotation marks and has no form of its own."""
+
+NAME = "name"
+"""The kind of names of programs: `get_user`, `orderId`, `acme/shop`."""
 
 WORDS_OF_KINDS = {
     "url": ("url", "uri", "link"),
@@ -42,6 +57,7 @@ WORDS_OF_KINDS = {
     "date and time": ("date", "time"),
     "amount": ("amount", "price"),
     "percentage": ("percentage",),
+    "phone number": ("phone", "telephone", "mobile"),
     "version": ("version",),
     "handle": ("user", "handle"),
     "channel": ("channel", "hashtag"),
@@ -98,8 +114,19 @@ _SHORTEST_SPOKEN = 3
 _PART, _YEAR = 2, 4
 _LAST_DAY = 31
 _SIGNS_OF_DATE, _PARTS_OF_CLOCK = 2, 3
-# The most tokens of a date in words.
-_LONGEST_DATE = 3
+# The most tokens of a date in words, and of a number or a code with spaces.
+_LONGEST_DATE, _MOST_GROUPS = 3, 12
+# Digits of phone numbers: with the code of a country, with a leading 0, and in groups of 3, 3, 4.
+_INTERNATIONAL, _NATIONAL, _GROUPS_OF_PHONE = range(8, 16), range(9, 13), [3, 3, 4]
+_PHONE_SIGNS = "()-./"
+# A code with spaces has so many groups and characters; what is shorter may be a list of numbers.
+_FEWEST_GROUPS, _SHORTEST_SPACED, _LONGEST_BANK = 3, 12, 4
+# A number with hyphens has so many groups and digits.
+_FEWEST_HYPHENATED = 8
+# Digits of a postal item, between two letters on each side.
+_POSTAL = 9
+# What a first token may be, for a number, a code or an amount to go on in the next.
+_GOING_ON = frozenset((None, "number", "code", "amount", "hash", "phone number"))
 _NUMBERS_OF_ADDRESS, _LAST_BYTE, _LONGEST_GROUP = 4, 255, 4
 
 
@@ -108,7 +135,7 @@ class Literal:
     """A part of a text that is an argument.
 
     Attributes:
-        kind: `QUOTED`, `number` or a key of `WORDS_OF_KINDS`.
+        kind: `QUOTED`, `NAME`, `number` or a key of `WORDS_OF_KINDS`.
         text: The part, without quotation marks.
         start: Offset of its first character, or of the mark before it.
         end: Offset after its last character, or after the mark behind it.
@@ -120,17 +147,22 @@ class Literal:
     end: int
 
 
-def literals_of(text: str) -> tuple[Literal, ...]:
+def literals_of(text: str, *, with_names: bool = False) -> tuple[Literal, ...]:
     """Return the literals of *text*, at most 64, in order of place.
 
     They do not overlap, but for those inside a quoted text.
+
+    Args:
+        text: The text.
+        with_names: Whether names of programs are literals as well.
     """
-    if text.replace(" ", "").isalpha() and "SELECT" not in text:
+    if text.replace(" ", "").isalpha() and "SELECT" not in text and not with_names:
         return ()
     quoted = list(islice(_quoted(text), MOST))
     rest = blanked(text, [one for one in quoted if one.kind != QUOTED])
     statements = list(_statements(text, rest, quoted))
-    found = list(islice(_found(_Tokens(blanked(rest, statements))), MOST))
+    tokens = _Tokens(blanked(rest, statements), with_names=with_names)
+    found = list(islice(_found(tokens), MOST))
     if not (quoted or statements):  # these are in order
         return tuple(found)
     outside = [one for one in quoted if not any(_covers(other, one) for other in statements)]
@@ -229,24 +261,39 @@ class _Tokens:
 
     Attributes:
         special: The places of those that a literal may begin with; most texts have none.
+        with_names: Whether names of programs are literals; then each token may be one.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, with_names: bool = False) -> None:
         self._text = text
+        self.with_names = with_names
         self._starts: list[int] = []
         self._texts: list[str] = []
         runs = [*_runs(text)]
-        self.special = [*compress(range(len(runs)), map(_special_runs.__getitem__, runs))]
+        self.special = self._places_in(runs)
         if self.special:
             bare = map(str.lstrip, map(str.rstrip, runs, repeat(_AFTER)), repeat(_BEFORE))
             self._texts = [*filter(None, bare)]
             if len(self._texts) < len(runs):
-                special = map(_special_runs.__getitem__, self._texts)
-                self.special = [*compress(range(len(self._texts)), special)]
+                self.special = self._places_in(self._texts)
+
+    def _places_in(self, runs: Sequence[str]) -> Sequence[int]:
+        if self.with_names:
+            return range(len(runs))
+        return [*compress(range(len(runs)), map(_special_runs.__getitem__, runs))]
 
     def texts(self, place: int, count: int) -> list[str]:
         """Return *count* tokens from *place* on, or as many as there are."""
         return self._texts[place : place + count]
+
+    def unbroken(self, place: int, count: int) -> list[str]:
+        """Return the same up to the first with a sign behind it that ends a part of the text."""
+        texts = self.texts(place, count)
+        for number in range(1, len(texts)):
+            end = self.start(place + number - 1) + len(texts[number - 1])
+            if self._text[end : self.start(place + number)].strip(" \t\n()"):
+                return texts[:number]
+        return texts
 
     def start(self, place: int) -> int:
         """Return the offset of a token."""
@@ -263,12 +310,12 @@ class _Tokens:
 
     def literal(self, kind: str, first: int, last: int) -> Literal:
         """Return the tokens from *first* to *last* as one literal."""
-        if first == last:
-            text, start = self._texts[first], self.start(first)
-            return Literal(kind, text, start, start + len(text))
-        texts = self.texts(first, last + 1 - first)
-        end = self.start(last) + len(texts[-1])
-        return Literal(kind, " ".join(texts), self.start(first), end)
+        start, end = self.start(first), self.start(last) + len(self._texts[last])
+        # The parenthesis before the first token was taken off: "(030) 1234".
+        is_open = self._text.count(")", start, end) > self._text.count("(", start, end)
+        if is_open and self._text[start - 1 : start] == "(":
+            start -= 1
+        return Literal(kind, " ".join(self._text[start:end].split()), start, end)
 
 
 def _runs(text: str) -> Iterable[str]:
@@ -302,8 +349,115 @@ def _found(tokens: _Tokens) -> Iterator[Literal]:
         elif _is_time(texts[:2]):
             last = place + 1
             yield tokens.literal("time", place, last)
+        elif _may_have_spaces(texts):
+            kind, first, last = _spaced(tokens, place)
+            yield from [tokens.literal(kind, first, last)] if kind else _of_token(tokens, place)
         else:
             yield from _of_token(tokens, place)
+
+
+def _may_have_spaces(texts: Sequence[str]) -> bool:
+    """Return whether a number, a code or an amount may go on from the first of *texts*."""
+    if len(texts) == 1 or _kinds[texts[0]] not in _GOING_ON:
+        return False
+    others = [text for text in texts[:2] if not any(map(str.isdecimal, text))]
+    return not others or (len(others) == 1 and not others[0].islower())
+
+
+def _spaced(tokens: _Tokens, place: int) -> tuple[str, int, int]:
+    """Return the kind of what goes on over several tokens from *place*, and its first and last."""
+    texts = tokens.unbroken(place, _MOST_GROUPS)
+    if count := _length_of_amount(texts):
+        return "amount", place, place + count - 1
+    for count in range(len(texts), 1, -1):
+        if _is_phone(texts[:count]):
+            return "phone number", place, place + count - 1
+    if count := _length_of_code(texts):
+        return "code", place, place + count - 1
+    if count := _length_of_item(tokens.unbroken(place - 1, _MOST_GROUPS) if place else ()):
+        return "code", place - 1, place + count - 2
+    return "", place, place
+
+
+def _length_of_amount(texts: Sequence[str]) -> int:
+    """Return how many of *texts* are an amount with a sign of a currency before or behind it."""
+    has_sign = _is_currency(texts[0])
+    numbers = [*takewhile(_is_number, texts[has_sign:])]
+    # Digits in threes may be apart: "1 200,50".
+    while len(numbers) > 1 and (numbers[0][3:] or not all(map(_is_of_three, numbers[1:]))):
+        numbers.pop()
+    count = has_sign + len(numbers)
+    if has_sign or not numbers:
+        return count if numbers else 0
+    return count + 1 if any(map(_is_currency, texts[count : count + 1])) else 0
+
+
+def _is_currency(text: str) -> bool:
+    """Return whether *text* is a sign of a currency, with letters or not: "US$"."""
+    sign = text.strip(ascii_uppercase)
+    return len(sign) == 1 and unicodedata.category(sign) == "Sc"
+
+
+def _is_of_three(text: str) -> bool:
+    digits = text.replace(",", ".").partition(".")[0]
+    return digits.isdecimal() and len(digits) == 3  # noqa: PLR2004 - as the name says
+
+
+def _is_phone(texts: Sequence[str]) -> bool:
+    """Return whether *texts* are the groups of a phone number."""
+    whole = " ".join(texts)
+    for sign in _PHONE_SIGNS:
+        whole = whole.replace(sign, " ")
+    groups = whole.removeprefix("+").split()
+    digits, lengths = "".join(groups), [len(one) for one in groups]
+    # A digit apart is the code of an area, or else counts something.
+    if not (digits.isdecimal() and digits.isascii()) or 1 in lengths[2:]:
+        return False
+    if whole[0] == "+":
+        return len(digits) in _INTERNATIONAL
+    if lengths[-3:] == _GROUPS_OF_PHONE and groups[:-3] in ([], ["1"]):
+        return True
+    is_grouped = len(groups) > 1 and min(lengths[:2]) > 1 and not any(map(_is_date, texts))
+    return digits[0] == "0" and is_grouped and len(digits) in _NATIONAL
+
+
+def _length_of_code(texts: Sequence[str]) -> int:
+    """Return how many of *texts*, from the first on, are the groups of one code."""
+    count = next(
+        (place for place, text in enumerate(texts) if not _is_group(text, texts[:place])),
+        len(texts),
+    )
+    groups = texts[:count]
+    whole = "".join(groups)
+    if count < _FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
+        return 0
+    if whole.isdecimal():
+        # Numbers of a list have lengths of their own, and years have one.
+        lengths = {len(group) for group in groups[:-1]}
+        is_regular = len(lengths) == 1 and len(groups[-1]) <= max(lengths)
+        return count if is_regular and not all(map(_is_recent, groups)) else 0
+    return count if 2 * sum(map(str.isdecimal, whole)) >= len(whole) else 0
+
+
+def _length_of_item(texts: Sequence[str]) -> int:
+    """Return how many of *texts* are the number of a postal item: "RR 123456785 DE"."""
+    digits = [*takewhile(str.isdecimal, texts[1:])]
+    ends = (*texts[:1], *texts[len(digits) + 1 : len(digits) + 2])
+    has_ends = [len(end) for end in ends if end.isupper()] == [2, 2]
+    return len(digits) + 2 if has_ends and len("".join(digits)) == _POSTAL else 0
+
+
+def _is_group(text: str, before: Sequence[str]) -> bool:
+    """Return whether *text* goes on a code that has the groups *before*."""
+    if not (text.isascii() and text.isalnum() and text == text.upper()):
+        return False
+    # The letters of a bank stand behind those of a country and two digits.
+    is_bank = len(before) == 1 and not before[0].isdecimal() and len(text) == _LONGEST_BANK
+    return any(map(str.isdecimal, text)) or is_bank
+
+
+def _is_recent(text: str) -> bool:
+    return _is_year(text) and text[:2] in {"19", "20"}
 
 
 def _is_special(run: str) -> bool:
@@ -322,7 +476,7 @@ def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
     (token,) = tokens.texts(place, 1)
     if len(token) > _LONGEST_TOKEN:
         return
-    kind = _kinds[token]
+    kind = _kinds[token] or (NAME if tokens.with_names and _is_name(token) else None)
     if kind:
         yield tokens.literal(kind, place, place)
     elif "-" in token and not token.isalpha():
@@ -457,6 +611,20 @@ def _is_moment(token: str) -> bool:
     return bool(sign) and _is_date(date) and _is_clock(clock)
 
 
+def _is_hyphenated(token: str) -> bool:
+    """Return whether *token* is a long number in groups, such as an ISBN."""
+    groups = token.split("-")
+    is_whole = len(groups) >= _FEWEST_GROUPS and all(map(str.isdecimal, groups))
+    return is_whole and len(token) - len(groups) + 1 >= _FEWEST_HYPHENATED
+
+
+def _is_numbered(token: str) -> bool:
+    """Return whether *token* is an id with slashes in capitals: `INV/2024/0042`."""
+    parts = token.split("/")
+    is_mixed = any(map(str.isalpha, token)) and any(map(str.isdecimal, token))
+    return is_mixed and token == token.upper() and len(parts) > 1 and all(map(str.isalnum, parts))
+
+
 def _is_version(token: str) -> bool:
     number = token[1:] if token[0] in "vV" else token
     parts = number.split(".")
@@ -515,7 +683,9 @@ def _is_file(token: str) -> bool:
 
 
 def _is_handle(token: str) -> bool:
-    return token[0] == "@" and _is_tag(token[1:])
+    """Return whether *token* is the name of a user, with or without a server: `@jane@example`."""
+    name, _, server = token[1:].partition("@")
+    return token[0] == "@" and _is_tag(name) and (not server or _is_tag(server))
 
 
 def _is_channel(token: str) -> bool:
@@ -542,6 +712,28 @@ def _is_mixed(token: str) -> bool:
     return True
 
 
+def _is_name(token: str) -> bool:
+    """Return whether *token* is a name of a program: one with seams, or several with slashes."""
+    parts = token.split(".")
+    if all(map(str.isidentifier, parts)) and any(map(_has_seam, parts)):
+        return True
+    steps = token.split("/")
+    return len(steps) > 1 and all(map(_is_tag, steps)) and not _are_words(steps)
+
+
+def _has_seam(part: str) -> bool:
+    return "_" in part.strip("_") or (part[:1].islower() and part != part.lower())
+
+
+def _are_words(parts: Sequence[str]) -> bool:
+    """Return whether *parts* are words of one language, as in "red/green"; letters are none."""
+    words = [fold(strip_accents(part)) for part in parts]
+    return all(word[1:] for word in words) and any(
+        all(word in stop_words_of(one) or share_of_texts(word, one) for word in words)
+        for one in LANGUAGES
+    )
+
+
 _kinds = Remembered(_kind)
 
 # The first kind that fits counts.
@@ -555,10 +747,13 @@ _KINDS = (
     ("UUID", _is_uuid),
     ("amount", _is_amount),
     ("percentage", _is_percentage),
+    ("phone number", lambda token: _is_phone([token])),
+    ("code", _is_hyphenated),
     ("version", _is_version),
     ("number", _is_number),
     ("file pattern", _is_pattern),
     ("domain", _is_domain),
+    ("code", _is_numbered),
     ("path", _is_path),
     ("file name", _is_file),
     ("hash", _is_hash),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text.literals import MOST, QUOTED, WORDS_OF_KINDS, blanked, literals_of
+from mcpg.text.literals import MOST, NAME, QUOTED, WORDS_OF_KINDS, blanked, literals_of
 
 FORMS = [
     ("https://example.com/a?b=c", "url"),
@@ -44,11 +44,24 @@ FORMS = [
     ("20%", "percentage"),
     ("v1.2", "version"),
     ("1.2.3-beta", "version"),
+    ("€ 12,50", "amount"),
+    ("1 200 €", "amount"),
+    ("+49 170 1234567", "phone number"),
+    ("(030) 901820", "phone number"),
+    ("555-123-4567", "phone number"),
     ("@octocat", "handle"),
+    ("@jane@example.social", "handle"),
     ("#general", "channel"),
     ("1z999", "code"),
     ("ORD-2024-001", "code"),
     ("id=5", "code"),
+    ("INV/2024/0042", "code"),
+    ("978-0-306-40615-7", "code"),
+    ("4111 1111 1111 1111", "code"),
+    ("DE89 3704 0044 0532 0130 00", "code"),
+    ("GB29 NWBK 6016 1331 9268 19", "code"),
+    ("1Z 999 AA1 01 2345 6784", "code"),
+    ("RR 123456785 DE", "code"),
     ("10482", "number"),
     ("#123", "number"),
     ("1,234.56", "number"),
@@ -71,6 +84,11 @@ WORDS = [
     "call lawyer.get_experience or getOrder",
     "select a page from the book",
     "C++ and R&D",
+    "add 12000 340 56000 and 101 102 103",
+    "compare 2019 2020 2021 with 2022, 2023, 2024",
+    "FROM 2024 TO 2025 AND 2026 OR 10000 EUR",
+    "call 5 people 10 times, 24 or 7",
+    "get_user orderId acme/shop a/b/c",
     "Apple Inc.'s share isn't up",
     '"a request that is one quotation"',
     "...",
@@ -92,6 +110,37 @@ def test_literals_are_known_by_their_form(text: str, kind: str) -> None:
 def test_words_are_no_literals(text: str) -> None:
     """Words, abbreviations, names with dots or slashes and apostrophes stay words."""
     assert [one.text for one in literals_of(text) if one.kind != "number"] == []
+
+
+def test_names_of_programs_are_literals_where_they_are_asked_for() -> None:
+    """Names with seams or slashes are words of a query, and literals for who must keep them."""
+    text = "run get_user, orderId or client.fetchAll of acme/shop and/or us, iPhone a/b/c"
+    found = [one.text for one in literals_of(text, with_names=True) if one.kind == NAME]
+
+    names = ["get_user", "orderId", "client.fetchAll", "acme/shop", "iPhone", "a/b/c"]
+    assert found == names
+    assert literals_of(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("at 0.123456789 and 0.12", ["number", "number"]),
+        ("on 05.06.2024 12 people", ["date", "number"]),
+        ("room 030 05.06.2024", ["number", "date"]),
+        ("in 2024 100 €", ["number", "amount"]),
+        ("10:30 4111 1111 1111 1111", ["time", "code"]),
+        ("call 1-800-555-0199, 10 times", ["phone number", "number"]),
+        ("+49 170 1234567, 20 people", ["phone number", "number"]),
+        ("(+44 (0)20 7946 0123)", ["phone number"]),
+    ],
+)
+def test_numbers_beside_each_other_are_apart(text: str, kinds: list[str]) -> None:
+    """A number with spaces holds no date, time or number that is not a group of it."""
+    found = literals_of(text)
+
+    assert [one.kind for one in found] == kinds
+    assert [text[one.start : one.end] for one in found] == [one.text for one in found]
 
 
 def test_a_number_in_a_compound_is_a_literal_and_its_word_is_none() -> None:
@@ -147,7 +196,9 @@ def test_any_text_has_literals_in_order(text: str) -> None:
         assert one.kind in {*WORDS_OF_KINDS, QUOTED, "number"}
 
 
-@pytest.mark.parametrize("part", ["'a ", '"a" ', "1 ", "a/b ", "select ", "march 5 ", "a."])
+@pytest.mark.parametrize(
+    "part", ["'a ", '"a" ', "1 ", "11 ", "€ 1 ", "A1 ", "a/b ", "select ", "march 5 ", "a."]
+)
 def test_literals_are_bounded(part: str) -> None:
     """However many there are, the first are found, in time that grows with the text alone."""
     assert len(literals_of(part * 20_000)) <= MOST

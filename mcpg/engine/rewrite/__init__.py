@@ -25,9 +25,8 @@ from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.rewrite.answers import (
     LanguageTest,
-    Literal,
     judge,
-    literals_of,
+    kept_literals,
     lost,
     read_language,
     restored,
@@ -40,6 +39,7 @@ from mcpg.errors import Code, Diagnostic, McpgError, info, warning
 from mcpg.index import Index
 from mcpg.json_types import JsonObject
 from mcpg.text import fold, stem
+from mcpg.text.literals import Literal
 from mcpg.text.words import is_mark
 from mcpg.values import DECIMALS, replace, value
 
@@ -166,7 +166,7 @@ def rewrite_of(
     """
     if normalizer is None:
         return Rewrite(query, RewriteStatus.MISSING)
-    literals = literals_of(query)
+    literals = kept_literals(query)
     language = language_in(query, literals, index)
     if language.is_plain_english:
         return Rewrite(query, RewriteStatus.PLAIN, language=language)

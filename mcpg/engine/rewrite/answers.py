@@ -19,84 +19,46 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
+from mcpg.text.literals import literals_of
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
-from mcpg.values import value
+from mcpg.values import replace, value
 
 if TYPE_CHECKING:
+    from mcpg.text.literals import Literal
+
     _Test = Callable[[str, str, str], bool]
 
 
-MOST = 32
-"""The most literals of a query that are looked after."""
+LONGEST_PHRASE = 80
+"""What holds spaces, and is longer, is a text to work on, not a name."""
 
-LONGEST_QUOTE = 80
-"""What is quoted at greater length is a text to work on, not a name."""
-
-_TRAILING = ".,;:!?)]}"
-_MARKS = ('""', "\u201c\u201d", "\u00ab\u00bb", "\u300c\u300d", "``", "\u2018\u2019")
+_SHORTEST_NUMBER = 4
 
 
-def _quoted() -> str:
-    """Return the pattern of what stands in quotation marks; apostrophes are none within a word."""
-    inner = f"[^{{0}}{{1}}\\n]{{{{1,{LONGEST_QUOTE}}}}}"
-    pairs = [f"{one[0]}({inner.format(one[0], one[1])}){one[1]}" for one in _MARKS]
-    single = f"(?<![^\\W_])'({inner.format(chr(39), chr(39))})'(?![^\\W_])"
-    return "|".join((*pairs, single))
+def kept_literals(query: str) -> tuple[Literal, ...]:
+    """Return the literals of *query* that a rewrite must keep, each text once, in order of place.
 
-
-_ASCII, _ANY_CASE = re.ASCII, re.ASCII | re.IGNORECASE
-_CODE = r"[A-Za-z0-9]{1,64}(?:[-_][A-Za-z0-9]{1,64}){0,8}"
-# Letters and digits are those of ASCII: in scripts without spaces a name is glued to its sentence.
-# The first kind that fits takes the characters, so that a URL is no path as well.
-_KINDS = (
-    ("quoted", _quoted(), 0),
-    ("url", r"\b[a-z][a-z0-9+.-]{0,20}://[^\s<>\"'`\u201c\u201d\u00ab\u00bb]{1,500}", _ANY_CASE),
-    ("e-mail", r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", _ASCII),
-    ("path", r"(?<![\w/.~])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*/?", _ASCII),
-    ("path", r"\b[A-Z]:[\\/][\w.@+-]+(?:[\\/][\w.@+-]+)*", _ANY_CASE),
-    ("cve", r"\bCVE-\d{4}-\d{4,19}\b", _ANY_CASE),
-    ("repository", r"(?<![\w/.@-])[\w.-]{1,100}/[\w.-]{1,100}(?![\w/])", _ASCII),
-    ("number", r"(?<![\w.])v?\d+(?:[.:/-]\d+)+(?:[-+][\w.]{1,40})?(?!\w)", _ASCII),
-    ("file", r"(?<![\w.@-])[\w-]{1,100}(?:\.[\w-]{1,100}){0,4}\.[a-z][a-z0-9]{0,5}\b", _ASCII),
-    ("code", rf"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z]){_CODE}(?![\w-])", _ASCII),
-    ("number", r"#\d+\b|(?<!\w)\+?\d{4,64}(?!\w)", _ASCII),
-    ("identifier", r"(?<!\w)(?:[A-Za-z]\w{0,64}_\w{1,64}|[a-z]{1,64}[A-Z]\w{0,64})(?!\w)", _ASCII),
-)
-_PATTERNS = tuple((kind, re.compile(pattern, flags)) for kind, pattern, flags in _KINDS)
-_QUOTED = _PATTERNS[0][1]
-_SHORTEST = 2
-
-
-@value
-class Literal:
-    """A part of a query that means itself.
-
-    Attributes:
-        kind: `quoted`, `url`, `e-mail`, `path`, `cve`, `repository`, `file`, `code` (letters and
-            digits mixed), `number` (a long one, a version, a date), or `identifier`.
-        text: The part, without quotation marks.
+    Dates in words, percentages and small numbers may be written otherwise.
     """
+    found: dict[str, Literal] = {}
+    end = 0
+    for one in literals_of(query, with_names=True):
+        text = one.text.strip()
+        if one.start >= end and _is_kept(one.kind, text):
+            found.setdefault(text, replace(one, text=text))
+            end = one.end
+    return tuple(found.values())
 
-    kind: str
-    text: str
+
+def _is_kept(kind: str, text: str) -> bool:
+    if kind in {"number", "percentage"}:
+        is_long = sum(map(str.isdecimal, text)) >= _SHORTEST_NUMBER
+        return is_long or text[0] == "#" or any(sign in text for sign in ".,:")
+    return bool(text) and (" " not in text or (kind not in _SPOKEN and len(text) <= LONGEST_PHRASE))
 
 
-def literals_of(text: str) -> tuple[Literal, ...]:
-    """Return the literals of *text*, at most 32, in order of place."""
-    whole = _QUOTED.fullmatch(text.strip())
-    text = text if whole is None else next(filter(None, whole.groups()))
-    found = []
-    for kind, pattern in _PATTERNS:
-        for match in pattern.finditer(text):
-            literal = _literal(kind, match)
-            if literal is not None:
-                found.append((match.start(), literal))
-        # What has been taken can be no part of another one.
-        text = pattern.sub(lambda match: " " * len(match.group()), text)
-    found.sort(key=lambda one: one[0])
-    distinct = {literal.text: literal for _, literal in found}
-    return tuple(distinct.values())[:MOST]
+_SPOKEN = frozenset(("date", "time"))
 
 
 def without(text: str, literals: Iterable[Literal]) -> str:
@@ -123,17 +85,6 @@ def lost(literals: Iterable[Literal], rewrite: str) -> tuple[Literal, ...]:
 def restored(rewrite: str, missing: Iterable[Literal]) -> str:
     """Return *rewrite* with the *missing* literals behind it."""
     return " ".join((rewrite, *(literal.text for literal in missing)))
-
-
-def _literal(kind: str, match: re.Match[str]) -> Literal | None:
-    if kind == "quoted":
-        text = next(group for group in match.groups() if group is not None).strip()
-        return Literal(kind, text) if text else None
-    text = match.group().rstrip(_TRAILING)
-    is_none = len(text) < _SHORTEST or (
-        kind == "repository" and stop_words_of("english").issuperset(text.lower().split("/"))
-    )
-    return None if is_none else Literal(kind, text)
 
 
 def _places(text: str, part: str) -> Iterator[int]:

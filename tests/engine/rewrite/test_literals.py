@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.rewrite.answers import MOST, Literal, literals_of, lost, restored, without
+from mcpg.engine.rewrite.answers import kept_literals, lost, restored, without
+from mcpg.text.literals import MOST, Literal
 
 
 @pytest.mark.parametrize(
@@ -38,24 +39,83 @@ from mcpg.engine.rewrite.answers import MOST, Literal, literals_of, lost, restor
 )
 def test_what_means_itself_is_found(text: str, expected: list[str] | None) -> None:
     """Addresses, names, numbers and quoted names are literals; plain words are none."""
-    found = [literal.text for literal in literals_of(text)]
+    found = [literal.text for literal in kept_literals(text)]
     assert found == (text.split() if expected is None else expected)
+
+
+SHAPES = {
+    "paths": (
+        *("lib/core/index.js", "docs/guide/intro.md", "x/y/z", "assets/img/logo@2x.png"),
+        *("/var/log/nginx/access.log", "~/Downloads/report.pdf", "../shared/util.ts"),
+        *("C:\\Users\\mara\\notes.txt", "src/components", "packages/api/src", "infra/prod/main.tf"),
+        *("\\\\nas01\\share\\plans.xlsx", "acme/billing-service", "torvalds/linux"),
+    ),
+    "addresses": (
+        *("gitlab.com/team/app", "bitbucket.org/acme/api", "api.example.com/v2/orders"),
+        *("https://shop.example.net/cart?id=7", "www.example.org/about", "s3://bucket/key.csv"),
+        *("ftp://mirror.example.com/iso", "mara.lindt@example.org", "git@github.com:acme/shop.git"),
+        *("ops+alerts@sub.example.co.uk", "10.20.30.40:8080", "fe80::1ff:fe23:4567:890a"),
+    ),
+    "ids": (
+        *("RE/2023/00017", "PO-2024-118", "ABC_4411_X", "2023/AB/77", "978-0-306-40615-7"),
+        *("123-45-6789", "4X5-99812", "FR76 3000 6000 0112 3456 7890 189", "RR 473124829 DE"),
+        *("NL91 ABNA 0417 1643 00", "1Z 12E 345 02 1234 5678", "9400 1118 9922 3197 4283 77"),
+        *("5500 0000 0000 0004", "CVE-2021-44228"),
+    ),
+    "phone numbers": (
+        *("+43 660 1234567", "+1 212 555 0187", "+44 (0)20 7946 0123", "+33 1 42 68 53 00"),
+        *("+49-30-901820", "+81 3-1234-5678", "(0221) 987654", "030 2345678", "0170/9876543"),
+        *("415-555-0132", "(415) 555-0132", "415.555.0132", "+4915112345678"),
+    ),
+    "handles": (
+        *("@octo_dev", "@jane.doe", "@mara-l", "@acme/core", "@mara@mastodon.example", "@x4"),
+        *("#release-notes", "#dev", "@ACME", "@a.b-c_d", "@team_42", "#café"),
+    ),
+    "amounts": (
+        *("€ 99", "99 €", "€ 1.299,00", "$ 5", "£ 12.50", "12,50 €", "¥ 3000", "₹ 1,20,000"),
+        *("$1.5M", "19.90€", "£3", "US$ 40", "1 200 €", "€ 1 200,50"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("shape", "text"), [(one, text) for one in SHAPES for text in SHAPES[one]])
+def test_what_a_rewrite_must_keep_is_one_literal(shape: str, text: str) -> None:
+    """Paths, addresses, ids, phone numbers, handles and amounts are kept whole, with spaces."""
+    for query in (f"bitte {text} öffnen", f"öffne {text}, bitte", f"suche ({text})."):
+        assert [one.text for one in kept_literals(query)] == [text], shape
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("and/or this", "he/she/they", "offen 24/7", "rouge/vert", "oui/non", "yes/no/maybe"),
+        *("1/2 Tasse", "am 3. Mai", "on March 15, 2023", "um 9 a.m.", "in 3 days", "20% off"),
+        *("top 10 of 99", "the 24-hour list", "zwischen 10 und 20", "from 5 to 7", "2nd floor"),
+        *("e.g. this, i.e. that", "C++ and R&D", "Mr. Smith's car", "rot/schwarz"),
+    ],
+)
+def test_what_may_be_written_otherwise_is_no_literal(text: str) -> None:
+    """Alternatives, dates in words, small numbers and abbreviations are translated."""
+    assert kept_literals(text) == ()
 
 
 @pytest.mark.parametrize("marks", ['""', "''", "``", "“”", "«»"])
 def test_quotation_marks_around_everything_hide_no_literal(marks: str) -> None:
     """What means itself does so in a query that is quoted as a whole, too."""
     query = "öffne /etc/passwd und ORDER-123"
-    assert literals_of(f" {marks[0]}{query}{marks[1]} ") == literals_of(query)
+    quoted, bare = kept_literals(f" {marks[0]}{query}{marks[1]} "), kept_literals(query)
+    assert [one.text for one in quoted] == [one.text for one in bare]
 
 
 def test_literals_have_kinds_and_are_bounded() -> None:
     """What takes characters first names them, and no query has more than so many."""
-    kinds = [one.kind for one in literals_of("a@b.de c/d e.py f1 g_h https://i.de/j.py 1.2 k.l/m")]
-    assert kinds == [
-        *("e-mail", "repository", "file", "code", "identifier", "url", "number", "repository"),
+    kinds = [
+        one.kind for one in kept_literals("a@b.de c/d e.py f1 g_h https://i.de/j.py 1.2 k.l/m")
     ]
-    assert len(literals_of(" ".join(f"a{n}b" for n in range(100)))) == MOST
+    assert kinds == [
+        *("e-mail address", "name", "file name", "code", "name", "url", "number", "path"),
+    ]
+    assert len(kept_literals(" ".join(f"a{n}b" for n in range(100)))) == MOST
 
 
 @pytest.mark.parametrize(
@@ -72,7 +132,7 @@ def test_literals_have_kinds_and_are_bounded() -> None:
 )
 def test_a_literal_is_held_as_a_whole(rewrite: str, is_lost: bool) -> None:
     """Case does not matter, but a longer number is another one."""
-    literal = Literal("code", "A-1234")
+    literal = Literal("code", "A-1234", 0, 6)
     assert lost([literal], rewrite) == ((literal,) if is_lost else ())
     assert lost([literal], restored(rewrite, lost([literal], rewrite))) == ()
 
@@ -89,13 +149,13 @@ def test_a_literal_is_held_as_a_whole(rewrite: str, is_lost: bool) -> None:
 )
 def test_a_literal_is_taken_out_as_a_whole(text: str, expected: str) -> None:
     """A quoted letter is no part of the words that hold it, in any script."""
-    assert without(text, literals_of(text)) == expected
+    assert without(text, kept_literals(text)) == expected
 
 
 @given(st.text(max_size=200))
 def test_what_is_restored_is_there(text: str) -> None:
     """Every literal of any text can be put back into any other one."""
-    literals = literals_of(text)
+    literals = kept_literals(text)
     assert all(literal.text for literal in literals)
     assert not any(literal.text in without(text, literals).split() for literal in literals)
     assert lost(literals, restored("other words", literals)) == ()
@@ -109,7 +169,7 @@ def test_hostile_texts_take_linear_time(part: str) -> None:
 
     def seconds(length: int) -> float:
         start = time.thread_time()
-        literals_of(part * (length // len(part)))
+        kept_literals(part * (length // len(part)))
         return time.thread_time() - start
 
     assert seconds(16_384) < 24 * seconds(2_048)
