@@ -8,7 +8,8 @@ returns what is wrong and what to do about it. The module imports none of the li
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
+
+from mcpg.suggestions import suggest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def sparql_reason(message: str, query: str) -> tuple[str, str]:
     prologue = _PROLOGUE.match(query)
     word = _FIRST_WORD.match(query, prologue.end() if prologue else 0)
     if word is not None and word[0].upper() not in _QUERY_FORMS:
-        near = get_close_matches(word[0].upper(), _QUERY_FORMS, n=1)
+        near = suggest(word[0], _QUERY_FORMS)
         remedy = f"did you mean {near[0]}?" if near else f"begin with {', '.join(_QUERY_FORMS)}"
         return f"a query does not begin with {word[0][:_SHOWN]!r}", remedy
     place = _QUERY_PLACE.search(message)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from unicodedata import normalize
 from urllib.parse import unquote
 
 from mcpg.bundle.codec import ReadDocument
 from mcpg.documents.markdown import MAX_PARSED, Reference, read_markdown
 from mcpg.documents.page import fence_after, heading_of
+from mcpg.suggestions import suggest
 
 _GENERATED = ("Tool Identity", "Execution Contract", "Input Schema", "Output Schema")
 # As HTML, Markdown Extra and its kin state them, and notes whose blocks have names.
@@ -72,8 +72,8 @@ class Headings:
         anchors = self._of(uri)
         if anchors is None or _is_among(key, anchors.by_key):
             return ""
-        near = get_close_matches(key, anchors.by_key, 1)
-        advice = f"; did you mean '#{anchors.by_key[near[0]]}'?" if near else ""
+        near = suggest(fragment, anchors.by_key.values())
+        advice = f"; did you mean '#{near[0]}'?" if near else ""
         return f"names no heading of {anchors.path!r}{advice}"
 
     def _plain_of(self, uri: str) -> frozenset[str]:

@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
@@ -27,6 +26,7 @@ from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.files import is_file
 from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, ToolRelations
 from mcpg.relations.infer import STATED
+from mcpg.suggestions import suggest
 
 Suggest = Callable[[str], str]
 """Returns advice on a name that nobody bears, such as one that is nearly the same; "" for none."""
@@ -111,7 +111,7 @@ class NearNames:
         written = unquote(target.partition("#")[0])
         name = _file_name(written.rstrip("/"))
         near = [*self._tools(name.removesuffix(".md"))]
-        near += get_close_matches(written, self._pages, 1)
+        near += suggest(written, self._pages)
         near += [page for page in self._pages if _file_name(page).casefold() == name.casefold()]
         shown = " or ".join(map(repr, dict.fromkeys(near[:_MOST_SHOWN])))
         return f"; did you mean {shown}?" if shown else ""

@@ -329,6 +329,6 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
 
 def _closest(key: str, names: Sequence[str]) -> str:
     """Return the one of *names* that *key* may mean, or ""."""
-    import difflib  # noqa: PLC0415 - most keys are right
+    from mcpg.suggestions import suggest  # noqa: PLC0415 - most keys are right
 
-    return next(iter(difflib.get_close_matches(key, names, n=1)), "")
+    return next(iter(suggest(key, names)), "")

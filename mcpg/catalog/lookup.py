@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import cached_property
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from mcpg.errors import NotFoundError
@@ -12,11 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mcpg.suggestions import Suggester
+
 _SIGNS_OF_GLOBS = "*?["
-_GRAM = 3
-_SHORTLIST = 40
 _SUGGESTIONS = 3
-_LIKENESS = 0.6
 # What is said of a name that is no one's: so many tools, so many characters.
 _NAMED = 5
 _SHOWN = 120
@@ -65,12 +65,10 @@ class ToolLookup(Generic[AnyTool]):
         return found
 
     @cached_property
-    def _grams(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
-        for index, keys in enumerate(self._keys):
-            for gram in dict.fromkeys(gram for key in keys for gram in _grams(key)):
-                found[gram].append(index)
-        return found
+    def _suggester(self) -> Suggester:
+        from mcpg.suggestions import Suggester  # noqa: PLC0415 - most names are right
+
+        return Suggester(dict.fromkeys(one for tool in self._tools for one in (tool.id, tool.name)))
 
     def get(self, tool_id: str) -> AnyTool | None:
         """Return the tool of this id, or `None`."""
@@ -113,23 +111,11 @@ class ToolLookup(Generic[AnyTool]):
 
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Return up to three ids that *reference* may be a slip of, the likeliest first."""
-        from difflib import SequenceMatcher  # noqa: PLC0415 - most names are right
-
-        wanted = reference.strip().casefold()
-        names = {wanted, wanted.rpartition("::")[2]}
-        grams = [gram for name in sorted(names) for gram in _grams(name)]
-        counts = Counter(index for gram in grams for index in self._grams.get(gram, ()))
-        shortlist = sorted(counts, key=lambda index: (-counts[index], index))[:_SHORTLIST]
-        scores = {
-            self._tools[index].id: max(
-                SequenceMatcher(None, name, key).ratio()
-                for key in self._keys[index]
-                for name in names
-            )
-            for index in shortlist
-        }
-        close = [tool_id for tool_id, score in scores.items() if score >= _LIKENESS]
-        return tuple(sorted(close, key=lambda tool_id: (-scores[tool_id], tool_id))[:_SUGGESTIONS])
+        # A tool may be named with a source that it does not have.
+        names = dict.fromkeys((reference, reference.rpartition("::")[2]))
+        near = (one for name in names for one in self._suggester.suggest(name, 2 * _SUGGESTIONS))
+        found = (self._tools[at].id for one in near for at in self._by_key[one.casefold()])
+        return tuple(islice(dict.fromkeys(found), _SUGGESTIONS))
 
     def _globbed(self, pattern: str) -> Iterator[AnyTool]:
         import fnmatch  # noqa: PLC0415 - most tools are named by their names
@@ -149,8 +135,3 @@ def _keys(tool: NamedTool) -> tuple[str, str, str]:
 def _either(names: Sequence[str]) -> str:
     *head, last = names
     return f"{', '.join(head)} or {last}" if head else last
-
-
-def _grams(text: str) -> list[str]:
-    padded = f" {text} "
-    return [padded[at : at + _GRAM] for at in range(max(1, len(padded) - _GRAM + 1))]

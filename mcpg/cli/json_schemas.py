@@ -8,7 +8,6 @@ file. The schema of `mcpg.toml` alone is made of the models that check that file
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator
 from importlib.resources import files
@@ -16,6 +15,7 @@ from typing import Any
 
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.json_types import JsonObject
+from mcpg.suggestions import suggest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 LINE = "line"
@@ -78,7 +78,7 @@ def _stem(name: str) -> str:
     titled = {f"mcpg/{schema}/1": schema for schema in format_names()}
     if name in (*known, *titled):
         return titled.get(name, name)
-    near = difflib.get_close_matches(name, known, n=1)
+    near = suggest(name, known)
     remedy = f"did you mean {near[0]!r}?" if near else "list them with `mcpg schema`"
     raise NotFoundError(f"no schema is called {name!r}", remedy=remedy)
 

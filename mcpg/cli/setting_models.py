@@ -7,7 +7,6 @@ needs a check, since pydantic takes longer to import than a search.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,6 +23,7 @@ from mcpg.cli.environment import (
 )
 from mcpg.errors import McpgError
 from mcpg.library_errors import pydantic_choices, pydantic_expected
+from mcpg.suggestions import suggest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -311,7 +311,7 @@ def _advice_on_key(name: str) -> str:
 def suggested(word: str, known: Iterable[str]) -> str:
     """Return a remedy that names the *known* word most like *word*, or all of them."""
     names = tuple(known)
-    near = difflib.get_close_matches(word, names, n=1)
+    near = suggest(word, names)
     return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(names)}"
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
 from mcpg.cli.parameters import LIST_FORMAT
 from mcpg.cli.terminal import cut, either, one_line
 from mcpg.library_errors import pydantic_expected
+from mcpg.suggestions import suggest
 
-_LIKENESS = 0.7
 _SHOWN, _LONGEST = 60, 160
 _OWN = "Value error, "
 _QUOTED = re.compile(r"'([^']*)'")
@@ -24,7 +23,7 @@ _PATTERNS = tuple(
         (r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)\.?", r"unexpected argument '\1'"),
     )
 )
-_SUGGESTION = re.compile(r"(.*?)\. Did you mean (.*)\?", re.DOTALL)
+_UNKNOWN_COMMAND = re.compile(r"(No such command '(.*?)')\..*", re.DOTALL)
 
 
 def command_path(fault: Any) -> str:
@@ -48,15 +47,15 @@ def usage_words(fault: Any) -> tuple[str, str]:
     for pattern, words in _PATTERNS:
         if (found := pattern.fullmatch(message)) is not None:
             return cut(found.expand(words), _LONGEST), see_help
-    if (found := _SUGGESTION.fullmatch(message)) is not None:
-        near = either(found[2].replace("'", "").split(", "))
-        return _sentence(found[1]), f"did you mean {near}?"
+    if (found := _UNKNOWN_COMMAND.fullmatch(message)) is not None:
+        near = suggest(found[2], fault.ctx.command.list_commands(fault.ctx), 2)
+        return _sentence(found[1]), f"did you mean {either(near)}?" if near else see_help
     return _sentence(message), see_help
 
 
 def _unknown_option(fault: Any, see_help: str) -> tuple[str, str]:
-    known = fault.possibilities or ()
-    near = difflib.get_close_matches(fault.option_name, known, n=2, cutoff=_LIKENESS)
+    known = [one for it in fault.ctx.command.params for one in (*it.opts, *it.secondary_opts)]
+    near = suggest(fault.option_name, known, 2)
     return _sentence(fault.message), f"did you mean {either(near)}?" if near else see_help
 
 
@@ -69,7 +68,7 @@ def _wrong_value(fault: Any, see_help: str) -> tuple[str, str]:
     choice = _CHOICE.fullmatch(message.removeprefix(_OWN))
     if choice is not None:
         value, known = choice[1].strip("'\""), _QUOTED.findall(choice[2])
-        near = difflib.get_close_matches(value, known, n=1)
+        near = suggest(value, known)
         advice = f"did you mean {LIST_FORMAT.meant(near[0])}?" if near else see_help
         named = [one for one in known if LIST_FORMAT.meant(one) not in {*known} - {one}]
         return f"{name} cannot be {_shown(value)}: use {either(named)}", advice

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
@@ -30,6 +29,7 @@ from mcpg.embeddings.provider import (
 from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore, MemoryStore, StoreError
 from mcpg.errors import UsageError
 from mcpg.installation import package_command
+from mcpg.suggestions import suggest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,11 +92,12 @@ def _advice(spec: str) -> str:
 
 
 def _closest(spec: str, model: str) -> str:
-    kind = get_close_matches(spec.partition(":")[0], ("local", *NAMED_KINDS, _ENDPOINT), n=1)
+    kind = suggest(spec.partition(":")[0], ("local", *NAMED_KINDS, _ENDPOINT))
     if not kind:
         return ""
     if kind[0] == "local":
-        return f"did you mean {get_close_matches(spec, ('local', *LOCAL), n=1, cutoff=0)[0]}? "
+        begun = [one for one in LOCAL if one.startswith(spec)] if model else ["local"]
+        return f"did you mean {[*begun, *suggest(spec, LOCAL), 'local'][0]}? "
     return f"did you mean {kind[0]}:{model or 'NAME'}? "
 
 
@@ -198,7 +199,7 @@ def _load_fastembed(name: str) -> LoadedModel:
     sizes = {model["model"]: model["dim"] for model in TextEmbedding.list_supported_models()}
     dimensions = {known.lower(): size for known, size in sizes.items()}.get(name.lower())
     if dimensions is None:
-        close = get_close_matches(name, sizes, n=1)
+        close = suggest(name, sizes)
         raise EmbeddingError(
             f"fastembed has no model {name!r}",
             kind="missing",

@@ -182,17 +182,17 @@ def _by_source(name: str, index: Index) -> int:
 
 def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     """Return a warning for each of *names*, which no tool has, with the ids close to it."""
-    from difflib import get_close_matches  # noqa: PLC0415 - most names are right
-
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - as above
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most names are right
+    from mcpg.suggestions import Suggester  # noqa: PLC0415 - as above
 
     reported = names[:MOST_TOOLS]
     has_few = len(reported) * len(index) <= _MOST_COMPARED
+    everything = Suggester(map(index.tool_id, range(len(index)))) if has_few else None
     found = []
     for name in reported:
         shown = name[:_LONGEST_SHOWN]
-        numbers = range(len(index)) if has_few else _sharing_words(shown, index)
-        close = get_close_matches(shown, map(index.tool_id, numbers), n=3)
+        known = everything or Suggester(map(index.tool_id, _sharing_words(shown, index)))
+        close = known.suggest(shown, 3)
         hint = f"; close: {', '.join(close)}" if close else ""
         message = f"no tool is called {shown!r}{hint}: it is not used as context"
         found.append(warning(Code.CONTEXT_TOOL_UNKNOWN, message))

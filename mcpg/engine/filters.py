@@ -191,13 +191,13 @@ def _unknown(
     missing = [name for name in names if name.casefold() not in texts]
     if not missing:
         return
-    from difflib import get_close_matches  # noqa: PLC0415 - most names are right
+    from mcpg.suggestions import suggest  # noqa: PLC0415 - most names are right
 
     other_kind = "category" if kind == "source" else "source"
     elsewhere = _folded(others)
     for name in missing[:_MOST_NOTED]:
         message = f"no {kind} is called {_shown(name)}"
-        close = get_close_matches(name.casefold()[:_LONGEST_SHOWN], texts, n=3)
+        close = suggest(name, texts, 3)
         if name.casefold() in elsewhere:
             message += f"; a {other_kind} is"
         elif close:

@@ -483,9 +483,9 @@ def check_fusion(name: str, strategy: str) -> FusionName:
 
 def _one_of(name: str, known: Sequence[str]) -> str:
     """Return a remedy that names the *known* word most like *name*, or all of them."""
-    from difflib import get_close_matches  # noqa: PLC0415 - most searches need no error
+    from mcpg.suggestions import suggest  # noqa: PLC0415 - most searches need no error
 
-    near = get_close_matches(name, known, n=1)
+    near = suggest(name, known)
     *others, last = known
     return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from mcpg.bundle.changes import CatalogueDiff, FieldDifference, ToolDifference
 from mcpg.catalog.schema_changes import Verdict
 from mcpg.errors import Diagnostic, UsageError, remedy_of
 from mcpg.evaluation.impact import CONFIDENCE_LOSSES, RANK_LOSSES, Effect, Impact, Mover
+from mcpg.suggestions import suggest
 from mcpg.text.word_diff import diff_text
 from mcpg.values import rounded, to_json
 
@@ -170,7 +170,7 @@ def _limit(text: str) -> Limit:
     kind, sign, number = text.partition("=")
     name = kind.strip().casefold()
     if name not in GATES:
-        near = difflib.get_close_matches(name, GATES, n=1)
+        near = suggest(name, GATES)
         advice = f"did you mean {near[0]}? " if near else ""
         raise UsageError(
             f"no kind of finding is called {kind.strip()[:40]!r}",

@@ -9,7 +9,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 from mcpg.catalog.catalog import Catalog
@@ -19,6 +18,7 @@ from mcpg.errors import Code, Diagnostic, InputError, error, warning
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import decode
+from mcpg.suggestions import suggest
 from mcpg.text.safeyaml import load_yaml_with_lines
 
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
@@ -275,7 +275,7 @@ def _relevant(entry: JsonObject) -> tuple[str, ...]:
 
 def _missing(entry: JsonObject, key: str) -> str:
     """Return that *key* is misspelt in *entry*, "" where it is not."""
-    near = get_close_matches(key, entry, n=1)
+    near = suggest(key, entry)
     return f"has no {key!r}; rename {near[0][:_SHOWN]!r}" if near else ""
 
 
@@ -310,6 +310,8 @@ def _whole(text: str) -> str:
 
 _NAMED = 3
 _EXAMPLES_SHOWN = 80
+# A file for other tools misses all of them.
+_MOST_SUGGESTED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +412,7 @@ class _Resolver:
             message = f"{shown} is the name of {len(tools)} tools: use {one_of}"
             self.diagnostics.append(warning(Code.JUDGED_TOOL_AMBIGUOUS, message, place))
             return
-        near = self._catalog.suggest(name)
+        near = self._catalog.suggest(name) if len(self.diagnostics) < _MOST_SUGGESTED else ()
         advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
         message = f"no tool is called {shown}: {advice}"
         self.diagnostics.append(warning(Code.JUDGED_TOOL_UNKNOWN, message, place))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,6 +32,7 @@ from mcpg.evaluation.metrics import (
     split_scores,
 )
 from mcpg.json_types import JsonObject
+from mcpg.suggestions import suggest
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace, to_json
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ def _metric(kind: str, name: str) -> str:
     known = _MORE_IS_BETTER if kind == MAX_DROP else METRICS
     if name.casefold() in known:
         return name.casefold()
-    near = difflib.get_close_matches(name.casefold(), known, n=1)
+    near = suggest(name, known)
     advice = f"did you mean {near[0]}? " if near else ""
     raise _fault(kind, f"no metric is called {name!r}", f"{advice}known: {', '.join(known)}")
 

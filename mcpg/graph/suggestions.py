@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache
 
 from mcpg.graph import terms
 from mcpg.graph.terms import PREFIXES
+from mcpg.suggestions import suggest
 
 OURS = ("kb", "mcpg")
 """The prefixes of the vocabularies that mcpg defines."""
 
-_LIKENESS = 0.7
 _MOST_NAMES = 3
 
 
@@ -41,7 +40,7 @@ def likely_names(name: str) -> list[str]:
     prefix, _, local = name.partition(":")
     known = _known_by_local_name()
     same = known.get(local.casefold(), ())
-    near = [] if same else get_close_matches(local.casefold(), known, _MOST_NAMES, _LIKENESS)
+    near = [] if same else suggest(local, known, _MOST_NAMES)
     found = [*same, *(one for word in near for one in known[word])]
     return sorted(found, key=lambda one: not one.startswith(f"{prefix}:"))[:_MOST_NAMES]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -10,6 +9,7 @@ from types import MappingProxyType
 
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.lint.model import Rule
+from mcpg.suggestions import suggest
 from mcpg.values import value
 
 ALL = "ALL"
@@ -71,9 +71,7 @@ def codes_of(pattern: str) -> frozenset[str]:
 
 def _advice(wanted: str) -> str:
     known = (*RULES, *(rule.name for rule in RULES.values()))
-    near = difflib.get_close_matches(wanted.upper(), known, n=1) or difflib.get_close_matches(
-        wanted.casefold(), known, n=1
-    )
+    near = suggest(wanted, known)
     return f"did you mean {near[0]}?" if near else "list them with `mcpg rule`"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
 from mcpg.sources.client_layouts import mentions_servers
+from mcpg.suggestions import suggest
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +396,7 @@ def _close_names(argument: str) -> str | None:
         names = sorted(entry.name for entry in parent.iterdir())
     except (OSError, ValueError):
         return None
-    close = difflib.get_close_matches(Path(argument).name, names, n=1)
+    close = suggest(Path(argument).name, names)
     return (parent / close[0]).as_posix() if close else None
 
 

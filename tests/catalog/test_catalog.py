@@ -73,6 +73,8 @@ def test_suggestions(catalog: Catalog) -> None:
     assert catalog.suggest("git_staus")[0] == "git_status"
     assert catalog.suggest("shop::serch")[0] == "shop_search"
     assert catalog.suggest("VCS::git_dif")[0] == "git_diff"
+    assert catalog.suggest("status_git")[0] == "git_status"
+    assert catalog.suggest("elsewhere::status_git")[0] == "git_status"
     assert catalog.suggest("zzzzzzz") == ()
     assert catalog.suggest("") == ()
     assert Catalog().suggest("git") == ()

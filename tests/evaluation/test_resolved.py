@@ -60,6 +60,13 @@ def test_an_unknown_tool_is_told_once_and_kept(catalog: Catalog) -> None:
     assert "'statsu': did you mean status?" in noticed.message
 
 
+def test_suggestions_are_bounded(catalog: Catalog) -> None:
+    """A file for other tools is reported without a suggestion for each of its names."""
+    query = JudgedQuery("a", "q", tuple(f"status{number}" for number in range(60)), 4)
+    noticed = resolve(Judgements((query,), (), "q.jsonl"), catalog).diagnostics
+    assert (len(noticed), sum("did you mean" in one.message for one in noticed)) == (60, 50)
+
+
 def test_a_tool_like_none(catalog: Catalog) -> None:
     """Where nothing is near, the reader learns where to look."""
     assert "see `mcpg list`" in resolved(catalog, "zzzzqqq").diagnostics[0].message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -43,6 +42,7 @@ from mcpg.relations.observed import (
 )
 from mcpg.reports.blocks import Code, Column, Facts, Score, Section, Table
 from mcpg.sources.model import read_text
+from mcpg.suggestions import suggest
 from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def _forgotten(observed: Observed, chosen: LearnOptions, known: ToolNames | None
         if known is not None and meant is not None:
             found |= {name for name in names if known(name) == meant}
         if not found:
-            close = difflib.get_close_matches(tool, names, n=1)
+            close = suggest(tool, names)
             raise NotFoundError(
                 f"nothing is known of {tool!r}",
                 place="--forget",

@@ -313,10 +313,10 @@ def _differing(changes: Sequence[LockChange], wanted: _Wanted) -> list[LockChang
 
 
 def _near(named: str, names: Sequence[str]) -> str:
-    import difflib  # noqa: PLC0415 - only for mistakes
+    from mcpg.suggestions import suggest  # noqa: PLC0415 - only for mistakes
 
     bare = {name.rpartition("::")[2]: name for name in reversed(names)}
-    near = difflib.get_close_matches(named, [*names, *bare], n=1)
+    near = suggest(named, [*names, *bare])
     if near:
         return f"did you mean {bare.get(near[0], near[0])!r}?"
     return f"use one of {_listed(names)}" if names else "every tool is as approved"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import webbrowser
@@ -33,6 +32,7 @@ from mcpg.sources.client_config import (
     server_at,
 )
 from mcpg.sources.model import read_text
+from mcpg.suggestions import suggest
 from mcpg.values import counted
 
 LoginServer = Annotated[
@@ -254,7 +254,7 @@ def _of_settings(name: str, settings: Settings) -> Server:
 
 
 def _unknown(name: str, known: Collection[str], place: str | None) -> NotFoundError:
-    near = difflib.get_close_matches(name, known, n=1)
+    near = suggest(name, known)
     remedy = "name an address, or the file that names the server"
     if known:
         remedy = f"it names {', '.join(sorted(known)[:10])}"

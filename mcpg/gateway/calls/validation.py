@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -27,6 +26,7 @@ from referencing import Registry
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.calls.simple_schemas import accepts
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.suggestions import Suggester, suggest
 
 _MAX_NODES = 3_000
 _MAX_CHARS = 256 << 10
@@ -491,10 +491,10 @@ def _faults(error: Any) -> Iterable[Fault]:
 
 def _missing(error: Any) -> Iterator[Fault]:
     properties = _properties(error)
-    extra = [name for name in error.instance if name not in properties]
+    extra = Suggester(name for name in error.instance if name not in properties)
     for name in error.validator_value:
         if name not in error.instance and not _has_default(error.schema, name):
-            close = get_close_matches(name, extra, 1)
+            close = extra.suggest(name)
             remedy = f"is {_short(close[0])} meant to be it?" if close else ""
             path = [*error.absolute_path, name]
             yield _fault(
@@ -504,8 +504,9 @@ def _missing(error: Any) -> Iterator[Fault]:
 
 def _unknown(error: Any) -> Iterator[Fault]:
     properties = _properties(error)
+    known_names = Suggester(properties)
     for name in error.instance:
-        close = get_close_matches(name, properties, 1)
+        close = known_names.suggest(name)
         known = f"known are {_listed(properties)}" if properties else "there are none"
         remedy = f"did you mean {_short(close[0])}?" if close else known
         path = [*error.absolute_path, name]
@@ -524,7 +525,7 @@ def _invalid(error: Any) -> Fault:
         message = f"must be {'one of ' if len(values) > 1 else ''}{_listed(values)}"
         texts = {one.casefold(): one for one in values if isinstance(one, str)}
         value = error.instance
-        close = get_close_matches(value.casefold(), texts, 1) if isinstance(value, str) else ()
+        close = suggest(value, texts) if isinstance(value, str) else ()
         remedy = f"did you mean {_short(texts[close[0]])}?" if close else ""
     elif rule in {"anyOf", "oneOf"}:
         message = _alternatives(error)
