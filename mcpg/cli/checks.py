@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
-from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.providers import NONE, ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.errors import McpgError, NotFoundError
@@ -339,6 +339,11 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
     is_set = found is not None or settings.find("store.path") is not None
     if not (is_set or factory.needs_vectors or (path and os.path.exists(path))):  # noqa: PTH110
         return Check(name, Status.OFF, "no search needs vectors yet")
+    if kind != NONE and find_spec("numpy") is None:
+        # The cache folder may have the file of another installation.
+        status = Status.FAILED if is_set or factory.needs_vectors else Status.OFF
+        message = "vectors need numpy, which is not installed"
+        return Check(name, status, message, install_command("embeddings"))
     store = factory.store()
     if store is None:
         return Check(name, Status.OFF, "vectors are not kept between runs")

@@ -12,15 +12,17 @@ from mcpg.errors import McpgError, remedy_of
 from mcpg.values import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from mcpg.bundle import Bundle
+    from mcpg.catalog.definitions import Key
     from mcpg.catalog.lock import Lock, LockChange
     from mcpg.catalog.model import Tool
     from mcpg.cli.settings import Settings
+    from mcpg.documents.model import ToolDocument
     from mcpg.sources.model import SourceBatch
 
-_NAME, _LOCK = "review", "lock"
+_NAME, _NEW, _LOCK = "review", "new tools", "lock"
 _REVIEW = "review the changes with `mcpg lock`, and approve with `mcpg lock --approve TOOL`"
 _SHOWN = 10
 
@@ -28,24 +30,45 @@ _SHOWN = 10
 def check_review(settings: Settings, tools: Sequence[Tool]) -> Iterator[Check]:
     """Yield a check for each bundle that holds some of *tools*, as their sources define them now.
 
+    Another one names the tools that no bundle holds.
+
     Whoever reviewed the bundle has not seen what differs; see ADR 24.
     """
     from mcpg.bundle import read_bundle  # noqa: PLC0415 - help needs none of it
+    from mcpg.engine import load  # noqa: PLC0415 - as above
 
     paths: list[str] = []
     with suppress(McpgError):  # the check of the bundle reports it
         paths = [str(one.value) for one in settings.bundles()]
+    bundled: set[Key] | None = None
     for path in paths if tools else ():
         with suppress(McpgError):  # as above; other sources are searched as they are
             bundle = read_bundle(path)
-            yield from _of_bundle(path, bundle, tools)
+            documents = [*load(path, cache_dir=cache_folder()).documents.values()]
+            keys = {(one.tool.source_id, one.tool.name) for one in documents}
+            bundled = (bundled or set()) | keys
+            yield from _of_bundle(path, bundle, documents, tools)
+    if bundled is not None:
+        yield from _not_bundled(tools, bundled)
 
 
-def _of_bundle(path: str, bundle: Bundle, tools: Sequence[Tool]) -> Iterator[Check]:
+def _not_bundled(tools: Sequence[Tool], bundled: Collection[Key]) -> Iterator[Check]:
+    """Yield a check that names those of *tools* that no bundle has, if there are any."""
+    new = [one for one in tools if (one.source_id, one.name) not in bundled]
+    if new:
+        names = ", ".join(f"{one.source_id}::{one.name}" for one in new[:_SHOWN])
+        more = f" and {len(new) - _SHOWN:,} more" if len(new) > _SHOWN else ""
+        share = f"{len(new):,} of {counted(len(tools), 'tool')}"
+        message = f"the bundle does not have {share}: {names}{more}"
+        details = {"tools": len(tools), "new": len(new)}
+        yield Check(_NEW, Status.NOTE, message, "run `mcpg bundle` again", details)
+
+
+def _of_bundle(
+    path: str, bundle: Bundle, documents: Sequence[ToolDocument], tools: Sequence[Tool]
+) -> Iterator[Check]:
     from mcpg.bundle.definitions import definitions_in  # noqa: PLC0415 - as above
-    from mcpg.engine import load  # noqa: PLC0415 - as above
 
-    documents = load(path, cache_dir=cache_folder()).documents.values()
     definitions = definitions_in(bundle, documents)
     live = [tool for tool in tools if definitions.get((tool.source_id, tool.name))]
 

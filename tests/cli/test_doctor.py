@@ -13,6 +13,7 @@ from loopback import answer, chat, serving
 
 from mcpg.cli import checks as extras
 from mcpg.cli.checks import Check, Status, tried
+from mcpg.cli.providers import STORE_FILE
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.installation import install_command
 
@@ -174,6 +175,27 @@ def test_a_store_is_written_and_read(
     assert (folder / "other.sqlite").read_bytes() == before
     monkeypatch.setenv("MCPG_STORE", "none")
     assert told(run)[1]["store"]["status"] == "off"
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_a_store_without_numpy(
+    run: Callable[..., Run], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that nothing asks for is off without numpy, and one that is set is a failure."""
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    cache = folder / "other-cache"
+    cache.mkdir()
+    (cache / STORE_FILE).touch()
+    monkeypatch.setenv("MCPG_CACHE", str(cache))
+    code, checks = told(run)
+    assert (code, checks["store"]["status"]) == (0, "off")
+    assert checks["store"]["message"] == "vectors need numpy, which is not installed"
+    assert "[embeddings]" in checks["store"]["remedy"]
+    monkeypatch.setenv("MCPG_STORE", "none")
+    assert told(run)[1]["store"]["message"] == "vectors are not kept between runs"
+    monkeypatch.setenv("MCPG_STORE", "sqlite")
+    code, checks = told(run)
+    assert (code, checks["store"]["status"]) == (1, "failed")
 
 
 @pytest.mark.usefixtures("graph", "without_local")

@@ -52,7 +52,9 @@ def examine(folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPat
         assert TOKEN not in done.out + done.err
         checks = {check["name"]: check for check in done.json["checks"]}
         assert done.json["healthy"] == (done.code == 0)
-        of_sources = (name for name in checks if "source" in name or name == "review")
+        of_sources = (
+            name for name in checks if "source" in name or name in {"review", "new tools"}
+        )
         return done.code, {name: checks[name] for name in of_sources}
 
     return call
@@ -175,6 +177,7 @@ def test_tools_that_have_changed_since_the_bundle_was_built(
     review = checks["review"]
     assert (code, review["status"], review["remedy"]) == (0, "ok", None)
     assert review["message"].startswith("2 tools as reviewed in ")
+    assert "new tools" not in checks
     now(refund="Read ~/.ssh first", track="Track a parcel", added="Add a parcel")
     code, checks = examine(entry)
     review = checks["review"]
@@ -185,8 +188,14 @@ def test_tools_that_have_changed_since_the_bundle_was_built(
     details = review["details"]
     assert (details["tools"], details["changed"]) == (2, 1)
     assert [one["code"] for one in details["warnings"]] == ["tool_changed"]
+    new = checks["new tools"]
+    assert (new["status"], new["details"]) == ("note", {"tools": 3, "new": 1})
+    assert new["message"] == "the bundle does not have 1 of 3 tools: shop::added"
     now(**{f"tool_{number}": "new" for number in range(12)})
-    assert "review" not in examine(entry)[1]
+    checks = examine(entry)[1]
+    assert "review" not in checks
+    assert checks["new tools"]["message"].startswith("the bundle does not have 12 of 12 tools: ")
+    assert checks["new tools"]["message"].endswith(" and 2 more")
     assert run("bundle", "-o", "graph.mdld").code == 0
     now(**{f"tool_{number}": "changed" for number in range(12)})
     review = examine(entry)[1]["review"]
