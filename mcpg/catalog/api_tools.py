@@ -2,7 +2,9 @@
 
 Formats and limits are those of the public documentation: function calling and tool search of
 OpenAI (developers.openai.com/api/docs), tool use and tool search of Anthropic
-(platform.claude.com/docs), and `tools/list` of MCP 2025-11-25.
+(platform.claude.com/docs), function calling of Gemini (ai.google.dev/api/caching, `Tool`), and
+`tools/list` of MCP 2025-11-25. OpenAI documents no limit of descriptions; both of its APIs refuse a
+request that has one of more than 1,024 characters.
 """
 
 from __future__ import annotations
@@ -21,13 +23,10 @@ from mcpg.values import replace, value
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
 
-ApiName: TypeAlias = Literal["openai", "openai-responses", "anthropic", "mcp"]
+ApiName: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini", "mcp"]
 
 _HASH_LENGTH = 8
-_ARGUMENT = re.compile(r"[a-zA-Z0-9_.-]{1,64}\Z")
-_OTHER_IN_ARGUMENT = re.compile(r"[^a-zA-Z0-9_.-]+")
-_LONGEST_ARGUMENT = 64
-_LONGEST_DESCRIPTION = 500
+_LONGEST_DESCRIPTION, _LONGEST_OF_NAMESPACE = 1_024, 500
 # What names arguments beside `properties`, and cannot be written when an argument is renamed.
 _NAMING = {
     *("dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"),
@@ -133,32 +132,66 @@ class ApiTools:
 
 
 @value
+class _Naming:
+    """Which names an API accepts.
+
+    Attributes:
+        characters: Their characters, without the brackets of a character class.
+        longest: The greatest length of a name.
+        is_identifier: Whether a name begins with a letter or `_`.
+    """
+
+    characters: str
+    longest: int = 64
+    is_identifier: bool = False
+
+    def accepts(self, name: str) -> bool:
+        begins = "(?=[a-zA-Z_])" if self.is_identifier else ""
+        return bool(re.match(rf"{begins}[{self.characters}]{{1,{self.longest}}}\Z", name))
+
+    def plain(self, name: str) -> str:
+        """Return *name* without the characters that are not accepted."""
+        text = re.sub(f"[^{self.characters}]+", "_", name).strip("_")
+        return f"_{text}" if self.is_identifier and text[:1] in "0123456789.-" else text
+
+    def hashed(self, name: str, taken: set[str]) -> str:
+        """Return *name* as it is accepted, cut, and made unique with a hash."""
+        start = self.plain(name) or "tool"
+        salt, found = 0, ""
+        while not found or found in taken:
+            digest = hashlib.sha256(f"{salt or ''}{name}".encode("utf-8", "replace")).hexdigest()
+            found = f"{start[: self.longest - _HASH_LENGTH - 1]}_{digest[:_HASH_LENGTH]}"
+            salt += 1
+        return found
+
+
+@value
 class _Api:
     """What an API takes.
 
     Attributes:
-        name: The characters of a tool's name, without the brackets of a character class.
-        longest: The greatest length of a name.
+        names: The names of tools.
         define: Writes the definition of a tool: its name, itself, and its input schema.
         search: The tool of the API that searches deferred tools, `None` where it has none.
         has_own_schemas: Whether schemas are given as the server has them.
-        checks_arguments: Whether the names of arguments are restricted.
+        arguments: The names of arguments, `None` if all are accepted.
         has_namespaces: Whether deferred tools are grouped.
+        wrapped_as: The member of the one tool that has all definitions, "" if each is a tool.
         make_strict: Returns a definition with its strict mode set, `None` where it has none.
     """
 
-    name: str
-    longest: int
+    names: _Naming
     define: Callable[[str, Tool, dict[str, Any]], dict[str, Any]]
     search: dict[str, Any] | None = None
     has_own_schemas: bool = False
-    checks_arguments: bool = False
+    arguments: _Naming | None = None
     has_namespaces: bool = False
+    wrapped_as: str = ""
     make_strict: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
 
 def _openai(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
-    function = {"name": name, "description": tool.description, "parameters": schema}
+    function = {"name": name, "description": _cut(tool.description), "parameters": schema}
     return {"type": "function", "function": function}
 
 
@@ -168,12 +201,25 @@ def _openai_strict(definition: dict[str, Any]) -> dict[str, Any]:
 
 def _openai_responses(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
     # The API makes a schema strict, which changes it, unless the definition says not to.
-    members = {"name": name, "description": tool.description, "parameters": schema}
+    members = {"name": name, "description": _cut(tool.description), "parameters": schema}
     return {"type": "function", **members, "strict": False}
+
+
+def _cut(description: str) -> str:
+    """Return *description* in the length that OpenAI accepts."""
+    if len(description) <= _LONGEST_DESCRIPTION:
+        return description
+    return f"{description[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
 
 
 def _anthropic(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
     return {"name": name, "description": tool.description, "input_schema": schema}
+
+
+def _gemini(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
+    members: dict[str, Any] = {"name": name, "description": tool.description}
+    # It refuses objects without properties.
+    return members | ({"parametersJsonSchema": schema} if schema["properties"] else {})
 
 
 def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
@@ -190,23 +236,27 @@ def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
 
 
 _APIS: dict[ApiName, _Api] = {
-    "openai": _Api("a-zA-Z0-9_-", 64, _openai, make_strict=_openai_strict),
+    "openai": _Api(_Naming("a-zA-Z0-9_-"), _openai, make_strict=_openai_strict),
     "openai-responses": _Api(
-        "a-zA-Z0-9_-",
-        64,
+        _Naming("a-zA-Z0-9_-"),
         _openai_responses,
         {"type": "tool_search"},
         has_namespaces=True,
         make_strict=lambda definition: {**definition, "strict": True},
     ),
     "anthropic": _Api(
-        "a-zA-Z0-9_-",
-        64,
+        _Naming("a-zA-Z0-9_-"),
         _anthropic,
         {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
-        checks_arguments=True,
+        arguments=_Naming("a-zA-Z0-9_.-"),
     ),
-    "mcp": _Api("a-zA-Z0-9_.-", 128, _mcp, has_own_schemas=True),
+    "gemini": _Api(
+        _Naming("a-zA-Z0-9_-", is_identifier=True),
+        _gemini,
+        arguments=_Naming("a-zA-Z0-9_", is_identifier=True),
+        wrapped_as="functionDeclarations",
+    ),
+    "mcp": _Api(_Naming("a-zA-Z0-9_.-", 128), _mcp, has_own_schemas=True),
 }
 APIS: tuple[ApiName, ...] = tuple(_APIS)
 
@@ -246,6 +296,8 @@ def api_tools(
         shown += _namespaces(later.values(), definitions, api)
     else:
         shown += [definitions[tool_id] for tool_id in later]
+    if api.wrapped_as and shown:
+        shown = [{api.wrapped_as: shown}]
     return ApiTools(api_name, shown, origins, tuple(reasons))
 
 
@@ -264,9 +316,9 @@ def _defined(
             definition = api.make_strict(api.define(name, tool, schema))
             return definition, replace(origin, optional=optional, is_strict=True), ""
     schema = tool.input_schema if api.has_own_schemas else acceptable(tool.input_schema)
-    if not api.checks_arguments:
+    if api.arguments is None:
         return api.define(name, tool, schema), origin, reason
-    schema, renamed = _renamed(schema)
+    schema, renamed = _renamed(schema, api.arguments)
     origin = replace(origin, arguments=tuple(renamed.items()))
     return api.define(name, tool, schema), origin, reason
 
@@ -294,12 +346,12 @@ def _namespaces(
 
 
 def _tools_in(name: str, definitions: Iterable[dict[str, Any]]) -> str:
-    """Return the description of a namespace, at most `_LONGEST_DESCRIPTION` characters."""
+    """Return the description of a namespace, at most `_LONGEST_OF_NAMESPACE` characters."""
     names = [str(one["name"]) for one in definitions]
     text = f"Tools of {name}: {names[0]}"
     for shown, one in enumerate(names[1:], 1):
         rest = f" and {len(names) - shown:,} more."
-        if len(text) + len(one) + len(rest) + 2 > _LONGEST_DESCRIPTION:
+        if len(text) + len(one) + len(rest) + 2 > _LONGEST_OF_NAMESPACE:
             return text + rest
         text = f"{text}, {one}"
     return f"{text}."
@@ -336,40 +388,28 @@ def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
     It is the id itself where possible. What else it is depends on the id alone, unless two
     hashes are the same.
     """
-    accepted = re.compile(rf"[{api.name}]{{1,{api.longest}}}\Z")
     reserved = {str(api.search["name"])} if api.search and "name" in api.search else set()
     ids = tuple(ids)
-    plain = {one for one in ids if accepted.match(one) and one not in reserved}
+    plain = {one for one in ids if api.names.accepts(one) and one not in reserved}
     taken, names = plain | reserved, {}
     for one in ids:
-        names[one] = one if one in plain else _hashed(one, rf"[^{api.name}]+", api.longest, taken)
+        names[one] = one if one in plain else api.names.hashed(one, taken)
         taken.add(names[one])
     return names
 
 
-def _hashed(text: str, others: str, longest: int, taken: set[str]) -> str:
-    """Return *text* without the characters *others*, cut, and made unique with a hash."""
-    start = re.sub(others, "_", text).strip("_") or "tool"
-    salt, name = 0, ""
-    while not name or name in taken:
-        digest = hashlib.sha256(f"{salt or ''}{text}".encode("utf-8", "replace")).hexdigest()
-        name = f"{start[: longest - _HASH_LENGTH - 1]}_{digest[:_HASH_LENGTH]}"
-        salt += 1
-    return name
-
-
-def _renamed(schema: Schema) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return *schema* with names of arguments that Anthropic accepts, and their own names."""
+def _renamed(schema: Schema, naming: _Naming) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return *schema* with names of arguments that *naming* accepts, and their own names."""
     properties = schema["properties"]
-    bad = [name for name in properties if not _ARGUMENT.match(name)]
+    bad = [name for name in properties if not naming.accepts(name)]
     if not bad:
         return schema, {}
-    taken = {name for name in properties if _ARGUMENT.match(name)}
+    taken = properties.keys() - {*bad}
     names = {}
     for name in bad:
-        plain = _OTHER_IN_ARGUMENT.sub("_", name).strip("_")
-        if not _ARGUMENT.match(plain) or plain in taken:
-            plain = _hashed(name, _OTHER_IN_ARGUMENT.pattern, _LONGEST_ARGUMENT, taken)
+        plain = naming.plain(name)
+        if not naming.accepts(plain) or plain in taken:
+            plain = naming.hashed(name, taken)
         taken.add(plain)
         names[name] = plain
     members = {name: one for name, one in schema.items() if name not in _NAMING}

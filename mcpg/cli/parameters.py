@@ -317,8 +317,8 @@ SEARCH = (
         ("--as",),
         "Write the found tools as JSON, as the list of functions that an API of language models "
         "takes, and the tool behind each name.",
-        "openai|openai-responses|anthropic|mcp",
-        choices=("openai", "openai-responses", "anthropic", "mcp"),
+        "openai|openai-responses|anthropic|gemini|mcp",
+        choices=("openai", "openai-responses", "anthropic", "gemini", "mcp"),
     ),
     switch(
         "deferred",

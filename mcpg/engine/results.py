@@ -228,7 +228,7 @@ class SearchResult:
         Names that the API refuses are changed; `ApiTools.call` maps a call of the model back.
 
         Args:
-            api: `openai` (Chat Completions), `openai-responses`, `anthropic` or `mcp`.
+            api: `openai` (Chat Completions), `openai-responses`, `anthropic`, `gemini` or `mcp`.
             related: Whether to add prerequisites, next steps and related tools.
             deferred: Tools that the model may find with the tool search of the API, such as
                 `engine.tools`.

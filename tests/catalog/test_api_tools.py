@@ -17,7 +17,10 @@ from mcpg.catalog.model import Tool
 from mcpg.errors import NotFoundError, UsageError
 
 MODEL_APIS = [name for name in APIS if name != "mcp"]
-NAME = dict.fromkeys(MODEL_APIS, r"[a-zA-Z0-9_-]{1,64}\Z") | {"mcp": r"[a-zA-Z0-9_.-]{1,128}\Z"}
+NAME = dict.fromkeys(MODEL_APIS, r"[a-zA-Z0-9_-]{1,64}\Z") | {
+    "gemini": r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}\Z",
+    "mcp": r"[a-zA-Z0-9_.-]{1,128}\Z",
+}
 AT_TOP = {"$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"}
 TEXT = {"type": "string"}
 NUMBER = {"type": "integer"}
@@ -185,7 +188,10 @@ def test_a_good_schema_is_kept_as_it_is() -> None:
 def test_names_are_valid_unique_and_stable(api: str, ids: list[str]) -> None:
     """Each tool has a name that the API accepts, the same in every list, that leads back to it."""
     found = api_tools(api, map(tool, ids))
-    assert len(found.origins) == len(found.definitions) == len(ids)
+    listed = found.definitions
+    if api == "gemini" and ids:
+        listed = listed[0]["functionDeclarations"]
+    assert len(found.origins) == len(listed) == len(ids)
     assert all(re.match(NAME[api], name) for name in found.origins)
     assert [one.tool_id for one in found.origins.values()] == ids
     for name, one in found.origins.items():
@@ -200,15 +206,17 @@ def test_a_valid_id_is_the_name(api: str, tool_id: str) -> None:
 
 
 def test_definitions_have_the_format_of_the_api() -> None:
-    """Descriptions are whole, and each API has its own members."""
+    """Each API has its own members, and descriptions of the length that it accepts."""
     about = "long " * 2000
     one = Tool("a", "shop", "A", "Title", about, {"type": "object"}, {"type": "object"})
     schema = {"type": "object", "properties": {}}
-    function = {"name": "a", "description": about, "parameters": schema}
+    cut = f"{about[:1023].rstrip()}…"
+    function = {"name": "a", "description": cut, "parameters": schema}
     expected = {
         "openai": {"type": "function", "function": function},
         "openai-responses": {"type": "function", **function, "strict": False},
         "anthropic": {"name": "a", "description": about, "input_schema": schema},
+        "gemini": {"functionDeclarations": [{"name": "a", "description": about}]},
         "mcp": {
             "name": "a",
             "title": "Title",
@@ -219,6 +227,35 @@ def test_definitions_have_the_format_of_the_api() -> None:
     }
     for api, definition in expected.items():
         assert api_tools(api, [one]).definitions == [definition]
+
+
+@pytest.mark.parametrize("api", ["openai", "openai-responses"])
+@pytest.mark.parametrize("length", [1023, 1024, 1025, 100_000])
+def test_openai_gets_descriptions_of_1024_characters(api: str, length: int) -> None:
+    """A longer one, for which the API refuses the whole request, is cut; others are whole."""
+    about = "é" * length
+    for strict in (False, True):
+        (definition,) = api_tools(
+            api, [Tool("a", "shop", "a", description=about)], strict=strict
+        ).definitions
+        found = definition.get("function", definition)["description"]
+        assert found == (about if length <= 1024 else f"{about[:1023]}…")
+
+
+def test_gemini_gets_one_tool_of_all_declarations() -> None:
+    """The functions are in one list; arguments get names that Gemini accepts, and map back."""
+    schema = {"properties": {"$top": NUMBER, "1st": TEXT, "a-b": TEXT}, "required": ["$top"]}
+    found = api_tools("gemini", [tool("2fa.enable", schema), tool("plain")])
+    ((member, declarations),) = found.definitions[0].items()
+    assert (len(found.definitions), member) == (1, "functionDeclarations")
+    given_schema = declarations[0]["parametersJsonSchema"]
+    assert_acceptable(given_schema)
+    assert [*given_schema["properties"]] == ["top", "_1st", "a_b"]
+    assert given_schema["required"] == ["top"]
+    call = found.call(declarations[0]["name"], {"top": 3, "_1st": "x"})
+    assert (call.tool_id, call.arguments) == ("2fa.enable", {"$top": 3, "1st": "x"})
+    assert declarations[1]["name"] == "plain"
+    assert api_tools("gemini", []).definitions == []
 
 
 @pytest.mark.parametrize("api", ["openai-responses", "anthropic"])
@@ -286,7 +323,7 @@ def test_definitions_are_strict_where_they_can_be(api: str) -> None:
     assert [*listed["notStrict"]] == ["odd"]
 
 
-@pytest.mark.parametrize("api", ["anthropic", "mcp"])
+@pytest.mark.parametrize("api", ["anthropic", "gemini", "mcp"])
 def test_an_api_without_strict_mode_is_named(api: str) -> None:
     """The error names the APIs that have one, with deferred tools only those with both."""
     with pytest.raises(UsageError, match="no strict mode") as raised:
@@ -297,7 +334,7 @@ def test_an_api_without_strict_mode_is_named(api: str) -> None:
     assert raised.value.remedy == "use openai-responses"
 
 
-@pytest.mark.parametrize("api", ["openai", "mcp"])
+@pytest.mark.parametrize("api", ["openai", "gemini", "mcp"])
 def test_an_api_without_tool_search_defers_nothing(api: str) -> None:
     """The error names the APIs that have one."""
     with pytest.raises(UsageError, match="tool search") as raised:
@@ -307,8 +344,8 @@ def test_an_api_without_tool_search_defers_nothing(api: str) -> None:
 
 def test_an_unknown_api_is_an_error() -> None:
     """The error names those that there are."""
-    with pytest.raises(UsageError, match="'gemini' is no API"):
-        api_tools("gemini", [])
+    with pytest.raises(UsageError, match="'bedrock' is no API"):
+        api_tools("bedrock", [])
 
 
 def test_a_call_is_mapped_back() -> None:

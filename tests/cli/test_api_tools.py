@@ -41,6 +41,13 @@ def test_definitions_are_strict_or_named(run: Callable[..., Run]) -> None:
     assert strict | {*found.get("notStrict", {})} == {*found["origins"]}
 
 
+def test_gemini_gets_its_own_list(run: Callable[..., Run]) -> None:
+    """All functions are in one tool, in the order of the matches."""
+    ids = run("search", "refund", "--format", "ids").out.split()
+    (listed,) = run("search", "refund", "--as", "gemini").json["tools"]
+    assert [one["name"] for one in listed["functionDeclarations"]] == ids
+
+
 def test_nothing_found_is_an_empty_list(run: Callable[..., Run]) -> None:
     """The output is JSON all the same, and the exit code says that nothing was found."""
     found = run("search", "zzqx wqv", "--as", "openai")
@@ -58,7 +65,8 @@ def test_nothing_found_is_an_empty_list(run: Callable[..., Run]) -> None:
         (["--as", "mcp", "--format", "csv"], "leave --format csv out"),
         (["--as", "mcp", "--explain"], "leave --explain out"),
         (["--as", "mcp", "--input-schema"], "leave --input-schema out"),
-        (["--as", "gemini"], "gemini"),
+        (["--as", "bedrock"], "bedrock"),
+        (["--as", "gemini", "--deferred"], "use openai-responses or anthropic"),
     ],
 )
 def test_options_that_do_not_fit_are_named(
