@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exploring import Served
 
 DEADLINE = 30
-ENTER, DOWN, RIGHT, TAB = "\ue007", "\ue015", "\ue014", "\ue004"
+ENTER, LEFT, DOWN, RIGHT, TAB = "\ue007", "\ue012", "\ue015", "\ue014", "\ue004"
 """Keys as WebDriver names them (section 17.4.2)."""
 MATCHES = "[...document.querySelectorAll('#matches [role=option]')]"
 IDS = (
@@ -170,6 +170,36 @@ def test_a_hint_is_tried_saved_and_bundled(visit: Visit, folder: Path) -> None:
     visit.has("#told", "Loaded again")
     visit.first(mcpg.load("graph.mdld").search(query).matches)
     assert visit.browser.run(IDS)[0] == "invoice_get"
+
+
+def rebuilt(visit: Visit, folder: Path, keyword: str) -> None:
+    """Build the bundle anew with other hints, and wait until what has the focus is made anew."""
+    (folder / "more.hints.yaml").write_text(
+        f"tools:\n  invoice_get: {{keywords: [{keyword}]}}\n", "utf-8"
+    )
+    visit.browser.run("document.activeElement.dataset.old = ''")
+    assert mcpg_run("bundle", "tools", "more.hints.yaml", "-o", "graph.mdld", "-q") == 0
+    visit.until("return document.querySelector('[data-old]') === null")
+
+
+def test_a_reload_keeps_the_focus_and_the_text_cursor(visit: Visit, folder: Path) -> None:
+    """Keys that follow a reload of the bundle reach the field that is typed into."""
+    visit.ask("where is my parcel")
+    visit.click("#tab-hints")
+    visit.type("#hint-keywords", "zera")
+    visit.browser.press(LEFT, LEFT)
+    rebuilt(visit, folder, "paperwork")
+    visit.browser.press("b")
+    visit.until("return document.querySelector('#hint-keywords').value", "zebra")
+    assert visit.browser.run("return document.activeElement.id") == "hint-keywords"
+
+    visit.click("#right")
+    visit.has("#right", "✓")
+    visit.click("[data-view=judged]")
+    visit.has("#judged", "where is my parcel")
+    visit.browser.run("document.querySelector('#judged .plain-link').focus()")
+    rebuilt(visit, folder, "paper")
+    assert visit.browser.run("return document.activeElement.textContent") == "where is my parcel"
 
 
 def test_a_save_of_what_changed_meanwhile_is_shown_again(visit: Visit, folder: Path) -> None:

@@ -22,6 +22,19 @@ function filled(made, attributes, children) {
   return made;
 }
 
+const FOCUSABLE = "button, input, textarea, summary, [tabindex]";
+
+/** Call *show*, which makes the content of *place* anew, and keep the focus and the text cursor. */
+export function keepingFocus(place, show) {
+  const had = document.activeElement;
+  const nth = [...place.querySelectorAll(FOCUSABLE)].indexOf(had);
+  show();
+  if (nth < 0) return;
+  const now = had.id ? document.getElementById(had.id) : place.querySelectorAll(FOCUSABLE)[nth];
+  now?.focus();
+  if (had.tagName === "TEXTAREA") now?.setSelectionRange(had.selectionStart, had.selectionEnd);
+}
+
 /** Text of others, which changes no direction around it. */
 export function bdi(text, className) {
   return make("bdi", { class: className }, readable(text));

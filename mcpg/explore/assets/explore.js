@@ -2,7 +2,7 @@
 
 import { Latest, ask } from "./api.js";
 import { Choices } from "./choices.js";
-import { bdi, counted, debounced, make } from "./dom.js";
+import { bdi, counted, debounced, keepingFocus, make } from "./dom.js";
 import { HintsPanel } from "./hints.js";
 import { Judged } from "./judged.js";
 import { groupsOf, readingOf, statusOf, summaryOf } from "./matches.js";
@@ -269,24 +269,26 @@ class App {
     if (this.query && match?.rank !== 1) tabs.push(["why-not", "Why not first"]);
     tabs.push(["hints", this.hints.has(tool.toolId) ? "Try hints (edited)" : "Try hints"]);
     const tab = tabs.some(([name]) => name === this.tab) ? this.tab : tabs[0][0];
-    const had = at("detail").contains(document.activeElement) ? document.activeElement.id : null;
     this.current = { tool, match, tab };
     this.panel = make("div", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${tab}`, tabindex: 0 });
     this.right = make("button", { type: "button", id: "right", onclick: () => this.#judge() });
-    at("detail").replaceChildren(
-      make(
-        "header",
-        {},
-        make("div", { class: "name" }, make("h2", { id: "detail-name" }, bdi(tool.toolId)), make("p", { class: "dim" }, bdi(tool.sourceId))),
-        this.query ? this.right : null,
-      ),
-      make("p", { class: "description", dir: "auto" }, bdi(summaryOf(tool))),
-      make("div", { role: "tablist", "aria-label": "About this tool" }, tabs.map(([name, title]) => this.#tab(name, title, name === tab))),
-      this.panel,
-    );
-    this.#verdict();
-    if (had) at(had)?.focus();
-    await this.#fill(tab, tool, match);
+    let filled;
+    keepingFocus(at("detail"), () => {
+      at("detail").replaceChildren(
+        make(
+          "header",
+          {},
+          make("div", { class: "name" }, make("h2", { id: "detail-name" }, bdi(tool.toolId)), make("p", { class: "dim" }, bdi(tool.sourceId))),
+          this.query ? this.right : null,
+        ),
+        make("p", { class: "description", dir: "auto" }, bdi(summaryOf(tool))),
+        make("div", { role: "tablist", "aria-label": "About this tool" }, tabs.map(([name, title]) => this.#tab(name, title, name === tab))),
+        this.panel,
+      );
+      this.#verdict();
+      filled = this.#fill(tab, tool, match);
+    });
+    await filled;
   }
 
   async #tool(id) {

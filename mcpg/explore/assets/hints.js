@@ -43,7 +43,7 @@ export class HintsPanel {
     // Beside the rankings, which an answer that comes after the save replaces.
     this.saved = make("div");
     this.told = make("p", { class: "unseen", role: "status" });
-    this.save = make("button", { type: "button", class: "primary", onclick: () => this.#review() }, `Save to ${this.app.info.hintsFile}…`);
+    this.save = make("button", { type: "button", id: "save-hints", class: "primary", onclick: () => this.#review() }, `Save to ${this.app.info.hintsFile}…`);
     const off = !tool.isEnabledByDefault || draft.enabledByDefault;
     const form = make(
       "form",
@@ -76,7 +76,7 @@ export class HintsPanel {
   }
 
   #enabling(draft) {
-    const box = make("input", { type: "checkbox" });
+    const box = make("input", { type: "checkbox", id: "hint-enabled" });
     box.checked = Boolean(draft.enabledByDefault);
     box.addEventListener("change", () => {
       draft.enabledByDefault = box.checked;

@@ -1,7 +1,7 @@
 // Judged queries: collected by a click, listed with the rank that the right tool has now.
 
 import { ask } from "./api.js";
-import { bdi, counted, figure, make, table } from "./dom.js";
+import { bdi, counted, figure, keepingFocus, make, table } from "./dom.js";
 
 const MOST_BROKEN = 5;
 
@@ -60,7 +60,7 @@ export class Judged {
   #took(answer) {
     this.answer = answer;
     this.count.textContent = answer.judgements.length ? String(answer.judgements.length) : "";
-    this.place.replaceChildren(...this.#shown(answer));
+    keepingFocus(this.place, () => this.place.replaceChildren(...this.#shown(answer)));
   }
 
   #shown({ file, judgements, report }) {
