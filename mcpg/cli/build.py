@@ -110,11 +110,20 @@ def assembled(
         if guard is not None:
             assembly = guard.reported(assembly)
     output.diagnostics(assembly.diagnostics)
+    note_failures(batch, assembly.diagnostics, output)
     if not assembly.catalog.tools:
         _refuse_when_all_failed(assembly)
         if not any(map(is_code_page, batch.documents)):
             output.note("no tool was found in the sources")
     return assembly
+
+
+def note_failures(batch: SourceBatch, noticed: Iterable[Diagnostic], output: Output) -> None:
+    """Report how many of the sources in *batch* failed, by what was *noticed*."""
+    failed = len({item.place for item in noticed if is_failure(item)})
+    if failed:
+        # A file that was read may have parts that cannot be used.
+        output.note(f"{failed:,} of {counted(max(batch.sources, failed), 'source')} failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,7 +569,8 @@ class Intake:
         )
         files = [one for one in sources if isinstance(one, FileSource)]
         servers = [one for one in sources if isinstance(one, ServerSource)]
-        parts = [SourceBatch(diagnostics=noticed, failed=self._unusable(noticed, servers))]
+        failed = self._unusable(noticed, servers)
+        parts = [SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))]
         for alike, group in groupby(files, lambda one: (one.source_id, one.trust_hints)):
             found = read_sources(
                 [one.path for one in group],

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -96,7 +96,8 @@ def read_sources(
     parts = [_read_held(arguments, source_id, trust_hints=trust_hints)]
     for argument in dict.fromkeys(_named_sources(arguments)):
         if argument == "-":
-            parts.append(_read_stdin(stdin, source_id, trust_hints=trust_hints))
+            found = _read_stdin(stdin, source_id, trust_hints=trust_hints)
+            parts.append(replace(found, sources=1))
         elif is_address(argument):
             reader.address(argument)
         elif argument.startswith(PYTHON):
@@ -170,7 +171,7 @@ class _Reader:
         kind = kind_of_named(name, text, argument)
         if kind is FileKind.CLIENT:
             return self._configuration(text, argument)
-        return source.read_as(kind)
+        return replace(source.read_as(kind), sources=1)
 
     def address(self, argument: str) -> None:
         """Take note of a server that is named by its address."""
@@ -190,7 +191,7 @@ class _Reader:
                 noticed = (*noticed, repeated)
             else:
                 self.servers.append(server)
-        return SourceBatch(diagnostics=noticed, failed=failed)
+        return SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
 
     def _unusable(self, noticed: Diagnostic, place: str) -> FailedSource:
         """Return the server that the configuration at *place* names and that cannot be used."""
@@ -206,8 +207,8 @@ class _Reader:
     def folder(self, argument: str) -> Iterator[SourceBatch]:
         """Read the files of a folder; what cannot be used becomes a diagnostic."""
         files, noticed = walk_folder(argument)
-        unreadable = (FailedSource(item.place or "") for item in noticed if is_failure(item))
-        yield SourceBatch(diagnostics=noticed, failed=tuple(unreadable))
+        failed = tuple(FailedSource(item.place or "") for item in noticed if is_failure(item))
+        yield SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
         for file in files:
             resolved = os.path.realpath(file.location)
             if resolved not in self._excluded and self._is_new(resolved):
@@ -224,13 +225,14 @@ class _Reader:
                 message = "this RDF graph is not read: name the file itself to read it"
                 return SourceBatch(diagnostics=(info(Code.SOURCE_SKIPPED, message, file.place),))
             given = self._source_id, True, self._trust_hints
-            return SourceText(text, file.place, file.path, *given).read_as(kind)
+            found = SourceText(text, file.place, file.path, *given).read_as(kind)
+            return replace(found, sources=1)
         except McpgError as fault:
             advice = f" ({fault.remedy})" if fault.remedy else ""
             noticed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
             name = self._source_id or PurePath(file.path).stem
             failed = FailedSource(file.place, frozenset([name]), bool(self._source_id))
-            return SourceBatch(diagnostics=(noticed,), failed=(failed,))
+            return SourceBatch(diagnostics=(noticed,), failed=(failed,), sources=1)
 
     def _is_new(self, resolved: str) -> bool:
         is_new = resolved not in self._seen
@@ -269,7 +271,7 @@ def _read_module(argument: str, source_id: str | None, *, imports: bool) -> Sour
     from mcpg.sources.python import read_python  # noqa: PLC0415 - only where it is asked for
 
     found = read_python(argument, source_id)
-    return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+    return SourceBatch(tools=found.tools, diagnostics=found.diagnostics, sources=1)
 
 
 def _read_code(argument: str, memo: Memo) -> SourceBatch:
@@ -277,7 +279,7 @@ def _read_code(argument: str, memo: Memo) -> SourceBatch:
     from mcpg.sources.code import read_code  # noqa: PLC0415
 
     pages, noticed = read_code(argument, memo)
-    return SourceBatch(documents=pages, diagnostics=noticed)
+    return SourceBatch(documents=pages, diagnostics=noticed, sources=1)
 
 
 def _read_stdin(

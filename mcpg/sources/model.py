@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path, PurePath
@@ -92,6 +92,7 @@ class SourceBatch:
         observed: Files of observed calls, not yet parsed.
         graphs: RDF graphs, not yet parsed: `mcpg.graph.reading` makes documents of them.
         passed_over: Markdown files of folders that are no documents, without their texts.
+        sources: How many files, modules and servers were read, with those that failed.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -103,6 +104,7 @@ class SourceBatch:
     observed: tuple[ObservedFile, ...] = ()
     graphs: tuple[RawGraph, ...] = ()
     passed_over: tuple[SourceDocument, ...] = ()
+    sources: int = field(default=0, compare=False)
 
     @classmethod
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
@@ -118,6 +120,7 @@ class SourceBatch:
             observed=tuple(item for batch in batches for item in batch.observed),
             graphs=tuple(item for batch in batches for item in batch.graphs),
             passed_over=tuple(item for batch in batches for item in batch.passed_over),
+            sources=sum(batch.sources for batch in batches),
         )
 
 

@@ -146,6 +146,22 @@ def every_kind(folder: Path, web: dict[str, WebServer], mode: str, manifest: str
     )
 
 
+def test_failed_sources_are_counted(folder: Path, run: Callable[..., Run]) -> None:
+    """A build that leaves sources out states how many of how many, whatever was read besides."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in "abc":
+        (tools / f"{name}.json").write_text(json.dumps(MANIFEST), "utf-8")
+    write_client(folder, gone={"command": "no-such-program"}, odd={}, desk=program("pages"))
+    done = run("bundle", "tools", "mcp.json", "-o", "graph.mdld")
+    assert (done.code, "2 of 6 sources failed\n" in done.err) == (0, True)
+    (tools / "c.json").write_text("{", "utf-8")
+    assert "3 of 6 sources failed\n" in run("bundle", "tools", "mcp.json", "--check").err
+    assert "1 of 3 sources failed\n" in run("bundle", "tools", "-o", "other.mdld").err
+    (tools / "c.json").unlink()
+    assert "failed" not in run("bundle", "tools", "-o", "other.mdld").err
+
+
 def test_every_kind_of_source_may_fail(
     folder: Path,
     run: Callable[..., Run],

@@ -284,10 +284,12 @@ def test_options_that_contradict_each_other(
 
 
 def test_a_check_without_a_lock_fails(shop: Shop, run: Callable[..., Run]) -> None:
-    """A lock that was removed approves of nothing."""
+    """A lock that was removed approves of nothing; the file is named, not each tool."""
     done = run("lock", "--check")
-    assert (done.code, shop.lock.exists()) == (1, False)
-    assert "2 tools not as approved" in done.err
+    assert (done.code, done.out, shop.lock.exists()) == (1, "", False)
+    assert "mcpg.lock: there is no such file: 2 tools not as approved" in done.err
+    assert "write it with `mcpg lock`" in done.err
+    assert len(run("lock", "--check", "--format", "json").json["changes"]) == 2
 
 
 def test_files_that_are_no_locks_are_never_overwritten(shop: Shop, run: Callable[..., Run]) -> None:
@@ -302,23 +304,36 @@ def test_files_that_are_no_locks_are_never_overwritten(shop: Shop, run: Callable
     assert not (shop.folder / "graph.mdld").exists()
 
 
-def test_a_source_that_fails_approves_nothing(approved: Shop, run: Callable[..., Run]) -> None:
+def locked(lock: Path) -> list[str]:
+    """Return the names of the tools in a lock file."""
+    return sorted(one["name"] for one in json.loads(lock.read_text("utf-8"))["tools"])
+
+
+def test_a_source_that_fails_blocks_no_other(approved: Shop, run: Callable[..., Run]) -> None:
     """What a source that is down has is not known, so that its tools are not taken to be gone."""
-    before = approved.lock.read_bytes()
     manifest = approved.folder / "more.json"
     manifest.write_text(json.dumps({"tools": [WIRE]}), "utf-8")
     (approved.folder / "mcpg.toml").write_text(
         '[[sources]]\nid = "shop"\ncommand = "no-such-program"\n[[sources]]\npath = "more.json"\n',
         "utf-8",
     )
-    done = run("lock", "--approve-all", "--yes")
-    assert (done.code, approved.lock.read_bytes()) == (2, before)
-    assert "a source failed" in done.err
     done = run("lock", "--approve", "wire", "--format", "json")
     assert (done.code, done.json["complete"], done.json["written"]) == (1, False, True)
-    assert [one["kind"] for one in done.json["changes"]] == ["new", "missing", "missing"]
+    assert [one["kind"] for one in done.json["changes"]] == ["new"]
+    assert "1 of 2 sources failed" in done.err
+    manifest.write_text(json.dumps({"tools": [WIRE, {**WIRE, "name": "fax"}]}), "utf-8")
+    done = run("lock", "--approve-all", "--yes")
+    assert (done.code, locked(approved.lock)) == (1, ["fax", "refund", "track", "wire"])
     approved.lock.unlink()
-    assert (run("lock").code, approved.lock.exists()) == (2, False)
+    assert (run("lock").code, locked(approved.lock)) == (1, ["fax", "wire"])
+    approved.lock.unlink()
+    manifest.unlink()
+    (approved.folder / "mcpg.toml").write_text(
+        '[[sources]]\nid = "shop"\ncommand = "no-such-program"\n', "utf-8"
+    )
+    done = run("lock")
+    assert (done.code, approved.lock.exists()) == (2, False)
+    assert "no tool could be read from the sources: nothing was written" in done.err
 
 
 def test_lists_of_changes(approved: Shop, run: Callable[..., Run]) -> None:

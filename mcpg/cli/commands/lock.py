@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.build import Intake
+from mcpg.cli.build import Intake, note_failures
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import settings_of
@@ -146,12 +146,24 @@ class _Stated:
     Attributes:
         statements: What they state of each tool.
         diagnostics: What was noticed.
+        failed: Source ids of the tools whose sources failed, as far as they are known.
         is_whole: Whether every source could be read.
     """
 
     statements: Sequence[Statement]
     diagnostics: Sequence[Diagnostic]
+    failed: Collection[str]
     is_whole: bool
+
+    def changes_of(self, lock: Lock) -> Sequence[LockChange]:
+        """Return the tools that differ from *lock*; what failed sources have is not known."""
+        from mcpg.catalog.lock import Kind, lock_changes  # noqa: PLC0415 - as above
+
+        changes = lock_changes(lock, self.statements)
+        if self.is_whole:
+            return changes
+        known = {one.key[0] for one in self.statements} - {*self.failed}
+        return [one for one in changes if one.kind is not Kind.MISSING or one.key[0] in known]
 
 
 def _stated(intake: Intake, excluded: Sequence[str], output: Output) -> _Stated:
@@ -175,9 +187,11 @@ def _stated(intake: Intake, excluded: Sequence[str], output: Output) -> _Stated:
         statements, _ = stated_in(batch, assembled)
     noticed = tuple(dict.fromkeys((*batch.diagnostics, *found)))
     output.diagnostics(noticed)
+    note_failures(batch, noticed, output)
     if not statements:
         output.note("no tool was found in the sources")
-    return _Stated(statements, noticed, not any(map(is_failure, noticed)))
+    failed = {name for one in batch.failed for name in one.names}
+    return _Stated(statements, noticed, failed, not any(map(is_failure, noticed)))
 
 
 def _present(path: str) -> Lock | None:
@@ -201,6 +215,7 @@ class _Outcome:
         approved: Those of them that are approved now.
         written: Whether it was written.
         is_whole: Whether every source could be read.
+        is_missing: Whether there is no lock file.
     """
 
     path: str
@@ -209,6 +224,7 @@ class _Outcome:
     approved: Sequence[LockChange]
     written: bool
     is_whole: bool
+    is_missing: bool
 
     @property
     def left(self) -> list[LockChange]:
@@ -220,12 +236,12 @@ def _compared(
     path: str, present: Lock | None, stated: _Stated, wanted: _Wanted, output: Output
 ) -> int:
     """Compare the tools with the lock, and write what is approved."""
-    from mcpg.catalog.lock import Lock, approve, lock_changes  # noqa: PLC0415
+    from mcpg.catalog.lock import Lock, approve  # noqa: PLC0415
     from mcpg.catalog.lock_file import lock_text  # noqa: PLC0415
     from mcpg.files import atomic_write  # noqa: PLC0415
 
     is_whole = stated.is_whole
-    changes: Sequence[LockChange] = lock_changes(present or Lock(), stated.statements)
+    changes = stated.changes_of(present or Lock())
     if differing := _differing(changes, wanted):
         _show(differing, output)
         names = _listed([one.name for one in differing])
@@ -236,9 +252,9 @@ def _compared(
         )
         return ExitCode.FINDINGS
     is_first = present is None and not wanted.check
-    if (is_first or wanted.approve_all) and not is_whole:
-        message = "a source failed, so that not all of its tools are known: nothing was written"
-        raise SourceError(message, remedy="fix the issues above, or approve tools one by one")
+    if is_first and not is_whole and not stated.statements:
+        message = "no tool could be read from the sources: nothing was written"
+        raise SourceError(message, remedy="fix the issues above")
     approved = changes if is_first and not wanted.approve else _approved(changes, wanted)
     if wanted.approve_all and changes and not (is_first or wanted.yes):
         _show(changes, output)
@@ -247,7 +263,9 @@ def _compared(
     written = bool(approved) or is_first
     if written:
         atomic_write(path, lock_text(made).encode())
-    outcome = _Outcome(path, made, () if is_first else changes, approved, written, is_whole)
+    is_missing = present is None and not written
+    shown = () if is_first else changes
+    outcome = _Outcome(path, made, shown, approved, written, is_whole, is_missing)
     _report(outcome, stated, wanted, output)
     return ExitCode.DONE if is_whole and not outcome.left else ExitCode.FINDINGS
 
@@ -367,6 +385,8 @@ def _report(outcome: _Outcome, stated: _Stated, wanted: _Wanted, output: Output)
         )
     elif wanted.form == "text":
         changes = outcome.approved if wanted.approves and outcome.changes else outcome.changes
+        # All tools are new where there is no lock.
+        changes = () if outcome.is_missing else changes
         shown = "".join(shown_changes(changes, output, sys.stdout))
         output.text(shown.rstrip("\n"))
     else:
@@ -380,7 +400,10 @@ def _note(outcome: _Outcome, output: Output) -> None:
         approved = f", {len(outcome.approved):,} approved" if outcome.changes else ""
         output.note(f"wrote {outcome.path}: {tools}{approved}")
     left = outcome.left
-    if left:
+    if outcome.is_missing:
+        message = f"there is no such file: {counted(len(left), 'tool')} not as approved"
+        output.error(message, place=outcome.path, remedy="write it with `mcpg lock`")
+    elif left:
         named = shlex.quote(left[0].label)
         output.error(
             f"{counted(len(left), 'tool')} not as approved",

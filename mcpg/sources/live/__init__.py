@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from mcpg.errors import UsageError
 from mcpg.installation import install_command
@@ -25,7 +26,7 @@ def query_servers(
 ) -> SourceBatch:
     """Query *servers* for their tools as `query_each` does, and join the results."""
     replies = query_each(servers, live, source_id=source_id, timeouts=timeouts)
-    return SourceBatch.join(reply.batch for reply in replies)
+    return replace(SourceBatch.join(reply.batch for reply in replies), sources=len(replies))
 
 
 def query_each(
