@@ -3,8 +3,8 @@
 Formats and limits are those of the public documentation: function calling and tool search of
 OpenAI (developers.openai.com/api/docs), tool use and tool search of Anthropic
 (platform.claude.com/docs), function calling of Gemini (ai.google.dev/api/caching, `Tool`), and
-`tools/list` of MCP 2025-11-25. OpenAI documents no limit of descriptions; both of its APIs refuse a
-request that has one of more than 1,024 characters.
+`tools/list` of MCP 2025-11-25. OpenAI documents no limit of descriptions, but Chat Completions
+refuses a request that has one of more than 1,024 characters.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class _Naming:
     def plain(self, name: str) -> str:
         """Return *name* without the characters that are not accepted."""
         text = re.sub(f"[^{self.characters}]+", "_", name).strip("_")
-        return f"_{text}" if self.is_identifier and text[:1] in "0123456789.-" else text
+        return f"_{text}" if self.is_identifier and re.match("[^a-zA-Z]", text) else text
 
     def hashed(self, name: str, taken: set[str]) -> str:
         """Return *name* as it is accepted, cut, and made unique with a hash."""
@@ -206,7 +206,7 @@ def _openai_responses(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
 
 
 def _cut(description: str) -> str:
-    """Return *description* in the length that OpenAI accepts."""
+    """Return *description* in the length that Chat Completions accepts."""
     if len(description) <= _LONGEST_DESCRIPTION:
         return description
     return f"{description[: _LONGEST_DESCRIPTION - 1].rstrip()}…"

@@ -197,11 +197,11 @@ def _unknown(
     elsewhere = _folded(others)
     for name in missing[:_MOST_NOTED]:
         message = f"no {kind} is called {_shown(name)}"
-        close = suggest(name, texts, 3)
+        close = suggest(name, texts.values(), 3)
         if name.casefold() in elsewhere:
             message += f"; a {other_kind} is"
         elif close:
-            message += f"; did you mean {_either([texts[one] for one in close])}?"
+            message += f"; did you mean {_either(close)}?"
         elif texts:
             plural = "categories" if kind == "category" else "sources"
             message += f"; the {plural} are {_listed(list(texts.values()))}"

@@ -40,8 +40,9 @@ def likely_names(name: str) -> list[str]:
     prefix, _, local = name.partition(":")
     known = _known_by_local_name()
     same = known.get(local.casefold(), ())
-    near = [] if same else suggest(local, known, _MOST_NAMES)
-    found = [*same, *(one for word in near for one in known[word])]
+    others = (one.partition(":")[2] for one in sorted(_known()))
+    near = [] if same else suggest(local, others, _MOST_NAMES)
+    found = [*same, *(one for word in near for one in known[word.casefold()])]
     return sorted(found, key=lambda one: not one.startswith(f"{prefix}:"))[:_MOST_NAMES]
 
 

@@ -164,6 +164,8 @@ class TestUsage:
             (["serach", "x"], "no such command 'serach'", "did you mean search?"),
             (["qqqq"], "no such command 'qqqq'", "see `mcpg --help`"),
             (["search", "--formt", "json"], "no such option: --formt", "did you mean --format?"),
+            (["search", "--score-min", "0"], "--score-min", "did you mean --min-score?"),
+            (["search", "--no-lexcon"], "--no-lexcon", "did you mean --no-lexicon?"),
             (["search", "--lim-xy", "3"], "no such option: --lim-xy", "see `mcpg search --help`"),
             (["search", "--limit", "many"], "--limit", "see `mcpg search --help`"),
             (["search", "--min-score", "2"], "--min-score", "see `mcpg search --help`"),

@@ -288,6 +288,8 @@ class TestShow:
         assert run("show", "invoice_refnd").err == (
             "error: no tool is called 'invoice_refnd'\n  hint: did you mean invoice_refund?\n"
         )
+        assert "did you mean invoice_refund?" in run("show", "refund_invoice").err
+        assert "did you mean invoice_refund?" in run("show", "RefundInvoice").err
         assert run("show", "qq").err.endswith("  hint: see `mcpg list`\n")
 
     def test_an_ambiguous_name_lists_the_ids(self, run: Callable[..., Run]) -> None:

@@ -523,10 +523,9 @@ def _invalid(error: Any) -> Fault:
     elif rule in {"enum", "const"}:
         values = limit if rule == "enum" else [limit]
         message = f"must be {'one of ' if len(values) > 1 else ''}{_listed(values)}"
-        texts = {one.casefold(): one for one in values if isinstance(one, str)}
-        value = error.instance
-        close = suggest(value, texts) if isinstance(value, str) else ()
-        remedy = f"did you mean {_short(texts[close[0]])}?" if close else ""
+        texts = (one for one in values if isinstance(one, str))
+        close = suggest(error.instance, texts) if isinstance(error.instance, str) else ()
+        remedy = f"did you mean {_short(close[0])}?" if close else ""
     elif rule in {"anyOf", "oneOf"}:
         message = _alternatives(error)
     elif rule in _RULES:

@@ -71,6 +71,7 @@ def test_reading_takes_no_longer_than_the_text() -> None:
         ("SELECT ?t { ?t kb:nextStp/mcpg:toolId ?u }", {"kb:nextStp": ["kb:nextStep"]}),
         ("SELECT ?t { ?t mcpg:toolID ?u . }", {"mcpg:toolID": ["mcpg:toolId"]}),
         ("SELECT ?t { ?t tool:nextStep ?u }", {"tool:nextStep": ["kb:nextStep"]}),
+        ("SELECT ?t { ?t kb:stepNext ?u }", {"kb:stepNext": ["kb:nextStep"]}),
         ("ASK { ?t mcpg:zzzzzz 1 }", {"mcpg:zzzzzz": []}),
         ("SELECT ?t { ?t kb:nextStep/mcpg:toolId ?u; a mcpg:Tool }", {}),
         ("PREFIX x: <urn:x:> SELECT ?t { ?t x:nextStep ?u . _:a schema:none 'mcpg:no' }", {}),
