@@ -32,6 +32,7 @@ class Suggester:
     def __init__(self, known: Iterable[str]) -> None:
         self._names = [*islice(known, _MOST_NAMES)]
         words = [_words(name) for name in self._names]
+        self._words = [frozenset(one) for one in words]
         self._sorted = [" ".join(sorted(one)) for one in words]
         self._joined = ["".join(one) for one in words]
 
@@ -54,10 +55,10 @@ class Suggester:
         scores = {at: score for _, score, at in like}
         for _, distance, at in near:
             scores[at] = max(scores.get(at, 0), 100 - distance)
-        for at, other in enumerate(self._sorted):
-            if {*words} < {*other.split()}:
-                whole = _WITH_MISSING_WORDS + len(text) / len(other)
-                scores[at] = max(scores.get(at, 0), whole)
+        wanted = frozenset(words)
+        for at in [at for at, other in enumerate(self._words) if wanted < other]:
+            whole = _WITH_MISSING_WORDS + len(text) / len(self._sorted[at])
+            scores[at] = max(scores.get(at, 0), whole)
 
         def rank(at: int) -> tuple[float, float, str]:
             other = self._names[at]  # of several spellings, the one of the same case and separators

@@ -16,6 +16,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from math import log
 
 from mcpg.index import Index
@@ -47,6 +48,7 @@ _LONGEST_SHOWN = 100
 # their rarest words.
 _MOST_COMPARED = 4_096
 _MOST_SHARING = 48
+_MOST_HOLDERS = 256
 _MOST_CLOSE = 16
 
 
@@ -210,7 +212,7 @@ def _sharing_words(name: str, index: Index) -> list[int]:
     for holders, term in rarest:
         if len(shared) >= _MOST_SHARING:
             break
-        for tool in index.holders(term, "name"):
+        for tool in islice(index.holders(term, "name"), _MOST_HOLDERS):
             shared[tool] = shared.get(tool, 0.0) + 1 / holders
     return heapq.nsmallest(_MOST_CLOSE, shared, key=lambda tool: (-shared[tool], tool))
 
