@@ -65,7 +65,8 @@ class Serving:
         search: Keyword arguments of every search, such as `strategy`.
         route: Keyword arguments of every route.
         log: Called with one line for each request, without its arguments; `None` for no log.
-        on_diagnostics: Called with the diagnostics of the sources whenever they may have changed.
+        on_diagnostics: Called with the diagnostics of the sources, and of log messages that are
+            dropped, whenever they may have changed.
 
     Raises:
         UsageError: A budget is too small, or endpoints are allowed without the graph tools.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import conformance
 import pytest
 from mcp import Client
 from mcp_types import (
@@ -26,7 +27,7 @@ from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.http import Http, Rules, serve_http
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -350,6 +351,29 @@ async def test_the_only_client_of_a_process_is_asked() -> None:
         await told(client, "log")
         assert logged == [{"n": "debug"}, {"n": "error"}]
         assert "Lisbon" in await told(client, "elicit")
+
+
+async def test_a_log_message_in_a_response_reaches_the_client_of_the_request() -> None:
+    """Over HTTP a server that clients share can show which call a message belongs to."""
+    logged: list[tuple[str, Any]] = []
+
+    def log_of(name: str) -> Any:
+        async def log(params: Any) -> None:
+            logged.append((name, params.data))
+
+        return log
+
+    with conformance.served(str(conformance.SERVER), "{port}") as url:
+        shared = HttpServer("mcp.json: far", "far", url, oauth=None, sessions="shared")
+        async with (
+            reached(ServerSource("far", shared)) as address,
+            Client(address, mode="legacy", logging_callback=log_of("first")) as first,
+            Client(address, mode="legacy", logging_callback=log_of("second")) as second,
+        ):
+            await first.list_tools()
+            await first.call_tool("test_simple_text", {})
+            await second.call_tool("test_tool_with_logging", {})
+    assert {name for name, _ in logged} == {"second"}
 
 
 async def test_log_messages_that_reach_no_client_are_reported_once() -> None:
