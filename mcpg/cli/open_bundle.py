@@ -38,12 +38,14 @@ class Opened:
         documents: Documents by tool id.
         texts: Text of each document by path.
         diagnostics: What loading noticed.
+        bundled: Paths of the documents that were read from bundles.
     """
 
     catalog: Catalog
     documents: Mapping[str, ToolDocument]
     texts: Mapping[str, str]
     diagnostics: tuple[Diagnostic, ...] = ()
+    bundled: frozenset[str] = frozenset()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -127,11 +129,13 @@ def open_catalog(
     if len(paths) == 1:
         opening = opening_section(paths[0], assembly.diagnostics)
         add_section(paths[0], opening, recipe(), cache_folder())
+    bundled = {item.place for item in assembly.read if item.is_bundled}
     return Opened(
         assembly.catalog,
         {document.tool.id: document for document in assembly.documents},
         {text.path: text.content for text in assembly.texts},
         assembly.diagnostics,
+        frozenset(text.path for text in assembly.texts if text.place in bundled),
     )
 
 

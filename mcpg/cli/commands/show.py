@@ -161,6 +161,8 @@ def _indexed_card(bundle: IndexedBundle, name: str) -> Card:
 
 def _card(opened: Opened, name: str) -> Card:
     """Return the card of the tool called *name*: an id, `source::name` or a raw name."""
+    from mcpg.documents.writer import with_compact_schemas  # noqa: PLC0415 - an index needs none
+
     tool = opened.catalog.named(name)
     document = opened.documents.get(tool.id)
     if document is None:
@@ -169,10 +171,13 @@ def _card(opened: Opened, name: str) -> Card:
     reached = (link.target for one in opened.documents.values() for link in one.links)
     is_alone = not document.links and document.uri not in reached
     server = [one for one in opened.tools if one.source_id == tool.source_id] if is_alone else []
+    text = opened.texts.get(document.path, "")
+    if document.path in opened.bundled:
+        text = with_compact_schemas(text, document.tool)
     return Card(
         tool,
         document,
-        opened.texts.get(document.path, ""),
+        text,
         tuple(_neighbour(link, by_uri.get(link.target)) for link in document.links),
         _why_alone(server, document.tool) if is_alone else "",
     )
