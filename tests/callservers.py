@@ -102,6 +102,14 @@ def wrong(number: int, _: dict[str, Any]) -> None:
     say({"id": number, "result": {"content": "none"}})
 
 
+def latin(number: int, _: dict[str, Any]) -> None:
+    """Answer in another encoding than UTF-8."""
+    result = {"content": [{"type": "text", "text": "caf\u00e9"}]}
+    line = json.dumps({"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False)
+    sys.stdout.buffer.write(line.encode("latin-1") + b"\n")
+    sys.stdout.flush()
+
+
 def floods(number: int, params: dict[str, Any]) -> None:
     """Tell of 1000 steps, and answer."""
     for step in range(1000):
@@ -224,6 +232,7 @@ CALLS = {
         renames,
         announces,
         wrong,
+        latin,
         floods,
         structured,
         raw,

@@ -292,6 +292,13 @@ async def test_all_calls_of_a_server_that_dies_have_its_exit_code(
     assert [str(one) for one in faults] == ["server exited (code 3) before responding"] * 3
 
 
+async def test_a_byte_that_is_not_utf_8_is_replaced(serve: Callable[[str], StdioServer]) -> None:
+    """It costs a result one character, and not the call."""
+    async with Sessions(QUICK) as sessions:
+        called = await sessions.call(serve("latin"), "first", {}, timeout=PATIENT)
+    assert called.content == ({"type": "text", "text": "caf\ufffd"},)
+
+
 async def test_a_server_that_died_meanwhile_is_started_anew(
     serve: Callable[[str], StdioServer], note: Path
 ) -> None:

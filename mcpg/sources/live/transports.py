@@ -1,7 +1,7 @@
 """Transports to servers over HTTP and standard streams, bounded and protected from odd servers.
 
-Three wrappers go beyond those of the SDK: responses are bounded in size, escapes of lone surrogates
-are repaired, and invalid tools are set aside, so that one of them does not cost a server all.
+Three wrappers go beyond those of the SDK: responses are bounded in size, text that is not Unicode
+is repaired, and invalid tools are set aside, so that one of them does not cost a server all.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -229,7 +230,7 @@ def _has_events(response: httpx2.Response) -> bool:
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
-    """A body, or each event of one that has events, bounded in size and with escapes repaired."""
+    """A body, or each event of one that has events, bounded in size and with its text repaired."""
 
     def __init__(self, stream: Any, errors: TransportErrors, is_events: bool) -> None:
         self._stream = stream
@@ -237,7 +238,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
         self._is_events = is_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        limit, last, repair = SizeLimit(self._errors), b"", SurrogateRepair()
+        limit, last, repair = SizeLimit(self._errors), b"", TextRepair()
         try:
             async for chunk in self._stream:
                 # The end of an event may come in a chunk of its own.
@@ -408,7 +409,7 @@ def _message(line: bytes, errors: TransportErrors) -> SessionMessage | None:
     """Parse a line; one that is no message, such as a greeting, is skipped and counted."""
     if not line.strip():
         return None
-    repair = SurrogateRepair()
+    repair = TextRepair()
     text = repair.feed(line) + repair.end()
     try:
         message = SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
@@ -463,8 +464,9 @@ async def _wait_for_exit(process: Process, seconds: float) -> None:
             await anyio.sleep(_POLL_SECONDS)
 
 
-# Repair of surrogates. A server that cuts a description in the middle of an emoji sends `\ud83d`
-# without its other half, as many writers of JSON allow. The SDK would drop the whole message.
+# Repair of text. A server that cuts a description in the middle of an emoji sends `\ud83d` without
+# its other half, as many writers of JSON allow, and one that reads a file of another encoding sends
+# bytes that are not UTF-8. The SDK would drop the whole message.
 
 
 _HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -482,14 +484,16 @@ _LONGEST_OPEN = 11
 _REPLACEMENT = rb"\ufffd"
 
 
-class SurrogateRepair:
-    """Replaces escapes of lone surrogates in JSON that comes in pieces, keeping its length."""
+class TextRepair:
+    """Replaces what is not Unicode in JSON that comes in pieces: bytes, and lone surrogates."""
 
     def __init__(self) -> None:
+        self._decoder = getincrementaldecoder("utf-8")("replace")
         self._open = b""
 
-    def feed(self, data: bytes) -> bytes:
-        """Return the JSON so far; an escape that *data* leaves open is held back."""
+    def feed(self, data: bytes, *, is_last: bool = False) -> bytes:
+        """Return the JSON so far; a character or escape that *data* leaves open is held back."""
+        data = self._decoder.decode(data, is_last).encode()
         if not (self._open or _SURROGATE.search(data) or b"\\" in data[-_LONGEST_OPEN:]):
             return data
         data, self._open = self._open + data, b""
@@ -497,8 +501,9 @@ class SurrogateRepair:
 
     def end(self) -> bytes:
         """Return what was held back, since nothing follows."""
+        last = self.feed(b"", is_last=True)
         kept, self._open = self._open, b""
-        return re.sub(_HIGH, rb"\\ufffd", kept)
+        return last + re.sub(_HIGH, rb"\\ufffd", kept)
 
     def _repaired(self, found: re.Match[bytes]) -> bytes:
         if found["open"] is not None:

@@ -227,6 +227,34 @@ def test_half_a_character_over_the_web(length: int) -> None:
     assert [tool.description for tool in batch.tools] == [HALVES]
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("text", ["caf\u00e9", "caf\u00e9 cr\u00e8me", "\u00e9"])
+def test_a_byte_that_is_not_utf_8_over_the_web(kind: str, text: str) -> None:
+    """It costs a text one character, and not the list of tools, also where it ends a piece."""
+    tools = [{"name": "first", "description": text, "inputSchema": {"type": "object"}}]
+
+    def script(conversation: Conversation) -> None:
+        said = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public", "tools": tools}
+        said |= {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        told = {"jsonrpc": "2.0", "id": conversation.asked.body["id"], "result": said}
+        data = json.dumps(told, ensure_ascii=False).encode("latin-1")
+        if kind == "text/event-stream":
+            data = b"data: " + data + b"\n\n"
+        conversation.send_response(200)
+        conversation.send_header("Content-Type", kind)
+        conversation.send_header("Transfer-Encoding", "chunked")
+        conversation.end_headers()
+        for chunk in [*(data[at : at + 1] for at in range(len(data))), b""]:
+            conversation.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+
+    with serving(script) as web:
+        batch = query_servers([HttpServer("web", "web", web.url)], QUICK)
+    assert not batch.diagnostics
+    assert [tool.description for tool in batch.tools] == [
+        text.replace("\u00e9", "\ufffd").replace("\u00e8", "\ufffd")
+    ]
+
+
 def test_an_odd_tool_over_the_web(address: HttpServer) -> None:
     """A server made with the SDK, which sends no odd tools, is read as ever."""
     (reply,) = query_each([address], QUICK)
