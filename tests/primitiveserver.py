@@ -3,6 +3,7 @@
 The era is `legacy`, for the protocol up to 2025-11-25, or `modern`, for later versions alone.
 With a fault it claims what it does not have: `claims` answers with errors, `hangs` not at all. With
 `announces` it announces a change of its lists whenever they are listed.
+With the fault `blank` it has an empty cursor.
 """
 
 import os
@@ -157,9 +158,14 @@ async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
     return result(model.model_validate(answer.model_dump()).model_dump_json(by_alias=True))
 
 
-async def list_resources(ctx: Any, __: Any) -> types.ListResourcesResult:
-    """List the resources."""
+async def list_resources(ctx: Any, params: Any) -> types.ListResourcesResult:
+    """List the resources, in two pages as the fault `blank` has it, with an empty cursor."""
     await failing(ctx)
+    if FAULT == "blank":
+        is_first = params is None or params.cursor is None
+        shown = URIS[:1] if is_first else URIS[1:]
+        resources = [types.Resource(name=u, uri=u) for u in shown]
+        return types.ListResourcesResult(resources=resources, next_cursor="" if is_first else None)
     return types.ListResourcesResult(resources=[types.Resource(name=u, uri=u) for u in URIS])
 
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.gateway.calls import CallError
 from mcpg.json_types import JsonObject
+from mcpg.sources.live.client import MAX_PAGES, is_repeated
 
 RESOURCES, TEMPLATES, PROMPTS = "resources", "resourceTemplates", "prompts"
 
@@ -26,7 +27,7 @@ METHODS = {
 KEYS = {RESOURCES: "uri", TEMPLATES: "uriTemplate", PROMPTS: "name"}
 """The member that identifies an item of each kind."""
 
-_MAX_PAGES, _MAX_ITEMS = 200, 20_000
+_MAX_ITEMS = 20_000
 _ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 _VERSIONS = (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
 
@@ -69,19 +70,20 @@ async def _items(kind: str, send: Send, before: tuple[JsonObject, ...]) -> tuple
     """Return the valid items of all pages, each once."""
     found: dict[str, JsonObject] = {}
     cursor: Any = None
-    seen: set[str] = set()
+    known: set[str] = set()
     try:
-        while len(seen) < _MAX_PAGES and len(found) < _MAX_ITEMS:
+        for _ in range(MAX_PAGES):
             page = await send(METHODS[kind], {} if cursor is None else {"cursor": cursor})
-            items = page.get(kind)
-            for item in items if isinstance(items, list) else ():
+            stated = page.get(kind)
+            items = stated if isinstance(stated, list) else []
+            for item in items:
                 if isinstance(item, dict) and is_valid(kind, item):
                     repaired: Any = repair_surrogates(item, "", [])
                     found.setdefault(repaired[KEYS[kind]], repaired)
             cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or not cursor or cursor in seen:
+            is_last = not isinstance(cursor, str) or is_repeated(items, KEYS[kind], known)
+            if is_last or len(found) >= _MAX_ITEMS:
                 break
-            seen.add(cursor)
     except CallError as fault:
         # A server that claims a capability and does not have it lists nothing.
         return () if fault.error is not None else before

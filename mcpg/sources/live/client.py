@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,16 @@ from mcp_types import ListToolsRequest, PaginatedRequestParams
 from pydantic import BaseModel, Field, ValidationError
 
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.errors import MAX_RESPONSE, TOO_LARGE, ServerError, TransportErrors
+from mcpg.sources.live.errors import MAX_RESPONSE, ServerError, TransportErrors
 from mcpg.sources.live.stderr import quoted_stderr
 from mcpg.sources.live.transports import ALL_TOOLS, ProcessGroups, connect
 
 if TYPE_CHECKING:
     import httpx2
 
-_MAX_PAGES = 1000
+MAX_PAGES = 1000
+"""Pages of a list that are read."""
+
 _MAX_TOOLS = 100_000
 
 
@@ -34,6 +36,7 @@ class Listing:
         version: Its version, or "".
         protocol: The version of the protocol in use.
         secrets: Tokens to be redacted in all of this.
+        is_whole: Whether the list has an end; of one without, the tools are those until a limit.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Listing:
     version: str = ""
     protocol: str = ""
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    is_whole: bool = True
 
 
 class _Page(BaseModel):
@@ -87,36 +91,56 @@ async def query_once(
 
 
 async def list_tools(client: Client, errors: TransportErrors) -> Listing:
-    """Fetch all pages of tools.
-
-    Raises:
-        ServerError: They have no end, or are too large.
-    """
+    """Fetch all pages of tools, as far as the limits go."""
     info = client.server_info
     name, version = (info.name, info.version) if info is not None else ("", "")
-    tools = [] if client.server_capabilities.tools is None else await _pages(client)
+    has_tools = client.server_capabilities.tools is not None
+    tools, is_whole = await _pages(client) if has_tools else ([], True)
     secrets = tuple(sorted(errors.secrets))
-    return Listing(name, tuple(tools), version, client.protocol_version, secrets)
+    return Listing(name, tuple(tools), version, client.protocol_version, secrets, is_whole)
 
 
-async def _pages(client: Client) -> list[Any]:
+async def _pages(client: Client) -> tuple[list[Any], bool]:
+    """Return the tools of all pages, and whether the list has ended."""
     tools: list[Any] = []
     cursor: str | None = None
-    seen: set[str | None] = set()
+    known: set[str] = set()
     size = 0
-    while cursor not in seen and len(seen) < _MAX_PAGES and len(tools) <= _MAX_TOOLS:
-        seen.add(cursor)
-        params = PaginatedRequestParams(cursor=cursor) if cursor else None
+    for _ in range(MAX_PAGES):
+        params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
         page = await client.session.send_request(ListToolsRequest(params=params), _Page)
         found = page.tools if page.all_tools is None else page.all_tools
+        if is_repeated(found, "name", known):
+            return tools, True
         size += len(json.dumps(found))
-        if size > MAX_RESPONSE:
-            raise ServerError(TOO_LARGE)
+        if size > MAX_RESPONSE or len(tools) + len(found) > _MAX_TOOLS:
+            return tools, False
         tools += found
         cursor = page.cursor
-        if not cursor:
-            return tools
-    raise ServerError("list of tools has no end")
+        if cursor is None:
+            return tools, True
+    return tools, False
+
+
+def is_repeated(items: Iterable[Any], key: str, known: set[str]) -> bool:
+    """Return whether a page only has items of pages before, as from a server without cursors.
+
+    A page without items is none of these.
+
+    Args:
+        items: The items of the page.
+        key: Their member that identifies them.
+        known: Identities of items so far, to which those of the page are added.
+    """
+    found = {
+        one[key]
+        if isinstance(one, dict) and isinstance(one.get(key), str)
+        else json.dumps(one, sort_keys=True)
+        for one in items
+    }
+    is_known = bool(found) and found <= known
+    known |= found
+    return is_known
 
 
 def failure(fault: BaseException, errors: TransportErrors, seconds: float) -> str:

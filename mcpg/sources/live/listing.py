@@ -94,6 +94,9 @@ def read_listing(
     if is_redacted:
         message = "tools repeat a value of the configuration, which was replaced by ***"
         diagnostics = (*diagnostics, warning(Code.TEXT_REPAIRED, message, server.place))
+    if not answer.is_whole:
+        message = f"list of tools has no end; the first {len(answer.tools):,} are used"
+        diagnostics = (*diagnostics, warning(Code.SOURCE_INCOMPLETE, message, server.place))
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
 
 

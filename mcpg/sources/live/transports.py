@@ -30,6 +30,7 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
 from mcp_types.methods import SERVER_RESULTS, validate_server_result
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
@@ -519,7 +520,8 @@ class PageFilter:
     The SDK validates a page as a whole, so that a single tool without a name would have it refused.
     Where a page holds invalid tools, the SDK gets the others, and all of them are kept beside, for
     the reader of manifests to report what is wrong with which. Invalid prompts and resources are
-    left out.
+    left out. An empty cursor ends a list up to the protocol of 2025-11-25, where many servers mean
+    none by it; later it is a cursor like another.
     """
 
     def __init__(self, incoming: Any) -> None:
@@ -572,7 +574,13 @@ class PageFilter:
             if isinstance(items, list) and not self._is_valid(kind, items):
                 result |= {ALL_TOOLS: items} if kind == "tools" else {}
                 result[kind] = [one for one in items if self._is_valid(kind, [one])]
+            if isinstance(items, list) and result.get("nextCursor") == "" and self._is_older:
+                del result["nextCursor"]
         return item
+
+    @property
+    def _is_older(self) -> bool:
+        return not {*MODERN_PROTOCOL_VERSIONS} & {*self._versions}
 
     def _is_valid(self, kind: str, items: list[Any]) -> bool:
         """Return whether the SDK accepts a page of *items*."""

@@ -411,6 +411,14 @@ async def test_lists_have_pages() -> None:
             await client.list_resources(cursor="rubbish")
 
 
+@pytest.mark.parametrize(("era", "count"), [("legacy", 1), ("modern", 2)])
+async def test_an_empty_cursor_has_a_page_in_later_versions(era: str, count: int) -> None:
+    """From 2026-07-28 on, "" is a cursor; before, it ends a list."""
+    async with served(shop("shop", era, "blank")) as client:
+        uris = [one.uri for one in (await client.list_resources()).resources]
+        assert uris == ["note://shared", "shop://own"][:count]
+
+
 async def until_listed(client: Client, *names: str) -> None:
     """Wait until clients see the meta-tools of these names."""
     for _ in range(100):

@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from loopback import serving
@@ -103,7 +103,7 @@ def test_servers_on_the_web(address: HttpServer) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
 def test_servers_that_fail_do_not_hinder_the_others() -> None:
     """Whatever a server does, it becomes a diagnostic in our words, and the others are read."""
-    modes = ("silent", "rubbish", "dies", "flood", "endless", "invalid", "error")
+    modes = ("silent", "rubbish", "dies", "flood", "invalid", "error")
     servers = [by_hand(mode, TOKEN=TOKEN) for mode in modes]
     missing = StdioServer("mcp.json: missing", "missing", "/no/such/program")
     nobody = HttpServer("mcp.json: nobody", "nobody", "http://127.0.0.1:1/mcp")
@@ -117,12 +117,70 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
         "mcp.json: rubbish": "standard output has too many lines that are not messages",
         "mcp.json: dies": "server exited (code 3) before responding",
         "mcp.json: flood": "response is larger than 32 MB",
-        "mcp.json: endless": "list of tools has no end",
         "mcp.json: invalid": "invalid MCP response",
         "mcp.json: error": "server responded with error -32005",
         "mcp.json: missing": "command cannot be started: no such file or directory",
         "mcp.json: nobody": "server cannot be reached",
     }
+
+
+def test_a_list_without_end_is_kept_as_far_as_it_is_read() -> None:
+    """A server that names a next page after each has its first thousand pages, with a warning."""
+    batch = query_servers([by_hand("endless")], Live(QUICK.environ, timeout=60))
+    assert [tool.name for tool in batch.tools] == [f"tool_{number}" for number in range(1000)]
+    (warned,) = batch.diagnostics
+    assert (warned.code, warned.severity) == (Code.SOURCE_INCOMPLETE, "warning")
+    assert warned.message == "list of tools has no end; the first 1,000 are used"
+
+
+OLD, NEW = "2025-11-25", "2026-07-28"
+ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+Pages = dict[str | None, tuple[str, str | None]]
+
+
+def paging(version: str, pages: Pages) -> Callable[[Conversation], None]:
+    """Make a script that lists tools by *pages*: by cursor, the tools and the next cursor."""
+    about = {"serverInfo": {"name": "web", "version": "1"}, "capabilities": {"tools": {}}}
+
+    def script(conversation: Conversation) -> None:
+        body = conversation.asked.body
+        answered: dict[str, Any] = {"jsonrpc": "2.0", "id": body.get("id")}
+        if body["method"] == "tools/list":
+            names, cursor = pages[(body.get("params") or {}).get("cursor")]
+            tools = [{"name": one, "inputSchema": {"type": "object"}} for one in names.split()]
+            page = {"tools": tools, **({} if cursor is None else {"nextCursor": cursor})}
+            answered["result"] = ENVELOPE | page
+        elif body["method"] == "initialize":
+            answered["result"] = about | {"protocolVersion": OLD}
+        elif version == NEW:
+            answered["result"] = ENVELOPE | about | {"supportedVersions": [NEW]}
+        else:
+            answered["error"] = {"code": -32601, "message": "Method not found"}
+        conversation.send(answered, Content_Type="application/json")
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("version", "pages", "names", "count"),
+    [
+        pytest.param(NEW, {None: ("a", ""), "": ("b", None)}, "a b", 2, id="empty"),
+        pytest.param(
+            NEW, {None: ("a", "x"), "x": ("b", ""), "": ("c", None)}, "a b c", 3, id="mix"
+        ),
+        pytest.param(OLD, {None: ("a", ""), "": ("b", None)}, "a", 1, id="older"),
+        pytest.param(NEW, {None: ("a b", ""), "": ("b a", "")}, "a b", 2, id="repeated"),
+        pytest.param(OLD, {None: ("a", "x"), "x": ("a", "x")}, "a", 2, id="no cursors"),
+        pytest.param(NEW, {None: ("", "x"), "x": ("", "y"), "y": ("a", None)}, "a", 3, id="gaps"),
+    ],
+)
+def test_pages_go_on_until_the_last(version: str, pages: Pages, names: str, count: int) -> None:
+    """From 2026-07-28 on, "" is a cursor; known tools end a list, and an empty page does not."""
+    with serving(paging(version, pages)) as web:
+        batch = query_servers([HttpServer("web", "web", web.url)], QUICK)
+    methods = [one.body["method"] for one in web.asked if one.body]
+    assert ([tool.name for tool in batch.tools], batch.diagnostics) == (names.split(), ())
+    assert methods.count("tools/list") == count
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere standard error is not read")
