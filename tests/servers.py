@@ -87,6 +87,7 @@ def page(mode: str, cursor: str) -> dict[str, Any]:
         told = f"Look things up with {os.environ.get('TOKEN')}."
         return {"tools": [tool("secret_lookup", description=told)]}
     special = {
+        "given": lambda: json.loads(sys.argv[2]),
         "odd": odd_tools,
         "halves": half_tools,
         "stuffed": stuffed_tools,

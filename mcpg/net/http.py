@@ -10,6 +10,7 @@ import base64
 import json
 import math
 import random
+import re
 import threading
 import weakref
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, quote_plus, urljoin
 
 from mcpg.errors import McpgError, UsageError
 from mcpg.installation import install_command
@@ -43,6 +44,7 @@ _MASK = "***"
 _SHORTEST_PREFIX = 4
 """So many leading characters of a key at the end of a text are taken for the key, cut off."""
 
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 _KEEPS_METHOD = (307, 308)
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _PHRASES = {int(status): status.phrase for status in HTTPStatus}
@@ -133,6 +135,27 @@ def _count(value: Any) -> int:
     return max(0, value) if is_count else 0
 
 
+def written_forms(secret: str) -> tuple[str, ...]:
+    """Return the texts that stand for *secret* where it is written: plain, or encoded.
+
+    These are the percent-encodings of the usual libraries, JSON with its options, and base64.
+    """
+    data = secret.encode("utf-8", "surrogatepass")
+    urls = [quote(data, safe=safe) for safe in ("", "/", "!'()*")]
+    urls.append(quote_plus(data))
+    texts = [json.dumps(secret, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)]
+    coded = (base64.b64encode(data), base64.urlsafe_b64encode(data))
+    forms = (
+        secret,
+        *urls,
+        *(_ESCAPE.sub(lambda found: found[0].lower(), one) for one in urls),
+        *texts,
+        *(one.replace("/", "\\/") for one in texts),
+        *(one.decode().rstrip("=") for one in coded),
+    )
+    return tuple(dict.fromkeys(forms))
+
+
 class Secret:
     """An API key that appears in no representation of it, and can be masked in any text."""
 
@@ -160,9 +183,7 @@ class Secret:
 
     def hidden_in(self, text: str) -> str:
         """Return *text* with the key masked, plain or encoded, even where it is cut off."""
-        plain = self._text
-        coded = base64.b64encode(plain.encode()).decode().rstrip("=")
-        for form in (plain, quote(plain, safe=""), json.dumps(plain)[1:-1], coded):
+        for form in written_forms(self._text):
             text = text.replace(form, _MASK)
             for length in range(min(len(form), len(text)), _SHORTEST_PREFIX - 1, -1):
                 if text.endswith(form[:length]):

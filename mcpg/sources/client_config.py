@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
 from mcpg.net.addresses import split_address
@@ -69,6 +70,11 @@ class StdioServer:
     trust_hints: bool = False
     sessions: SessionSetting | None = None
 
+    @property
+    def named_secrets(self) -> tuple[str, ...]:
+        """Texts that a name marks as secret."""
+        return named_secrets(self.env, self.args)
+
 
 @dataclass(frozen=True, slots=True)
 class HttpServer:
@@ -98,6 +104,12 @@ class HttpServer:
     timeout: float | None = None
     trust_hints: bool = False
     sessions: SessionSetting | None = None
+
+    @property
+    def named_secrets(self) -> tuple[str, ...]:
+        """Texts that a name marks as secret."""
+        own = self.oauth.secrets if self.oauth is not None else ()
+        return (*named_secrets(self.headers, (self.url,)), *own)
 
     @property
     def has_key(self) -> bool:
@@ -141,6 +153,8 @@ _OF_A_SECRET = re.compile(
     r"|(?<![a-z])(?:pwd|pat|auth))s?\Z",
     re.IGNORECASE,
 )
+# Values such as that of `REQUIRE_AUTH`.
+_FLAGS = frozenset(("true", "false", "none", "null"))
 _OF_A_USER = re.compile(r"://[^\s/@:]{0,200}:([^\s/@]{1,500})@")
 
 
@@ -156,6 +170,19 @@ def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
         *(value for name, value in options if name.startswith("-") and _is_secret(name)),
         *(password for one in args for password in _OF_A_USER.findall(one)),
     )
+
+
+def named_secrets(given: Mapping[str, str], words: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts that a name marks as secret, also where they are a part of another text.
+
+    Args:
+        given: Variables or headers.
+        words: Arguments, or an address.
+    """
+    stated = (f"{name}={value}" for name, value in given.items())
+    whole = (value for name, value in given.items() if _is_secret(name))
+    found = (*whole, *secrets_in([*words, *stated]))
+    return tuple(one for one in (*found, *map(unquote, found)) if one.casefold() not in _FLAGS)
 
 
 def _named_secrets(text: str) -> Iterator[str]:

@@ -734,6 +734,9 @@ async def test_failures_say_what_the_server_says(trying: Trying) -> None:
     assert found.faults[0].code == FaultCode.TOOL_FAILED
     assert found.faults[0].message == 'HTTP status 404 Not Found\n{"error": "no ***"}'
     assert found.structured == {"error": "no ***"}
+    trying.headers["X-Api-Key"] = "a/b7"
+    found, _ = await trying.answered(answer("no a%2fb7, api", 403))
+    assert found.text == "HTTP status 403 Forbidden\nno ***, api"
     trying.limits = Limits(message_chars=50)
     found, _ = await trying.answered(
         answer(f"{TOKEN} " + "x" * 200_000, 599, Content_Type="text/a")

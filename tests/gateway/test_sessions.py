@@ -299,6 +299,17 @@ async def test_a_byte_that_is_not_utf_8_is_replaced(serve: Callable[[str], Stdio
     assert called.content == ({"type": "text", "text": "caf\ufffd"},)
 
 
+async def test_short_secrets_do_not_come_back_in_errors(note: Path) -> None:
+    """They are replaced in texts, also encoded, and members keep their names."""
+    told = {"code": -32000, "message": "no s3c%2f4 as message"}
+    env = {"NOTE": str(note), "API_KEY": "s3c/4", "PASSWORD": "message"}
+    env["RAW"] = json.dumps({"error": told})
+    command = (sys.executable, ("-S", SERVERS, "raw"), env)
+    async with Sessions(QUICK) as sessions:
+        fault = await fault_of(sessions, StdioServer("mcp.json: raw", "raw", *command))
+    assert fault.message == "no *** as *** (error -32000)"
+
+
 async def test_a_server_that_died_meanwhile_is_started_anew(
     serve: Callable[[str], StdioServer], note: Path
 ) -> None:

@@ -7,7 +7,7 @@ import codecs
 import json
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,7 @@ from mcpg.gateway.sources import FileSource, openapi_text, secrets_of_source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR
 from mcpg.net.public import PrivateAddressError, public_only
+from mcpg.sources.client_config import named_secrets
 from mcpg.sources.live.errors import redact
 from mcpg.sources.live.requests import CallResult
 from mcpg.sources.openapi.operations import (
@@ -168,7 +169,7 @@ class OperationCaller:
             message = f"its document names a server with a private address: {fault.host!r}"
             raise _refused(message, _TRUST) from None
         async with aclosing(response):
-            return await _read_response(response, self._limits, secrets_of_source(owner))
+            return await _read_response(response, self._limits, owner)
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
@@ -264,14 +265,14 @@ def _refused(message: str, remedy: str) -> RefusedError:
 
 
 async def _read_response(
-    response: httpx2.Response, limits: Limits, secrets: Collection[str]
+    response: httpx2.Response, limits: Limits, owner: FileSource
 ) -> CallResult:
     """Read a response within *limits*."""
     if response.headers.get("content-encoding", "identity").casefold() not in ("", "identity"):
         message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)
     if response.status_code not in _SUCCESS:
-        return await _failed(response, limits, secrets)
+        return await _failed(response, limits, owner)
     kind = kind_of_media(response.headers.get("content-type", ""))
     is_binary = bool(kind) and not (is_json(kind) or is_text(kind))
     limit = min(_MAX_BINARY, limits.result_bytes) if is_binary else limits.result_bytes
@@ -297,17 +298,16 @@ async def _read_response(
     return CallResult(({"type": "resource", "resource": resource},))
 
 
-async def _failed(
-    response: httpx2.Response, limits: Limits, secrets: Collection[str]
-) -> CallResult:
+async def _failed(response: httpx2.Response, limits: Limits, owner: FileSource) -> CallResult:
+    secrets, named = secrets_of_source(owner), named_secrets(owner.headers, [owner.base_url or ""])
     data, is_whole = await _bytes(response, min(_MAX_FAILURE, limits.result_bytes))
     kind = kind_of_media(response.headers.get("content-type", ""))
     text = _decoded(response, data, is_text=is_text(kind) or is_json(kind)) or ""
     structured = _parsed(text, kind) if is_whole else None
     if structured is not None:
-        structured = redact(structured, secrets)[0]
+        structured = redact(structured, secrets, named)[0]
         text = json.dumps(structured, ensure_ascii=False)
-    text = redact(text, secrets)[0].strip()
+    text = redact(text, secrets, named)[0].strip()
     if len(text) > limits.message_chars:
         text = f"{text[: limits.message_chars]}..."
     status = _status(response)

@@ -86,7 +86,8 @@ async def query_once(
             ) as client:
                 return await list_tools(client, errors)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
-        reason = failure(fault, errors, limit) + quoted_stderr(errors, server.secrets)
+        secrets = (*server.secrets, *server.named_secrets)
+        reason = failure(fault, errors, limit) + quoted_stderr(errors, secrets)
         raise ServerError(reason) from None
 
 

@@ -287,7 +287,7 @@ class Connection:
             else:
                 result = await self._complete(client, _CALL, params, request)
         if result.get("isError"):
-            result, _ = redact(result, self._secrets)
+            result = self._redacted(result)
         return _call_result(result)
 
     async def request(
@@ -464,14 +464,14 @@ class Connection:
     def _refusal(self, fault: MCPError) -> ServerError:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
             return ServerError("response was cut off", has_died=True)
-        error: JsonObject = fault.error.model_dump(mode="json", exclude_none=True)
-        error, _ = redact(error, self._secrets)
+        error = self._redacted(fault.error.model_dump(mode="json", exclude_none=True))
         message = f"{error['message']} (error {fault.code})"
         return ServerError(message, FailureKind.FAILED, error=error)
 
-    @property
-    def _secrets(self) -> tuple[str, ...]:
-        return (*self.server.secrets, *self._errors.secrets)
+    def _redacted(self, said: JsonObject) -> JsonObject:
+        named = (*self.server.named_secrets, *self._errors.secrets)
+        found: JsonObject = redact(said, self.server.secrets, named, ("type",))[0]
+        return found
 
 
 async def _send(client: Client, request: _Request, underway: Underway) -> JsonObject:

@@ -6,7 +6,7 @@ Messages are written here rather than taken from servers, whose own may repeat s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from mcpg.json_types import JsonObject
+from mcpg.net.http import written_forms
 
 MAX_RESPONSE = 32 << 20
 """Bytes of one response of a server, and of its list of tools as a whole."""
@@ -23,8 +24,9 @@ TOO_LARGE = f"response is larger than {MAX_RESPONSE >> 20} MB"
 MAX_STDERR = 16_384
 """Bytes of the standard error of a program that are kept, the last ones."""
 
-_MIN_SECRET = 12
+_MIN_SECRET, _MIN_NAMED = 12, 4
 _REDACTED = "***"
+_NOTHING = "(?!)"
 
 
 class FailureKind(StrEnum):
@@ -161,36 +163,57 @@ class SizeLimit:
         self._size = 0
 
 
-def redact(value: Any, secrets: Iterable[str], shortest: int = _MIN_SECRET) -> tuple[Any, bool]:
-    """Replace *secrets* in the texts of a JSON value, keys included.
+def redact(
+    value: Any,
+    secrets: Iterable[str],
+    named: Iterable[str] = (),
+    identifiers: Collection[str] = (),
+) -> tuple[Any, bool]:
+    """Replace secrets in the texts of a JSON value, keys included, however they are encoded.
 
-    Secrets of fewer than *shortest* characters are left: words such as `localhost` occur in the
+    Secrets of fewer than 12 characters are left: words such as `localhost` occur in the
     descriptions of honest tools.
+
+    Args:
+        value: The value.
+        secrets: The secrets.
+        named: Secrets that a name marks as such, which are replaced from 4 characters on, except
+            in keys and *identifiers*, since calls depend on these.
+        identifiers: Members whose texts are identifiers.
 
     Returns:
         The value, and whether anything was replaced.
     """
-    long = sorted(
-        {one for one in secrets if len(one) >= shortest}, key=lambda one: (-len(one), one)
-    )
-    if not long:
+    known = {one for one in named if len(one) >= _MIN_NAMED}
+    long = {one for one in (*secrets, *known) if len(one) >= _MIN_SECRET}
+    if not (known or long):
         return value, False
-    pattern = re.compile("|".join(map(re.escape, long)))
+    longer, every = _pattern(long), _pattern(long | known)
     count = 0
 
-    def replaced(text: str) -> str:
+    def replaced(text: str, pattern: re.Pattern[str]) -> str:
         nonlocal count
         result, found = pattern.subn(_REDACTED, text)
         count += found
         return result
 
-    def walk(item: Any) -> Any:
+    def walk(item: Any, pattern: re.Pattern[str]) -> Any:
         if isinstance(item, str):
-            return replaced(item)
+            return replaced(item, pattern)
         if isinstance(item, list):
-            return [walk(member) for member in item]
+            return [walk(member, pattern) for member in item]
         if isinstance(item, dict):
-            return {replaced(key): walk(member) for key, member in item.items()}
+            return {
+                replaced(key, longer): walk(member, longer if key in identifiers else every)
+                for key, member in item.items()
+            }
         return item
 
-    return walk(value), count > 0
+    return walk(value, every), count > 0
+
+
+def _pattern(secrets: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of *secrets* however they are encoded, the longest first."""
+    forms = {form for one in secrets for form in written_forms(one)}
+    ordered = sorted(forms, key=lambda one: (-len(one), one))
+    return re.compile("|".join(map(re.escape, ordered)) or _NOTHING)

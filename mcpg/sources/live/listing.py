@@ -20,6 +20,9 @@ from mcpg.sources.live.errors import ServerError, redact
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import FailedSource, Reply, SourceBatch
 
+# Of a tool and its schemas: what calls and checks of arguments depend on.
+_IDENTIFIERS = frozenset(("name", "type", "required", "enum", "const", "$ref"))
+
 
 def query_all(
     servers: Sequence[Server],
@@ -65,8 +68,8 @@ def _reply(server: Server, answer: Listing | str, seconds: float, source_id: str
     batch = read_listing(server, answer, source_id)
     if isinstance(answer, str):
         return Reply(batch, seconds, has_answered=False)
-    secrets = (*server.secrets, *answer.secrets)
-    names, _ = redact([answer.name, answer.version, answer.protocol], secrets)
+    named = (*server.named_secrets, *answer.secrets)
+    names, _ = redact([answer.name, answer.version, answer.protocol], server.secrets, named)
     return Reply(batch, seconds, True, *names)
 
 
@@ -83,8 +86,9 @@ def read_listing(
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
     if isinstance(answer, str):
         return _failed(answer, server, kind, source_id)
-    secrets = (*server.secrets, *answer.secrets)
-    (stated, tools), is_redacted = redact([answer.name, list(answer.tools)], secrets)
+    named = (*server.named_secrets, *answer.secrets)
+    shown = [answer.name, list(answer.tools)]
+    (stated, tools), is_redacted = redact(shown, server.secrets, named, _IDENTIFIERS)
     name = source_id or server.name or bounded_source(stated) or server.place
     try:
         found = _read(tools, kind, server.place, name, trust_hints=server.trust_hints)

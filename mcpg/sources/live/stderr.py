@@ -9,8 +9,6 @@ from mcpg.sources.live.errors import MAX_STDERR, TransportErrors, redact
 
 _MOST_LINES = 3
 _LONGEST_LINE = 200
-# Shorter than in tools: a line of a log need not read well.
-_SHORTEST_SECRET = 4
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 _REASON = re.compile(r"\b\w*(?:error|exception|panic|fatal)\b[^:]{0,80}: *\S", re.IGNORECASE)
 _FEWEST_LETTERS = 3
@@ -28,7 +26,8 @@ def quoted_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
         text = text.partition("\n")[2]  # the first line may begin in the middle of a secret
     known = (*secrets, *errors.secrets)
     parts = (line.strip() for secret in known for line in secret.splitlines())
-    text, _ = redact(text, [*known, *parts], _SHORTEST_SECRET)
+    # Shorter ones than in tools: a line of a log need not read well.
+    text, _ = redact(text, (), [*known, *parts])
     lines = (" ".join(line.split()) for line in text.splitlines())
     chosen = _last([one for one in lines if sum(map(str.isalnum, one)) >= _FEWEST_LETTERS])
     if not chosen:

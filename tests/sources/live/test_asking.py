@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from loopback import serving
@@ -369,6 +371,58 @@ def test_secrets_do_not_come_back(
     assert [item.code for item in batch.diagnostics] == [Code.TEXT_REPAIRED]
     shown = capfd.readouterr()
     assert TOKEN not in f"{batch!r} {server!r} {shown.out} {shown.err} {caplog.text}"
+
+
+KEY = 'pä ss"/w+1!'
+SHORT = "s3c/"
+ADDRESS = "postgres://app:h%40nter@db/x?api_key=zq-77&region=central"
+FORMS = {
+    "plain": ("API_KEY", KEY, KEY),
+    "short": ("API_KEY", SHORT, SHORT),
+    "too short": ("API_KEY", "abc", None),
+    "in an address": ("API_KEY", KEY, quote(KEY, safe="")),
+    "of JavaScript": ("API_KEY", KEY, "p%C3%A4%20ss%22%2Fw%2B1!"),
+    "in lower case": ("API_KEY", SHORT, "s3c%2f"),
+    "in a form": ("API_KEY", KEY, quote_plus(KEY)),
+    "in JSON": ("API_KEY", KEY, json.dumps(KEY)[1:-1]),
+    "of PHP": ("API_KEY", KEY, r"p\u00e4 ss\"\/w+1!"),
+    "in letters": ("API_KEY", KEY, json.dumps(KEY, ensure_ascii=False)[1:-1]),
+    "in base64": ("API_KEY", KEY, b64encode(KEY.encode()).decode()),
+    "of a URL": ("API_KEY", "~~~???", "fn5-Pz8_"),
+    "a password": ("DATABASE_URL", ADDRESS, "h%40nter"),
+    "a password, decoded": ("DATABASE_URL", ADDRESS, "h@nter"),
+    "a part of a query": ("DATABASE_URL", ADDRESS, "zq-77"),
+    "no secret of a query": ("DATABASE_URL", ADDRESS, None),
+    "a member": ("SETTINGS", '{"client_secret": "zq-88"}', "zq-88"),
+    "without a name of one": ("REGION", "central one/2", "central%20one%2F2"),
+    "a word": ("DB_HOST", "localhost", None),
+    "a flag": ("REQUIRE_AUTH", "true", None),
+}
+"""For each form of a value: the variable, its value, and the text that is replaced."""
+
+
+def test_secrets_do_not_come_back_in_other_forms() -> None:
+    """A value is replaced however it is encoded, a short one only if its name is a secret's."""
+    words = "Is true on localhost in central with abc and"
+    servers = []
+    for number, (name, value, shown) in enumerate(FORMS.values()):
+        tools = [{"name": "tell", "description": f"{words} {shown}.", "inputSchema": {}}]
+        servers.append(by_hand("given", json.dumps(tools), name=f"s{number}", **{name: value}))
+    batch = query_servers(servers, Live(QUICK.environ, timeout=60))
+    told = dict(zip(FORMS, (tool.description for tool in batch.tools), strict=True))
+    assert told == {
+        form: f"{words} {'***' if shown else None}." for form, (_, _, shown) in FORMS.items()
+    }
+
+
+def test_a_short_secret_costs_no_tool_its_name_or_arguments() -> None:
+    """A password such as `admin` is replaced in texts, and not where calls depend on the word."""
+    schema = {"type": "object", "properties": {"admin": {"enum": ["admin"]}}, "required": ["admin"]}
+    tool = {"name": "admin_list", "description": "Ask admin", "inputSchema": schema}
+    batch = query_servers([by_hand("given", json.dumps([tool]), PASSWORD="admin")], QUICK)
+    (found,) = batch.tools
+    assert (found.name, found.input_schema) == ("admin_list", schema)
+    assert found.description == "Ask ***"
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")

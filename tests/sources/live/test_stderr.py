@@ -40,6 +40,7 @@ def test_secrets_are_replaced() -> None:
     key = "-----BEGIN KEY-----\nabcdefgh\n-----END KEY-----"
     assert "abcdefgh" not in quoted(f"Error: bad key\n{key}\nabcdefgh", key)
     assert quoted("login hun\x1b[1mter2 failed", "hunter2") == f"{LEAD}login *** failed"
+    assert quoted("login hunter%2f2 failed", "hunter/2") == f"{LEAD}login *** failed"
 
 
 def test_a_line_that_is_cut_shows_no_part_of_a_secret() -> None:
