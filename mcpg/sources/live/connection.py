@@ -35,7 +35,14 @@ from mcpg.sources.live.errors import (
     redact,
 )
 from mcpg.sources.live.questions import Questions, requires_input
-from mcpg.sources.live.requests import CallResult, Host, Underway, current_caller, current_session
+from mcpg.sources.live.requests import (
+    CallResult,
+    Host,
+    Origin,
+    Underway,
+    current_caller,
+    current_session,
+)
 from mcpg.sources.live.stderr import quoted_stderr
 from mcpg.sources.live.tasks import run_task
 from mcpg.sources.live.transports import ProcessGroups, connect
@@ -392,8 +399,19 @@ class Connection:
             self._errors.crash = _UNRESPONSIVE
             self.end(_UNRESPONSIVE)
 
-    def _missed(self) -> None:
+    async def _missed(self) -> None:
+        """Report all that may have changed while the server was not heard."""
         self._changes_missed(self.server)
+        if self._host is None or self._client is None:
+            return
+        origin = Origin(self.server, client=self.client)
+        declared = self._client.server_capabilities
+        kinds = {"prompts": declared.prompts, "resources": declared.resources}
+        with suppress(Exception):  # clients fail in any way
+            for kind in (kind for kind, one in kinds.items() if one is not None):
+                await self._host.told(origin, f"notifications/{kind}/list_changed", {})
+            for uri in sorted(self._watch.uris):
+                await self._host.told(origin, "notifications/resources/updated", {"uri": uri})
 
     @asynccontextmanager
     async def _request(
