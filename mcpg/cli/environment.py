@@ -92,6 +92,7 @@ KEYS = {
         Key("limits.sessions"),
         Key("limits.sessions_per_source"),
         Key("limits.session_idle"),
+        Key("limits.relist"),
         Key("limits.query_memory", "MCPG_QUERY_MEMORY", "--max-memory"),
         Key("serve.http", option="--http", plain=str),
         Key("serve.allow_hosts", option="--allow-host"),

@@ -26,6 +26,7 @@ _LIMITS = {
     "sessions": "sessions",
     "sessions_per_source": "sessions_per_source",
     "session_seconds": "session_idle",
+    "relist_seconds": "relist",
 }
 """The limits that settings may hold, by attribute."""
 

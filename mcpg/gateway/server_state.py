@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -63,6 +64,9 @@ class ServerState:
         roots: The roots that it gets, where the client cannot be asked at any time.
         scope: Who shares a connection to it.
         refuses_older: Whether it refuses the handshake of the protocol up to 2025-11-25.
+        is_lost: Whether the last request could not reach it over a connection that goes on.
+        due: When its tools are listed again, by the clock of the event loop.
+        uses: The requests of clients to the gateway before its tools were last requested.
     """
 
     def __init__(self, server: Server, pauses: tuple[float, float]) -> None:
@@ -77,6 +81,9 @@ class ServerState:
         self.roots: JsonObject | None = None
         self.scope = scope_of(server).scope
         self.refuses_older = False
+        self.is_lost = False
+        self.due = math.inf
+        self.uses = 0
         self._assigns: dict[str, bool] = {}
         self._backoff = Backoff(pauses)
         self._waiting: anyio.Event | None = None

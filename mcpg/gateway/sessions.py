@@ -16,7 +16,7 @@ from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.gateway.server_state import PAUSES, ServerState
 from mcpg.json_types import JsonObject
-from mcpg.sources.client_config import Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
 from mcpg.sources.live.client import Listing
 from mcpg.sources.live.connection import (
     AUTO,
@@ -46,6 +46,12 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 _T = TypeVar("_T")
+
+_SHORTEST_TTL = 60.0
+"""Seconds for which a list of tools is valid, whatever its server states."""
+
+_TICKS = 4
+"""How often in that time it is looked which lists are due."""
 
 _ATTEMPTS = 2
 _LOST = "connection was lost"
@@ -87,12 +93,17 @@ class Sessions:
     on that it sends over a transport that does not tell what caused it. Such a connection ends with
     the session, or when it was idle for long.
 
+    The tools of a server are listed again when it is reached after it could not be, and when the
+    time is over for which its list is valid, as long as there are clients. No program is started
+    for that.
+
     Attributes:
         host: Serves requests of servers and receives their notifications; `None` for servers that
             get no response.
         mode: The mode of connections that are opened on behalf of nobody.
         crashed: Called when the server of an open connection has crashed or hangs, unless `None`.
             What it raises is ignored.
+        uses: The number of requests of clients to the gateway.
     """
 
     def __init__(
@@ -125,18 +136,21 @@ class Sessions:
         self.host: Host | None = None
         self.mode = AUTO
         self.crashed: Callable[[Diagnostic], None] | None = None
+        self.uses = 0
         self._is_left = False
         self._log_level: str | None = None
         self._connections: list[Connection] = []
         self._states: list[ServerState] = []
         self._groups = ProcessGroups()
         self._tasks: TaskGroup | None = None
+        self._relists: TaskGroup | None = None
         self._stack = ExitStack()
 
     async def __aenter__(self) -> Self:
         self._limiter = anyio.CapacityLimiter(MAX_OPENING)
         self._tasks = await anyio.create_task_group().__aenter__()
         self._stack.enter_context(sdk_muted())
+        self._tasks.start_soon(self._relist_due)
         return self
 
     async def __aexit__(
@@ -148,6 +162,8 @@ class Sessions:
         assert self._tasks is not None  # noqa: S101 - it was entered
         tasks, self._tasks = self._tasks, None
         self._is_left = True
+        if self._relists is not None:
+            self._relists.cancel_scope.cancel()
         try:
             with self._stack:
                 for connection in self._connections:
@@ -179,12 +195,14 @@ class Sessions:
         """
         seconds = self._live.timeout if timeout is None else timeout
         answer: Listing | str = ""
+        known = self._state(server)
+        known.is_lost, known.uses = False, self.uses
         with _for_all():
             for _ in range(_ATTEMPTS):
                 try:
                     connection = await self._connection(server, seconds)
                     answer = await self._learning(connection, connection.list_tools(seconds))
-                    self._state(server).update(answer)
+                    self._update(server, answer)
                     break
                 except NotProcessedError:
                     answer = _LOST
@@ -328,10 +346,18 @@ class Sessions:
 
     async def _learning(self, connection: Connection, work: Awaitable[_T]) -> _T:
         """Return the result of *work* with a connection, and record what the connection shows."""
+        known = self._state(connection.server)
         try:
-            return await work
+            result = await work
+        except ServerError as fault:
+            known.is_lost = fault.kind is FailureKind.UNAVAILABLE and connection.is_usable
+            raise
         finally:
-            self._state(connection.server).learn(connection)
+            known.learn(connection)
+        if known.is_lost:
+            known.is_lost = False
+            self._report_missed(connection.server)
+        return result
 
     async def close(self, server: Server) -> None:
         """Close the connection to a server, if there is one, and end its program."""
@@ -379,7 +405,7 @@ class Sessions:
             self._live,
             self._groups,
             self._list_changed,
-            self._report_change,
+            self._report_missed,
             self._ping_seconds,
             host=self if self.host is not None else None,
             client=client,
@@ -455,6 +481,11 @@ class Sessions:
         """See `Host.has_many`."""
         return self.host is not None and self.host.has_many
 
+    @property
+    def has_clients(self) -> bool:
+        """See `Host.has_clients`."""
+        return self.host is not None and self.host.has_clients
+
     async def asked(self, origin: Origin, method: str, params: JsonObject) -> JsonObject:
         """See `Host.asked`; a server that asks its one client gets a connection for each."""
         assert self.host is not None  # noqa: S101 - only then are servers told to ask
@@ -495,8 +526,62 @@ class Sessions:
     async def _compare(self, connection: Connection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):
             listing = await connection.list_tools(seconds)
-            if self._state(connection.server).update(listing):
+            if self._update(connection.server, listing):
                 self._report_change(connection.server)
+
+    def _update(self, server: Server, listing: Listing) -> bool:
+        """Record the tools of a server; return whether they differ from those before."""
+        known = self._state(server)
+        known.due = anyio.current_time() + self._period(listing.ttl)
+        return known.update(listing)
+
+    def _period(self, ttl: float | None) -> float:
+        """Return the seconds after which a list is due again whose server states *ttl*."""
+        seconds = self._limits.relist_seconds or math.inf
+        return seconds if ttl is None or seconds == math.inf else max(ttl, _SHORTEST_TTL)
+
+    async def _relist_due(self) -> None:
+        """List tools again whose time is over, as long as there are clients."""
+        async with anyio.create_task_group() as self._relists:
+            while not self._is_left:
+                await anyio.sleep(min(self._period(None), _SHORTEST_TTL) / _TICKS)
+                now = anyio.current_time()
+                for one in self._states:
+                    if one.due <= now and (self.has_clients or one.uses != self.uses):
+                        one.due, one.uses = math.inf, self.uses
+                        self._relists.start_soon(self._relist, one.server)
+
+    async def _relist(self, server: Server) -> None:
+        """List the tools of *server* again over the connection that there is.
+
+        To an address, a new one is opened where that is lost.
+        """
+        seconds = self._live.timeout
+        with _for_all(), suppress(ServerError):
+            kept = self._kept(server)
+            if kept is not None:
+                await self._compare(kept, seconds)
+            if isinstance(server, HttpServer) and self._kept(server) is None:
+                await self._connection(server, seconds, compares=True)
+        known = self._state(server)
+        if known.due == math.inf:  # it failed, or goes on
+            known.due = anyio.current_time() + self._period(None)
+
+    def _kept(self, server: Server) -> Connection | None:
+        """Return an open connection to *server* that clients share, best that of lists."""
+        shared = [one for one in self._connections if (one.server, one.client) == (server, None)]
+        usable = [one for one in shared if one.is_open and one.is_usable]
+        mode = self._mode(server)
+        return min(usable, key=lambda one: one.mode != mode and not one.is_older, default=None)
+
+    def _report_missed(self, server: Server) -> None:
+        """Begin to list the tools of a server again whose changes may have been missed."""
+        if self._relists is not None and not self._is_left:
+            self._relists.start_soon(self._relist_missed, server)
+
+    async def _relist_missed(self, server: Server) -> None:
+        if await self._state(server).announced():
+            await self._relist(server)
 
     async def _run(self, connection: Connection, seconds: float) -> None:
         try:

@@ -71,6 +71,7 @@ result = 1000
 sessions_per_source = 3
 sessions = 30
 session_idle = 600
+relist = 120
 query_memory = 536870912
 
 [serve]

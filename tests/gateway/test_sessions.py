@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from announcer import OLD, Announcer
 from loopback import serving
 from mcp_types import HEADER_MISMATCH, METHOD_NOT_FOUND
 from processes import children, is_alive
 
 from mcpg.errors import UsageError
-from mcpg.gateway.calls import CallError, FaultCode
+from mcpg.gateway import sessions as gateway_sessions
+from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.gateway.sessions import Sessions
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 from mcpg.sources.live import query_servers, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from loopback import Conversation
 
     from mcpg.errors import Diagnostic
     from mcpg.sources.client_config import Server
@@ -687,80 +687,6 @@ class Modern(BaseHTTPRequestHandler):
 NUMBER = {"type": "integer", "x-mcp-header": "N"}
 
 
-ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
-ABOUT = {"serverInfo": {"name": "web", "version": "1"}}
-
-
-class Announcer:
-    """A server on the web that announces changes, and behaves by a script when listened to.
-
-    Attributes:
-        names: The names of its tools.
-        heard: Set when a subscription is kept open.
-        listened: What each subscription was for.
-    """
-
-    def __init__(self, *steps: str, version: str = "2026-07-28", code: int = -32602) -> None:
-        """Take the *steps* one after the other, the last for ever.
-
-        Args:
-            steps: `cut` ends a subscription that has begun, `gone` fails as a proxy does without
-                a server, `refuse` refuses resources that are `bad:` by *code*, and `keep` listens.
-            version: The version of the protocol.
-            code: The code of an error.
-        """
-        self.names = ["first"]
-        self.heard = Event()
-        self.listened: list[dict[str, Any]] = []
-        self._steps = list(steps)
-        self._version = version
-        self._code = code
-
-    def __call__(self, conversation: Conversation) -> None:
-        """Answer a request."""
-        body = conversation.asked.body or {}
-        method = body.get("method")
-        if method in {"subscriptions/listen", "resources/subscribe"}:
-            self.listen(conversation, body)
-        elif method == "server/discover" and self._version != "2026-07-28":
-            error = {"code": -32601, "message": "Method not found"}
-            conversation.send({"jsonrpc": "2.0", "id": body["id"], "error": error})
-        else:
-            declared = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
-            tools = [{"name": one, "inputSchema": {"type": "object"}} for one in self.names]
-            result = {**ENVELOPE, **ABOUT, "capabilities": declared, "tools": tools, "content": []}
-            result |= {"supportedVersions": [self._version], "protocolVersion": self._version}
-            answered = {"jsonrpc": "2.0", "id": body.get("id"), "result": result}
-            conversation.send(answered, Content_Type="application/json")
-
-    def listen(self, conversation: Conversation, body: dict[str, Any]) -> None:
-        """Answer a request to be kept up to date, by the next step."""
-        wanted = body["params"].get("notifications") or {"resourceSubscriptions": []}
-        self.listened.append(wanted)
-        step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
-        is_bad = any(one.startswith("bad:") for one in wanted.get("resourceSubscriptions", ()))
-        if step == "gone":
-            conversation.send("no server", 503)
-        elif step == "refuse" and (is_bad or self._code == METHOD_NOT_FOUND):
-            error = {"code": self._code, "message": "no such resource"}
-            answered = {"jsonrpc": "2.0", "id": body["id"], "error": error}
-            conversation.send(answered, 400, Content_Type="application/json")
-        else:
-            meta = {"io.modelcontextprotocol/subscriptionId": body["id"]}
-            told = {"notifications": wanted, "_meta": meta}
-            method = "notifications/subscriptions/acknowledged"
-            said = json.dumps({"jsonrpc": "2.0", "method": method, "params": told})
-            conversation.send_response(200)
-            conversation.send_header("Content-Type", "text/event-stream")
-            conversation.send_header("Connection", "close")
-            conversation.end_headers()
-            conversation.wfile.write(f"data: {said}\n\n".encode())
-            if step != "cut" and wanted.get("toolsListChanged"):
-                self.heard.set()
-            if step != "cut":
-                conversation.wait(60)
-
-
 async def test_a_server_is_heard_again_after_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often listening fails, it goes on, and what was missed is asked for."""
     monkeypatch.setattr(watch, "_PAUSE", 0.01)
@@ -811,7 +737,7 @@ async def test_a_subscription_of_older_versions_is_sent_until_it_arrives(
 ) -> None:
     """A server that cannot be reached for a moment is asked again."""
     monkeypatch.setattr(watch, "_PAUSE", 0.01)
-    announcer = Announcer("gone", "gone", "refuse", version="2025-11-25")
+    announcer = Announcer("gone", "gone", "refuse", version=OLD)
     with serving(announcer) as web:
         server = HttpServer("web", "web", web.url)
         async with Sessions(QUICK) as sessions:
@@ -820,6 +746,77 @@ async def test_a_subscription_of_older_versions_is_sent_until_it_arrives(
             with anyio.fail_after(PATIENT):
                 while len(announcer.listened) < 3:  # noqa: ASYNC110 - counted by another thread
                     await anyio.sleep(0.01)
+
+
+async def listed(announcer: Announcer, count: int) -> None:
+    """Wait until the tools of a server were listed *count* times."""
+    with anyio.fail_after(PATIENT):
+        while announcer.lists < count:  # noqa: ASYNC110 - counted by another thread
+            await anyio.sleep(0.01)
+
+
+async def test_a_server_that_is_reached_again_is_listed_again() -> None:
+    """One that was deployed anew while a call failed is not the one of before."""
+    announcer, changed = Announcer(), anyio.Event()
+    with serving(announcer) as web:
+        server = HttpServer("web", "web", web.url)
+        async with Sessions(QUICK, lambda _: changed.set()) as sessions:
+            await sessions.tools(server)
+            announcer.names, announcer.is_gone = ["second"], True
+            await fault_of(sessions, server)
+            announcer.is_gone = False
+            await sessions.call(server, "first", {}, timeout=10)
+            with anyio.fail_after(PATIENT):
+                await changed.wait()
+            assert [one.name for one in (await sessions.tools(server)).tools] == ["second"]
+    assert announcer.lists == 3
+
+
+async def test_lists_are_renewed_when_their_time_is_over(
+    serve: Callable[[str], StdioServer], note: Path
+) -> None:
+    """Those that state none by the limit, others not within a minute; no program is started."""
+    ended, stated = serve("dies_after"), Announcer(ttl=0)
+    silent, changed = Announcer(version=OLD, ttl=None), anyio.Event()
+    limits = Limits(relist_seconds=0.05)
+    with serving(stated) as one, serving(silent) as other:
+        async with Sessions(QUICK, lambda _: changed.set(), limits=limits) as sessions:
+            for server in (ended, HttpServer("1", "1", one.url), HttpServer("2", "2", other.url)):
+                assert (await sessions.tools(server)).tools
+            await sessions.call(ended, "first", {}, timeout=10)
+            sessions.uses += 1
+            await listed(silent, 2)
+            sessions.uses += 1
+            silent.names = ["second"]
+            with anyio.fail_after(PATIENT):
+                await changed.wait()
+    assert stated.lists == 1
+    assert len(pids_of(note)) == 1
+
+
+async def test_a_list_is_renewed_after_the_time_that_it_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that is deployed anew, and says nothing of it, is noticed."""
+    monkeypatch.setattr(gateway_sessions, "_SHORTEST_TTL", 0.05)
+    announcer = Announcer(ttl=1)
+    with serving(announcer) as web:
+        async with Sessions(QUICK) as sessions:
+            await sessions.tools(HttpServer("web", "web", web.url))
+            sessions.uses += 1
+            await listed(announcer, 2)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0])
+async def test_without_clients_nothing_is_listed_again(seconds: float) -> None:
+    """Nor where the limit says so."""
+    announcer = Announcer(version=OLD, ttl=None)
+    with serving(announcer) as web:
+        async with Sessions(QUICK, limits=Limits(relist_seconds=seconds)) as sessions:
+            await sessions.tools(HttpServer("web", "web", web.url))
+            sessions.uses += not seconds
+            await anyio.sleep(0.3)
+    assert announcer.lists == 1
 
 
 async def test_a_server_of_the_newest_protocol() -> None:

@@ -23,6 +23,8 @@ class Limits:
         sessions: Maximum number of connections that sessions have of their own.
         sessions_per_source: Maximum number of sessions with a process of their own of one server.
         session_seconds: Seconds without a request after which such a connection ends.
+        relist_seconds: Seconds after which the tools of a server are listed again whose list does
+            not state how long it is valid; 0 for no server.
 
     Raises:
         UsageError: A limit is not above 0, or `invoke_seconds` is above `longest_seconds`.
@@ -35,10 +37,12 @@ class Limits:
     sessions: int = 1024
     sessions_per_source: int = 64
     session_seconds: float = 1800.0
+    relist_seconds: float = 300.0
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            if not getattr(self, one.name) > 0:
+            given = getattr(self, one.name)
+            if not given > 0 and not (one.name == "relist_seconds" and given == 0):
                 raise UsageError(f"the limit {one.name} must be above 0", remedy="leave it out")
         if self.invoke_seconds > self.longest_seconds:
             message = "the limit invoke_seconds is above longest_seconds"

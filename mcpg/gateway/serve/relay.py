@@ -65,6 +65,11 @@ class Relay:
         self._report = report
         self._arrived = anyio.Event()
 
+    @property
+    def has_clients(self) -> bool:
+        """Whether a client is connected, as far as connections tell."""
+        return not self.has_many or any(True for _ in self._clients)
+
     def arrived(self) -> None:
         """Wake up servers that wait for a first client."""
         self._arrived.set()

@@ -270,6 +270,7 @@ class GatewayServer:
             if is_later:
                 self.relay.arrived()  # it can only be asked during a request
             self._met.set()
+        self._gateway.sessions.uses += 1
         return await call_next(ctx)
 
     async def _initialized(self, context: Context, params: NotificationParams | None) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp import Client, MCPError
+from mcp.client.caching import MAX_TTL_MS
 from mcp_types import ListToolsRequest, PaginatedRequestParams
 from pydantic import BaseModel, Field, ValidationError
 
@@ -37,6 +38,7 @@ class Listing:
         protocol: The version of the protocol in use.
         secrets: Tokens to be redacted in all of this.
         is_whole: Whether the list has an end; of one without, the tools are those until a limit.
+        ttl: Seconds for which the server states that the list is valid, `None` if it does not.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Listing:
     protocol: str = ""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     is_whole: bool = True
+    ttl: float | None = None
 
 
 class _Page(BaseModel):
@@ -53,6 +56,7 @@ class _Page(BaseModel):
     tools: list[Any]
     all_tools: list[Any] | None = Field(default=None, validation_alias=ALL_TOOLS)
     cursor: str | None = Field(default=None, alias="nextCursor")
+    ttl: Any = Field(default=None, alias="ttlMs")
 
 
 async def query_once(
@@ -95,32 +99,35 @@ async def list_tools(client: Client, errors: TransportErrors) -> Listing:
     """Fetch all pages of tools, as far as the limits go."""
     info = client.server_info
     name, version = (info.name, info.version) if info is not None else ("", "")
-    has_tools = client.server_capabilities.tools is not None
-    tools, is_whole = await _pages(client) if has_tools else ([], True)
     secrets = tuple(sorted(errors.secrets))
-    return Listing(name, tuple(tools), version, client.protocol_version, secrets, is_whole)
+    listing = Listing(name, (), version, client.protocol_version, secrets)
+    return listing if client.server_capabilities.tools is None else await _listed(client, listing)
 
 
-async def _pages(client: Client) -> tuple[list[Any], bool]:
-    """Return the tools of all pages, and whether the list has ended."""
+async def _listed(client: Client, listing: Listing) -> Listing:
+    """Return *listing* with the tools of all pages."""
     tools: list[Any] = []
     cursor: str | None = None
     known: set[str] = set()
+    ttls: list[float] = []
     size = 0
     for _ in range(MAX_PAGES):
         params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
         page = await client.session.send_request(ListToolsRequest(params=params), _Page)
         found = page.tools if page.all_tools is None else page.all_tools
+        if isinstance(page.ttl, int):
+            ttls.append(min(max(page.ttl, 0), MAX_TTL_MS) / 1000)
+        is_last = page.cursor is None
         if is_repeated(found, "name", known):
-            return tools, True
+            found, is_last = [], True
         size += len(json.dumps(found))
         if size > MAX_RESPONSE or len(tools) + len(found) > _MAX_TOOLS:
-            return tools, False
+            break
         tools += found
         cursor = page.cursor
-        if cursor is None:
-            return tools, True
-    return tools, False
+        if is_last:
+            return replace(listing, tools=tuple(tools), ttl=min(ttls, default=None))
+    return replace(listing, tools=tuple(tools), ttl=min(ttls, default=None), is_whole=False)
 
 
 def is_repeated(items: Iterable[Any], key: str, known: set[str]) -> bool:

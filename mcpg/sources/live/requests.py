@@ -95,6 +95,10 @@ class Host(Protocol):
     def has_many(self) -> bool:
         """Whether there may be several clients at a time."""
 
+    @property
+    def has_clients(self) -> bool:
+        """Whether a client is connected, as far as connections tell."""
+
     async def asked(self, origin: Origin, method: str, params: JsonObject) -> JsonObject:
         """Return the response to a request for sampling, elicitation or roots.
 

@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from announcer import OLD, Announcer
 from jsonschema import Draft202012Validator
+from loopback import serving
 from mcp import Client, MCPError
 from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from mcpg.errors import UsageError
 from mcpg.gateway import FileGraph, FileSource, FunctionSource, Gateway, ServerSource
+from mcpg.gateway.calls import Limits
 from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, Serving
 from mcpg.gateway.serve.answers import RESULT, size
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.gateway.sources import GENERATED
-from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -400,6 +403,32 @@ async def test_clients_hear_of_changes_they_can_see() -> None:
             while not heard:  # noqa: ASYNC110 - the handler has no event
                 await anyio.sleep(0.01)
         assert "second" in [tool.name for tool in (await client.list_tools()).tools]
+
+
+@pytest.mark.parametrize("has_many", [False, True])
+async def test_clients_hear_of_a_server_that_announces_nothing(has_many: bool) -> None:
+    """Its tools are listed again as long as a client is connected, even an idle one."""
+    announcer, heard = Announcer(version=OLD, ttl=None), anyio.Event()
+
+    async def hear(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            heard.set()
+
+    limits = Limits(relist_seconds=0.05)
+    with serving(announcer) as web:
+        source = ServerSource("web", HttpServer("web", "web", web.url))
+        async with Gateway([source], live=LIVE, reserved=META_TOOLS, limits=limits) as gateway:
+            server = GatewayServer(gateway, ALL)
+            server.relay.has_many = has_many
+            async with (
+                server.running(),
+                Client(server.sdk, mode=LEGACY, message_handler=hear) as client,
+            ):
+                assert "first" in {one.name for one in (await client.list_tools()).tools}
+                announcer.names.append("second")
+                with anyio.fail_after(60):
+                    await heard.wait()
+                assert "second" in {one.name for one in (await client.list_tools()).tools}
 
 
 async def test_meta_tools_count_anew(manifest: Manifest) -> None:
