@@ -65,12 +65,19 @@ class Announcer:
             self.listen(conversation, body)
         elif method == "tools/call" and self.is_gone:
             conversation.send("no server", 503)
-        elif method == "server/discover" and self._version != NEW:
+        elif self.refuses(body):
             error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
-            conversation.send({"jsonrpc": "2.0", "id": body["id"], "error": error})
+            answered = {"jsonrpc": "2.0", "id": body["id"], "error": error}
+            conversation.send(answered, Content_Type="application/json")
         else:
             answered = {"jsonrpc": "2.0", "id": body.get("id"), "result": self.result()}
             conversation.send(answered, Content_Type="application/json")
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        """Return whether there is no such method in this version, or no such tool."""
+        method, name = body.get("method"), (body.get("params") or {}).get("name")
+        is_later = method == "server/discover" and self._version != NEW
+        return is_later or (method == "tools/call" and name == "unknown")
 
     def result(self) -> dict[str, Any]:
         """Return a result that suits every method."""

@@ -51,7 +51,7 @@ _SHORTEST_TTL = 60.0
 """Seconds for which a list of tools is valid, whatever its server states."""
 
 _TICKS = 4
-"""How often in that time it is looked which lists are due."""
+"""Checks for due lists in the shortest time of a list."""
 
 _ATTEMPTS = 2
 _LOST = "connection was lost"
@@ -350,14 +350,21 @@ class Sessions:
         try:
             result = await work
         except ServerError as fault:
-            known.is_lost = fault.kind is FailureKind.UNAVAILABLE and connection.is_usable
+            if fault.kind is FailureKind.UNAVAILABLE:
+                known.is_lost = connection.is_usable
+            elif fault.error is not None:
+                self._reached(known)
             raise
         finally:
             known.learn(connection)
+        self._reached(known)
+        return result
+
+    def _reached(self, known: ServerState) -> None:
+        """Begin to list the tools of a server again that could not be reached before."""
         if known.is_lost:
             known.is_lost = False
-            self._report_missed(connection.server)
-        return result
+            self._report_missed(known.server)
 
     async def close(self, server: Server) -> None:
         """Close the connection to a server, if there is one, and end its program."""
@@ -525,7 +532,7 @@ class Sessions:
 
     async def _compare(self, connection: Connection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):
-            listing = await connection.list_tools(seconds)
+            listing = await self._learning(connection, connection.list_tools(seconds))
             if self._update(connection.server, listing):
                 self._report_change(connection.server)
 

@@ -15,12 +15,14 @@ def test_a_caller_gets_what_it_asks_for_within_the_limits() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"invoke_seconds": 0}, {"result_bytes": -1}, {"message_chars": 0}]
+    "wrong",
+    [{"invoke_seconds": 0}, {"result_bytes": -1}, {"message_chars": 0}, {"relist_seconds": -1}],
 )
 def test_a_limit_is_above_zero(wrong: dict[str, int]) -> None:
     """A limit that lets nothing through is a mistake."""
     with pytest.raises(UsageError, match=next(iter(wrong))):
         Limits(**wrong)
+    assert Limits(relist_seconds=0).relist_seconds == 0, "for never"
 
 
 def test_the_usual_time_is_within_the_longest() -> None:
