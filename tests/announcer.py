@@ -27,6 +27,7 @@ class Announcer:
         listened: What each subscription was for.
         heard: Set when a subscription is kept open.
         is_gone: Whether calls fail as a proxy does without a server.
+        silenced: Ends the stream of announcements of a session, as such a proxy does.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Announcer:
         self.listened: list[dict[str, Any]] = []
         self.heard = Event()
         self.is_gone = False
+        self.silenced = Event()
         self._steps = list(steps)
         self._version = version
         self._code = code
@@ -61,7 +63,10 @@ class Announcer:
         body = conversation.asked.body or {}
         method = body.get("method")
         self.lists += method == "tools/list"
-        if method in {"subscriptions/listen", "resources/subscribe"}:
+        if conversation.command == "GET":
+            self.silenced.wait(60)
+            conversation.send("no server", 503)
+        elif method in {"subscriptions/listen", "resources/subscribe"}:
             self.listen(conversation, body)
         elif method == "tools/call" and self.is_gone:
             conversation.send("no server", 503)
@@ -71,7 +76,8 @@ class Announcer:
             conversation.send(answered, Content_Type="application/json")
         else:
             answered = {"jsonrpc": "2.0", "id": body.get("id"), "result": self.result()}
-            conversation.send(answered, Content_Type="application/json")
+            session = {"Mcp_Session_Id": "1"} if self._version == OLD else {}
+            conversation.send(answered, Content_Type="application/json", **session)
 
     def refuses(self, body: dict[str, Any]) -> bool:
         """Return whether there is no such method in this version, or no such tool."""

@@ -563,16 +563,16 @@ class Sessions:
 
         To an address, a new one is opened where that is lost.
         """
-        seconds = self._live.timeout
+        seconds, known = self._live.timeout, self._state(server)
+        known.due = math.inf
         with _for_all(), suppress(ServerError):
             kept = self._kept(server)
             if kept is not None:
                 await self._compare(kept, seconds)
             if isinstance(server, HttpServer) and self._kept(server) is None:
                 await self._connection(server, seconds, compares=True)
-        known = self._state(server)
-        if known.due == math.inf:  # it failed, or goes on
-            known.due = anyio.current_time() + self._period(None)
+        if known.due == math.inf and self._limits.relist_seconds:  # it failed, or goes on
+            known.due = anyio.current_time() + min(self._period(None), _SHORTEST_TTL)
 
     def _kept(self, server: Server) -> Connection | None:
         """Return an open connection to *server* that clients share, best that of lists."""

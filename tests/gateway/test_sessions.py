@@ -547,6 +547,7 @@ class Forgetful(BaseHTTPRequestHandler):
 
     session = 0
     status = 200
+    forgotten: dict[str, Any] = {}  # noqa: RUF012 - of all
 
     def do_POST(self) -> None:
         """Answer, if the session is the latest."""
@@ -560,7 +561,7 @@ class Forgetful(BaseHTTPRequestHandler):
             said = {"protocolVersion": "2025-06-18", "serverInfo": info}
             self.answer(200, {"id": number, "result": {**said, "capabilities": {"tools": {}}}})
         elif self.headers.get("Mcp-Session-Id") != str(kind.session):
-            self.answer(404, {})
+            self.answer(404, {"id": number, **kind.forgotten} if number is not None else {})
         elif number is None:
             self.answer(202, {})
         elif kind.status != 200:
@@ -600,10 +601,14 @@ def forgetful() -> Iterator[HttpServer]:
     Forgetful.status = 200
 
 
+@pytest.mark.parametrize(
+    "forgotten", [{}, {"error": {"code": -32600, "message": "Session not found"}}]
+)
 async def test_a_session_that_the_server_has_forgotten_is_opened_anew(
-    forgetful: HttpServer,
+    forgetful: HttpServer, forgotten: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server did nothing of what it was asked, so it is asked again."""
+    """The server did nothing of what it was asked, in whatever words, so it is asked again."""
+    monkeypatch.setattr(Forgetful, "forgotten", forgotten)
     async with Sessions(QUICK) as sessions:
         for _ in range(3):
             assert (await sessions.call(forgetful, "first", {}, timeout=10)).content == ()
@@ -746,6 +751,19 @@ async def test_a_subscription_of_older_versions_is_sent_until_it_arrives(
             with anyio.fail_after(PATIENT):
                 while len(announcer.listened) < 3:  # noqa: ASYNC110 - counted by another thread
                     await anyio.sleep(0.01)
+
+
+async def test_a_server_is_listed_again_whose_stream_ends() -> None:
+    """After an outage the SDK gives up on announcements of older versions; tools are compared."""
+    announcer, changed = Announcer(version=OLD), anyio.Event()
+    with serving(announcer) as web:
+        server = HttpServer("web", "web", web.url)
+        async with Sessions(QUICK, lambda _: changed.set()) as sessions:
+            await sessions.tools(server)
+            announcer.names = ["second"]
+            announcer.silenced.set()
+            with anyio.fail_after(PATIENT):
+                await changed.wait()
 
 
 async def listed(announcer: Announcer, count: int) -> None:

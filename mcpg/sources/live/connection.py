@@ -62,7 +62,6 @@ _UNRESPONSIVE = "server was stopped: it responded to neither calls nor pings"
 _MAX_ROUNDS = 10
 _MAX_HEADER_PAGES = 100
 # Messages of the SDK.
-_SESSION_TERMINATED = "Session terminated"
 _CLOSED = (CONNECTION_CLOSED, "Connection closed")
 _STREAM_BROKEN = "SSE stream"
 
@@ -136,7 +135,7 @@ class Connection:
         self.ended = anyio.Event()
         self.is_older = False
         self.refuses_older = False
-        self._errors = TransportErrors(on_end=self.end)
+        self._errors = TransportErrors(on_end=self.end, on_silence=partial(changes_missed, server))
         self._connect = partial(connect, server, live, self._errors, groups, is_kept=True)
         self._list_changed = list_changed
         self._changes_missed = changes_missed
@@ -460,7 +459,7 @@ class Connection:
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
     ) -> Exception:
         """Return the error of a request: of a lost connection, or of the server."""
-        if isinstance(fault, MCPError) and fault.message == _SESSION_TERMINATED:
+        if errors.is_forgotten:
             self.end()
             return NotProcessedError()
         is_closed = isinstance(fault, MCPError) and (fault.code, fault.message) == _CLOSED

@@ -78,9 +78,11 @@ class TransportErrors:
         is_too_large: Whether a response exceeded `MAX_RESPONSE`.
         is_interrupted: Whether the connection was lost in the middle of a response.
         on_end: Called when the connection is lost, unless `None`.
+        on_silence: Called when the stream of announcements cannot be opened, unless `None`.
         stderr: The last bytes that the program wrote on standard error.
         secrets: Tokens in use, which must not appear in what the server sends.
         has_session: Whether the transport has a session of its own for this connection.
+        is_forgotten: Whether the server has forgotten that session.
         crash: How the program has exited with an error, or stopped to respond; "" if it has not.
     """
 
@@ -90,9 +92,11 @@ class TransportErrors:
     is_too_large: bool = False
     is_interrupted: bool = False
     on_end: Callable[[], None] | None = None
+    on_silence: Callable[[], None] | None = None
     stderr: bytes = field(default=b"", repr=False)
     secrets: set[str] = field(default_factory=set, repr=False)
     has_session: bool = False
+    is_forgotten: bool = False
     crash: str = ""
 
     @property
@@ -112,6 +116,11 @@ class TransportErrors:
         if self.on_end is not None:
             self.message = self.message or message
             self.on_end()
+
+    def silence(self) -> None:
+        """Report that announcements are not heard."""
+        if self.on_silence is not None:
+            self.on_silence()
 
     @property
     def current(self) -> TransportErrors:

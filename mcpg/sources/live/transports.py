@@ -66,6 +66,10 @@ ALL_TOOLS = "mcpg/tools"
 _BETWEEN_EVENTS = re.compile(rb"\n[\r\n]|\r\r")
 _NO_COMPRESSION = {"Accept-Encoding": "identity"}
 _REDIRECTION, _CLIENT_ERROR, _UNAUTHORISED, _FORBIDDEN, _UNAVAILABLE = 300, 400, 401, 403, 503
+_NOT_FOUND = 404
+_NO_STREAM = frozenset((405, 409))
+"""Status of a server without a stream of announcements, and of one that has one already."""
+
 _SESSION_HEADER = "mcp-session-id"
 
 _MAX_INVALID_LINES = 1000
@@ -144,7 +148,7 @@ async def _http(
         return httpx2.AsyncClient(
             headers={**_NO_COMPRESSION, **server.headers},
             timeout=httpx2.Timeout(seconds, read=None if is_kept else seconds),
-            transport=(_SseTransport if server.is_sse else _HttpTransport)(errors, login),
+            transport=(_SseTransport if server.is_sse else _StreamTransport)(errors, login),
             trust_env=False,
             auth=auth,
         )
@@ -183,6 +187,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
             raise
         status = response.status_code
         self._errors.has_session |= _SESSION_HEADER in response.headers
+        errors.is_forgotten = status == _NOT_FOUND and _SESSION_HEADER in request.headers
         if _is_message(request) or (not is_of_oauth and status == _UNAUTHORISED):
             errors.message = self._failed_status(status)
             errors.is_unauthorized = status in {_UNAUTHORISED, _FORBIDDEN}
@@ -204,6 +209,21 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         if status < _CLIENT_ERROR:
             return f"redirected to another address (HTTP status {status})"
         return f"server responded with HTTP status {status}"
+
+
+class _StreamTransport(_HttpTransport):
+    """A transport with a stream of announcements, on which the SDK gives up after an outage."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        status = _UNAVAILABLE
+        try:
+            response = await super().handle_async_request(request)
+            status = response.status_code
+        finally:
+            is_stream = request.method == "GET" and OAUTH_REQUEST not in request.extensions
+            if is_stream and status >= _CLIENT_ERROR and status not in _NO_STREAM:
+                self._errors.silence()
+        return response
 
 
 class _SseTransport(_HttpTransport):
