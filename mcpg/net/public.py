@@ -6,7 +6,7 @@ metadata service of a cloud, which all trust requests from here.
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 import anyio
@@ -14,6 +14,9 @@ import anyio
 _STARTED, _COMPLETE = ".connect_tcp.started", ".connect_tcp.complete"
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
 _IPV4 = 0xFFFFFFFF
+# Metadata services of clouds that `is_global` takes for hosts on the Internet: Oracle's, in the
+# addresses of protocols, which older versions of Python do not know, and Azure's.
+_METADATA = IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32")
 
 
 class PrivateAddressError(Exception):
@@ -31,10 +34,12 @@ class PrivateAddressError(Exception):
 def is_public(address: str) -> bool:
     """Return whether an IP address is that of a host on the Internet.
 
-    Not public are loopback, private, link-local, shared, multicast and reserved addresses, also
-    where an IPv6 address contains them.
+    Not public are loopback, private, link-local, shared, multicast and reserved addresses, and
+    those of metadata services, also where an IPv6 address contains them.
     """
     found = _reached(ip_address(address.partition("%")[0]))
+    if any(found in network for network in _METADATA):
+        return False
     is_of_site = isinstance(found, IPv6Address) and found.is_site_local
     return found.is_global and not (found.is_multicast or found.is_reserved or is_of_site)
 
