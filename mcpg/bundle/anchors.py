@@ -25,6 +25,7 @@ _ANYWHERE = ("", "top")
 # What programs that show a file name beside its headings: lines of its text, words, footnotes.
 _NO_HEADING = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z|:~:|fn(?:ref)?[:-]?\d+\Z")
 _BY_GITHUB = "user-content-"
+_MOST_SUGGESTED = 50  # no more warnings of a kind are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Headings:
         self._items = {item.document.uri: item for item in items}
         self._plain: dict[str, frozenset[str]] = {}
         self._known: dict[str, _Anchors | None] = {}
+        self._left = _MOST_SUGGESTED
 
     def fault(self, reference: Reference, uri: str) -> str:
         """Return what is wrong with the heading that *reference* names, "" for nothing.
@@ -72,7 +74,8 @@ class Headings:
         anchors = self._of(uri)
         if anchors is None or _is_among(key, anchors.by_key):
             return ""
-        near = suggest(fragment, anchors.by_key.values())
+        self._left -= 1
+        near = suggest(fragment, anchors.by_key.values()) if self._left >= 0 else ()
         advice = f"; did you mean '#{near[0]}'?" if near else ""
         return f"names no heading of {anchors.path!r}{advice}"
 

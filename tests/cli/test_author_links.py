@@ -101,6 +101,16 @@ def test_links_that_lead_nowhere_are_told(
     assert says in message
 
 
+def test_headings_are_suggested_for_the_first_links_alone(
+    run: Callable[..., Run], sources: Path
+) -> None:
+    """Thousands of broken links are not each compared with thousands of headings."""
+    links = "\n\n".join(f"[a](#own-headin{number})" for number in range(60))
+    found = [message for _, message, _ in told(run, sources, links)]
+
+    assert ["did you mean '#own-heading'?" in one for one in found] == [True] * 50 + [False] * 10
+
+
 def test_a_link_to_a_file_outside_is_a_note(run: Callable[..., Run], sources: Path) -> None:
     """It is there for readers, and no document."""
     ((severity, message, _),) = told(run, sources, "[a](../outside.md)")
