@@ -16,6 +16,9 @@ order, which should be none; seconds of the whole comparison, without loading.
 
 Then catalogues made from a seed, of which ten tools change: seconds of a process that compares two
 bundles with fresh indexes, and the peak of its memory.
+
+Then definitions of 8 kB and 1 MB, made to be slow to compare: seconds that the processor spends on
+the comparison and on the lines that `mcpg lock --diff` shows.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ import catalogues
 import measuring
 
 import mcpg
+from mcpg.catalog.lock import Lock, change_diff, lock_changes, stated_by_source
+from mcpg.catalog.model import Tool
 from mcpg.evaluation.impact import RANK_LOSSES, ImpactStudy
 from mcpg.evaluation.judged import parse_judged
 from mcpg.evaluation.wordings import first_sentence
@@ -189,8 +194,56 @@ def timed(size: int) -> str:
     return measuring.row(f"{size:,} tools", *cells, first=18)
 
 
+def repeated(schema: dict[str, Any], size: int) -> dict[str, Any]:
+    """Return an object of about *size* bytes of which every property refers to *schema*."""
+    count = max(1, (size - len(json.dumps(schema))) // 32)
+    return {
+        "properties": {f"p{n}": {"$ref": "#/$defs/d"} for n in range(count)},
+        "$defs": {"d": schema},
+    }
+
+
+def slow_schemas(size: int, rng: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield schemas of about *size* bytes that are slow to compare, by what they have much of."""
+
+    def text(length: int) -> str:
+        return " ".join(rng.choices("ab.,", k=length // 2))
+
+    def names(length: int) -> list[str]:
+        return [f"v{rng.randrange(10**6)}" for _ in range(length // 11)]
+
+    half, branch = size // 2, size // 24
+    described = {f"p{n}": {"description": text(600)} for n in range(max(1, size // 640))}
+    yield "one text", {"properties": {"p": {"description": text(size)}}}
+    yield "texts", {"properties": described}
+    yield "references to a text", repeated({"description": text(half)}, size)
+    yield "references to values", repeated({"enum": names(half)}, size)
+    yield "references to names", repeated({"properties": {name: {} for name in names(half)}}, size)
+    yield "alternatives", {"anyOf": [{"required": names(branch)} for _ in range(24)]}
+    yield "parts", {"allOf": [{"properties": {one: {}}, "required": [one]} for one in names(half)]}
+    yield "lines", {"properties": {"p": {"enum": [rng.randrange(99) for _ in range(size // 4)]}}}
+
+
+def compared(size: int) -> Iterator[str]:
+    """Compare definitions of about *size* bytes that are slow to compare."""
+    sides = (slow_schemas(size, random.Random(seed)) for seed in (0, 1))
+    for (name, old), (_, new) in zip(*sides, strict=True):
+        before, after = (
+            stated_by_source(
+                Tool(id="t", source_id="s", name="t", description="", input_schema=one)
+            )
+            for one in (old, new)
+        )
+        start = time.process_time()
+        (change,) = lock_changes(Lock((before,)), [after])
+        middle = time.process_time()
+        change_diff(change)
+        cells = (middle - start, time.process_time() - middle)
+        yield measuring.row(f"{size:,} B: {name}", *(f"{one:.2f}" for one in cells))
+
+
 def main() -> None:
-    """Print two tables."""
+    """Print three tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", default=measuring.EVAL, type=Path)
     parser.add_argument("--plants", type=int, default=10)
@@ -208,6 +261,10 @@ def main() -> None:
         print(measuring.row("", "CPU s", "without", "peak MB", first=18))
     for size in sizes:
         print(timed(size), flush=True)
+    print(measuring.row("", "compare", "lines"))
+    for size in (8_000, 1_000_000):
+        for row in compared(size):
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
+from mcpg.text.diffs import unified_diff
 from mcpg.values import replace
 
 _SHORT = 80
@@ -131,7 +131,7 @@ def _indented(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, str]:
 
 
 def _document_diff(path: str, before: str | None, after: str | None) -> str:
-    lines = difflib.unified_diff(
+    lines = unified_diff(
         _lines(before),
         _lines(after),
         "/dev/null" if before is None else f"a/{path}",

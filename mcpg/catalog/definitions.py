@@ -199,7 +199,7 @@ def _schema_differences(part: Part, before: JsonObject, after: JsonObject) -> It
     noun, compare = (
         ("argument", input_changes) if part is Part.INPUT_SCHEMA else ("field", output_changes)
     )
-    changes = compare(before, after)
+    changes = compare(before, after, _DETAILS + 1)
     for one in changes:
         path = f"{noun} {one.path[:_NAME]!r} " if one.path else ""
         breaks = " (breaking)" if one.verdict is Verdict.BREAKING else ""

@@ -9,7 +9,6 @@ which is what models read, stands beside it. See ADR 39.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -34,6 +33,7 @@ from mcpg.catalog.hints import claimed_hints
 from mcpg.catalog.model import HINT_LISTS, Hints, Tool
 from mcpg.catalog.plain_schema import written
 from mcpg.errors import InputError
+from mcpg.text.diffs import unified_diff
 from mcpg.text.safeyaml import UNSAFE, json_form
 from mcpg.values import counted, member, replace, value
 
@@ -388,12 +388,12 @@ def change_diff(change: LockChange) -> str:
     """
     sides = [list(_lines(one)) if one else [] for one in _compared(change)]
     before, after = sides
-    lines = difflib.unified_diff(
+    lines = unified_diff(
         before,
         after,
         f"a/{change.name}" if change.before else "/dev/null",
         f"b/{change.name}" if change.after else "/dev/null",
-        lineterm="",
+        "",
     )
     return "".join(f"{visible(line)}\n" for line in lines)
 

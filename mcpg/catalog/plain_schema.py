@@ -26,10 +26,13 @@ NOTHING: JsonObject = {"not": {}}
 
 _ANYTHING: JsonObject = {}
 _MOST_HOPS, _MOST_UNIONS = 16, 3
+_MOST_JOINED = 300_000
+_FINITE = frozenset(("boolean", "null"))
 _JOINED = ("properties", "required")
 _REFERENCES = ("$ref", "$dynamicRef")
 _ANCHORS = {"$anchor": "#", "$dynamicAnchor": "#", "$id": ""}
 _EXACT = 2**53
+_encode = json.JSONEncoder(sort_keys=True).encode
 
 
 class SchemaReader:
@@ -41,6 +44,7 @@ class SchemaReader:
         self._read: dict[int, tuple[JsonValue, JsonObject]] = {}
         self._branches: dict[int, tuple[JsonObject, list[JsonObject]]] = {}
         self._anchors: dict[str, JsonObject] | None = None
+        self._joins_left = _MOST_JOINED
 
     def plain(self, schema: JsonValue) -> JsonObject:
         """Return *schema* with what it refers to and the parts of `allOf` joined into one object.
@@ -53,7 +57,7 @@ class SchemaReader:
             return _ANYTHING
         known = self._read.get(id(schema))
         if known is None:
-            known = self._read[id(schema)] = schema, self._joined(schema)
+            known = self._read[id(schema)] = schema, _with_whole_types(self._joined(schema))
         return known[1]
 
     def _joined(self, schema: JsonObject, hops: int = 0) -> JsonObject:
@@ -69,13 +73,20 @@ class SchemaReader:
         rest: list[JsonValue] = []
         for part in parts:
             own: JsonObject = part if isinstance(part, dict) else {}
-            if hops < _MOST_HOPS and part not in unknown:
+            if part is False:
+                return NOTHING
+            if hops < _MOST_HOPS and self._joins_left > 0 and part not in unknown:
                 own = self._joined(own, hops + 1)
-            if _is_joinable(joined, own):
+            # To join copies what is joined already.
+            self._joins_left -= (
+                1 + len(properties_of(joined)) + len(texts_of(joined.get("required")))
+            )
+            if self._joins_left > 0 and _is_joinable(joined, own):
                 joined = _join(joined, own)
             else:
                 rest.append(own)
-        return joined | ({"allOf": rest} if rest else {})
+        is_nothing = joined.get("not") is True or joined.get("not") == {}
+        return NOTHING if is_nothing else joined | ({"allOf": rest} if rest else {})
 
     def referenced(self, schema: JsonValue) -> JsonObject:
         """Return the schemas that *schema* refers to, and those that these refer to, by address."""
@@ -206,7 +217,7 @@ def texts_of(stated: JsonValue) -> list[str]:
 def written(one: JsonValue) -> str:
     """Return a text that values share if they are equal."""
     # Python takes 1 and true for equal.
-    return json.dumps(one, sort_keys=True)
+    return _encode(one)
 
 
 def with_plain_numbers(one: JsonValue) -> JsonValue:
@@ -252,12 +263,32 @@ def _join(one: JsonObject, other: JsonObject) -> JsonObject:
     return joined
 
 
+def _with_whole_types(schema: JsonObject) -> JsonObject:
+    """Return *schema* with types instead of its values if these are all values of the types."""
+    values = values_of(schema)
+    if values is None or schema.get("nullable") is True:
+        return schema
+    types = types_of({"enum": values})
+    has_all_flags = "boolean" not in types or _has_both_flags(values)
+    if not types or not types <= _FINITE or not has_all_flags:
+        return schema
+    bare = {key: one for key, one in schema.items() if key not in ("enum", "const")}
+    return bare | {"type": [*sorted(types)] if len(types) > 1 else next(iter(types))}
+
+
+def _has_both_flags(values: Iterable[JsonValue]) -> bool:
+    return len({one for one in values if isinstance(one, bool)}) > 1
+
+
 def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
     """Yield *schema* once for each of its values, or else for each of its types."""
     values = values_of(schema)
     types = schema.get("type")
     if values is not None and len(values) <= MOST_BRANCHES:
         bare = {key: one for key, one in schema.items() if key not in ("enum", "const", "type")}
+        if _has_both_flags(values):
+            yield bare | {"type": "boolean"}
+            values = [one for one in values if not isinstance(one, bool)]
         yield from (bare | {"const": one} for one in values)
     elif isinstance(types, list) or (types is not None and schema.get("nullable") is True):
         bare = {key: one for key, one in schema.items() if key != "nullable"}

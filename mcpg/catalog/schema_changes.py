@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Flag, StrEnum, auto
-from typing import TYPE_CHECKING, TypeGuard, overload
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, overload
 
 from mcpg.catalog.plain_schema import (
     MOST_BRANCHES,
@@ -33,15 +33,17 @@ from mcpg.catalog.plain_schema import (
     with_plain_numbers,
     written,
 )
-from mcpg.text.word_diff import diff_text
+from mcpg.text.diffs import diff_text
 from mcpg.values import value
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Callable
+    from typing import TypeAlias, TypeVar
 
     from mcpg.json_types import JsonObject, JsonValue
 
-    Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...]]"
+    Item = TypeVar("Item")
+    Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...] | _Texts]"
 
 
 class Verdict(StrEnum):
@@ -60,7 +62,7 @@ class SchemaChange:
         path: Where, as in `order.lines[].sku`; "" for the schema as a whole.
         verdict: What it means to those who rely on the schema.
         what: What changed, in words of ours.
-        values: What of the schemas these words speak of, each cut short.
+        values: The parts of the schemas that these words are about, each cut short.
     """
 
     path: str
@@ -70,6 +72,17 @@ class SchemaChange:
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.path, self.what, ", ".join(self.values))))
+
+
+class _Texts(NamedTuple):
+    """Two texts, which are compared word by word only if their change is listed."""
+
+    before: str
+    after: str
+
+
+class _TooLargeError(Exception):
+    """More is compared than two schemas of their size should need."""
 
 
 class _Effect(Flag):
@@ -86,9 +99,9 @@ class _Effect(Flag):
 MOST_CHANGES = 100
 """The most changes that are listed of one schema."""
 
-_MOST_COMPARED = 5_000
 _DEEPEST = 60
 _SHOWN, _NAMED = 120, 8
+_LONGEST_PATH, _LONGEST_TEXT = 300, 1_000
 _COUNTS = {
     "minLength": "string",
     "maxLength": "string",
@@ -109,45 +122,69 @@ _INVOLVED = (
     *("unevaluatedItems", "minContains", "maxContains", "contentEncoding", "contentMediaType"),
     *("contentSchema", "readOnly", "writeOnly", "allOf", "$ref", "$dynamicRef"),
 )
+_AS_WRITTEN = (*_ASSERTIONS, *_INVOLVED)
+_WITHIN = frozenset(
+    ("properties", "additionalProperties", "items", "prefixItems", "$defs", "definitions", *UNIONS)
+)
 _COMPARED = frozenset(
     (
         *("type", "nullable", "enum", "const", "properties", "required", "additionalProperties"),
         *("items", "prefixItems", "additionalItems", "uniqueItems", *UNIONS),
         *("title", "description", "default", "definitions", "id", "$comment"),
-        *(*_COUNTS, *_BOUNDS.keys(), *_BOUNDS.values(), *_ASSERTIONS, *_INVOLVED),
+        *(*_COUNTS, *_BOUNDS.keys(), *_BOUNDS.values(), *_AS_WRITTEN),
     )
 )
 
 
-def input_changes(before: JsonObject, after: JsonObject) -> tuple[SchemaChange, ...]:
-    """Return how the schema of arguments changed, what breaks callers first."""
-    return _changes(before, after, is_read=False)
+def input_changes(
+    before: JsonObject, after: JsonObject, most: int = MOST_CHANGES
+) -> tuple[SchemaChange, ...]:
+    """Return *most* changes of the schema of arguments, those first that break callers."""
+    return _changes(before, after, most, is_read=False)
 
 
-def output_changes(before: JsonObject | None, after: JsonObject | None) -> tuple[SchemaChange, ...]:
-    """Return how the schema of results changed, what breaks readers first; `None` is no schema."""
+def output_changes(
+    before: JsonObject | None, after: JsonObject | None, most: int = MOST_CHANGES
+) -> tuple[SchemaChange, ...]:
+    """Return *most* changes of the schema of results, those first that break readers.
+
+    A schema may be `None`, which is no schema.
+    """
     if before is None or after is None:
         if before is after:
             return ()
         verdict = Verdict.COMPATIBLE if before is None else Verdict.BREAKING
         return (SchemaChange("", verdict, "is new" if before is None else "is gone"),)
-    return _changes(before, after, is_read=True)
+    return _changes(before, after, most, is_read=True)
 
 
-def _changes(before: JsonObject, after: JsonObject, *, is_read: bool) -> tuple[SchemaChange, ...]:
+def _changes(
+    before: JsonObject, after: JsonObject, most: int, *, is_read: bool
+) -> tuple[SchemaChange, ...]:
     if written(before) == written(after):
         return ()
     before, after = (
         {key: with_plain_numbers(one) for key, one in root.items()} for root in (before, after)
     )
     breaking = _Effect.WIDER if is_read else _Effect.NARROWER
-    found = [
-        SchemaChange(path, _verdict(effect, breaking), what, values)
+    found = {
+        (path, _verdict(effect, breaking), what, values): None
         for path, effect, what, values in _Comparison(before, after, is_read).whole()
-    ]
+    }
     order = list(Verdict)
-    found.sort(key=lambda change: (order.index(change.verdict), change.path))
-    return tuple(dict.fromkeys(found))[:MOST_CHANGES]
+    shown = sorted(found, key=lambda change: (order.index(change[1]), change[0]))[:most]
+    # References let many changes have the same texts.
+    compared = {values: _compared(values) for values in {one[-1] for one in shown}}
+    return tuple(
+        SchemaChange(_cut(path, _LONGEST_PATH), verdict, what, compared[values])
+        for path, verdict, what, values in shown
+    )
+
+
+def _compared(values: tuple[str, ...] | _Texts) -> tuple[str, ...]:
+    if isinstance(values, _Texts):
+        return (_cut(diff_text(*values), _LONGEST_TEXT),)
+    return values
 
 
 def _verdict(effect: _Effect, breaking: _Effect) -> Verdict:
@@ -164,22 +201,46 @@ class _Comparison:
         self._old, self._new = SchemaReader(before), SchemaReader(after)
         self._is_read = is_read
         self._within: set[tuple[int, int]] = set()
-        self._left = _MOST_COMPARED
+        self._sizes: dict[int, int] = {}
+        # References and alternatives multiply what is compared.
+        size = sum(len(written(root)) for root in self._roots)
+        self._pairs_left = min(2_000 + size // 50, 5_000)
+        self._text_left = 300_000 + 5 * size
 
     def whole(self) -> Iterator[Change]:
         """Yield all changes, as path, effect, words, and the values that these speak of."""
         assumed: JsonObject = {} if self._is_read else {"type": "object"}
         before, after = (assumed | root for root in self._roots)
-        yield from self._schemas(before, after, "")
-        if self._left < 0:
+        try:
+            yield from self._schemas(before, after, "")
+        except _TooLargeError:
             yield "", _Effect.UNKNOWN, "is too large to be compared as a whole", ()
+
+    def _spend(self, size: int) -> None:
+        """Count a comparison of two things that have *size* characters.
+
+        Raises:
+            _TooLargeError: There were too many.
+        """
+        self._pairs_left -= 1
+        self._text_left -= size
+        if self._pairs_left < 0 or self._text_left < 0:
+            raise _TooLargeError
+
+    def _own_size(self, plain: JsonObject) -> int:
+        """Return how many characters *plain* has beside the schemas within it."""
+        # By identity: the readers keep what they have made plain.
+        if id(plain) not in self._sizes:
+            texts = (written(one) for key, one in plain.items() if key not in _WITHIN)
+            self._sizes[id(plain)] = sum(map(len, texts))
+        return self._sizes[id(plain)]
 
     def _schemas(self, before: JsonValue, after: JsonValue, path: str) -> Iterator[Change]:
         old, new = self._old.plain(before), self._new.plain(after)
         pair = id(old), id(new)
-        self._left -= 1
+        self._spend(self._own_size(old) + self._own_size(new))
         # What a schema holds of itself has changed as it has.
-        if pair in self._within or self._left < 0:
+        if pair in self._within:
             return
         if len(self._within) > _DEEPEST:
             yield path, _Effect.UNKNOWN, "nests too deeply to be compared", ()
@@ -252,22 +313,23 @@ class _Comparison:
         whole = [one for one in sure if all(are_disjoint(one, other) for other in others)]
         part = [one for one in sure if one not in whole]
         if whole:
-            yield path, fault, words, _listed([*map(_name, whole)])
+            yield path, fault, words, _listed(whole, _name)
         if part:
-            yield path, fault, amount, _listed([*map(_name, part)])
+            yield path, fault, amount, _listed(part, _name)
         if unsure:
-            named = _listed([_name(branches[at]) for at in unsure])
+            named = _listed([branches[at] for at in unsure], _name)
             yield path, _Effect.UNKNOWN, "may treat differently:", named
 
     def _keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         yield from self._kinds(old, new, path)
-        shared = types_of(old) & types_of(new)
+        shared, keys = types_of(old) & types_of(new), old.keys() | new.keys()
         for key, kind in _COUNTS.items():
-            if kind in shared:
+            if key in keys and kind in shared:
                 yield from _limit(key, old, new, path)
         if "integer" in shared:
-            for key in _BOUNDS:
-                yield from _bound(key, old, new, path, is_whole="number" not in shared)
+            for key, exclusive in _BOUNDS.items():
+                if key in keys or exclusive in keys:
+                    yield from _bound(key, old, new, path, is_whole="number" not in shared)
         if "object" in shared:
             yield from self._objects(old, new, path)
         if "array" in shared:
@@ -277,10 +339,14 @@ class _Comparison:
 
     def _referenced(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare what keywords refer to that are compared as they are written."""
-        for key in (*_ASSERTIONS, *_INVOLVED):
+        for key in _AS_WRITTEN:
             if key in old and key in new and not _differs(key, old, new):
-                before, after = self._old.referenced(old[key]), self._new.referenced(new[key])
-                if written(before) != written(after):
+                before, after = (
+                    written(reader.referenced(schema[key]))
+                    for reader, schema in ((self._old, old), (self._new, new))
+                )
+                self._spend(len(before) + len(after))
+                if before != after:
                     yield path, _Effect.UNKNOWN, f"refers to other schemas in {key}", ()
 
     def _kinds(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
@@ -292,36 +358,38 @@ class _Comparison:
             lost, gained = _without(before, after), _without(after, before)
         elif after is not None:
             words = self._words("accepts nothing but", "is always one of")
-            yield path, _Effect.NARROWER, words, _listed([*map(_shown, after)])
+            yield path, _Effect.NARROWER, words, _listed(after, _shown)
             lost, gained = [], [one for one in after if type_of(one) not in types_of(old)]
         elif before is not None:
             words = self._words("accepts other values than", "may be other than")
-            yield path, _Effect.WIDER, words, _listed([*map(_shown, before)])
+            yield path, _Effect.WIDER, words, _listed(before, _shown)
             lost, gained = [one for one in before if type_of(one) not in types_of(new)], []
         else:
             were, are = types_of(old), types_of(new)
             lost, gained = [*bare_types(were - are)], [*bare_types(are - were)]
         if lost:
-            yield path, _Effect.NARROWER, self._lost, _listed([_shown(one) for one in lost])
+            yield path, _Effect.NARROWER, self._lost, _listed(lost, _shown)
         if gained:
-            yield path, _Effect.WIDER, self._gained, _listed([_shown(one) for one in gained])
+            yield path, _Effect.WIDER, self._gained, _listed(gained, _shown)
 
     def _objects(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         before, after = properties_of(old), properties_of(new)
         were, are = set(texts_of(old.get("required"))), set(texts_of(new.get("required")))
+        demanded, released = are - were, were - are
         for name in dict.fromkeys((*after, *before, *sorted(were | are))):
             inner = f"{path}.{name}" if path else name
+            self._text_left -= len(inner)
             if name in before and name in after:
                 yield from self._schemas(before[name], after[name], inner)
             elif name in after:
-                yield from self._come(old, after[name], inner, is_required=name in are - were)
-                continue
+                self._spend(0)
+                yield from self._come(old, after[name], inner, is_required=name in demanded)
             elif name in before:
+                self._spend(0)
                 yield from self._gone(before[name], new, inner)
-                continue
-            if name in are and name not in were:
+            if name in demanded and (name in before or name not in after):
                 yield inner, _Effect.NARROWER, self._words("is now required", "is always there"), ()
-            elif name in were and name not in are:
+            elif name in released:
                 yield inner, _Effect.WIDER, self._words("is now optional", "may be missing"), ()
         yield from self._further(old, new, path)
 
@@ -445,7 +513,7 @@ def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change
     for key in ("title", "description"):
         before, after = old.get(key, ""), new.get(key, "")
         if isinstance(before, str) and isinstance(after, str) and before.split() != after.split():
-            yield path, _Effect.NONE, f"has another {key}:", (diff_text(before, after),)
+            yield path, _Effect.NONE, f"has another {key}:", _Texts(before, after)
     for key in ("default", *sorted((old.keys() | new.keys()) - _COMPARED)):
         if not key.startswith("$") and _differs(key, old, new):
             yield path, _Effect.NONE, *_said(key, old, new)
@@ -500,7 +568,7 @@ def _bound_text(key: str, bound: tuple[float, bool]) -> JsonValue:
 
 def _assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     """Compare keywords by whether they are stated, and otherwise as a whole."""
-    for key in (*_ASSERTIONS, *_INVOLVED):
+    for key in _AS_WRITTEN:
         if not _differs(key, old, new):
             continue
         effect = _Effect.UNKNOWN
@@ -526,7 +594,9 @@ def _multiple(before: JsonValue, after: JsonValue) -> _Effect:
 
 
 def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
-    return (key in old) is not (key in new) or written(old.get(key)) != written(new.get(key))
+    if key not in old or key not in new:
+        return key in old or key in new
+    return written(old[key]) != written(new[key])
 
 
 def _said(key: str, old: JsonObject, new: JsonObject) -> tuple[str, tuple[str, ...]]:
@@ -581,21 +651,25 @@ def _name(schema: JsonObject) -> str:
         for name, one in properties_of(schema).items()
         if isinstance(one, dict) and "const" in one
     ]
-    members = _listed(fixed or texts_of(schema.get("required")))
+    members = _listed(fixed or texts_of(schema.get("required")), str)
     named = _shown(kind or "any value")
     return f"{named} with {', '.join(members)}"[:_SHOWN] if members else named
 
 
-def _listed(values: Sequence[str]) -> tuple[str, ...]:
+def _listed(values: Sequence[Item], show: Callable[[Item], str]) -> tuple[str, ...]:
     rest = len(values) - _NAMED
-    return (*values[:_NAMED], f"{rest} more") if rest > 0 else tuple(values)
+    return (*map(show, values[:_NAMED]), *([f"{rest} more"] if rest > 0 else ()))
 
 
 def _shown(one: JsonValue) -> str:
     """Return a value on a few words: a text bare, unless it reads as another value."""
     is_bare = isinstance(one, str) and (one in TYPES or not _is_json(one))
     text = str(one) if is_bare else json.dumps(one, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return _cut(text)
+
+
+def _cut(text: str, most: int = _SHOWN) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _is_json(text: str) -> bool:

@@ -11,7 +11,7 @@ from mcpg.catalog.schema_changes import Verdict
 from mcpg.errors import Diagnostic, UsageError, remedy_of
 from mcpg.evaluation.impact import CONFIDENCE_LOSSES, RANK_LOSSES, Effect, Impact, Mover
 from mcpg.suggestions import suggest
-from mcpg.text.word_diff import diff_text
+from mcpg.text.diffs import diff_text
 from mcpg.values import rounded, to_json
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from mcpg.errors import OutputError, UsageError
 from mcpg.explore.yaml_edit import YamlText
 from mcpg.files import MAX_BYTES, atomic_write, exists, locked_folder, read_bytes
 from mcpg.sources.model import decode
+from mcpg.text.diffs import unified_diff
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -53,8 +53,8 @@ class HintsEdit:
         """The change as a unified diff, empty where the file has all of it."""
         old, new = ((one or b"").decode("utf-8", "replace") for one in (self.before, self.after))
         name = self.path.name
-        lines = difflib.unified_diff(
-            old.splitlines(), new.splitlines(), f"{name} (now)", f"{name} (saved)", lineterm=""
+        lines = unified_diff(
+            old.splitlines(), new.splitlines(), f"{name} (now)", f"{name} (saved)", ""
         )
         return "\n".join(lines)
 

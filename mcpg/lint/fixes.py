@@ -8,7 +8,6 @@ Bundles are never edited: they are built again.
 from __future__ import annotations
 
 import codecs
-import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +22,7 @@ from mcpg.json_types import JsonValue
 from mcpg.lint.hidden import unseen
 from mcpg.lint.locate import Locator, split_place, values_of
 from mcpg.lint.model import Finding, Respelling, Spot
+from mcpg.text.diffs import unified_diff
 from mcpg.values import replace, value
 
 # What stands in JSON and in YAML, quoted or not, as it is.
@@ -51,7 +51,7 @@ class FileFix:
     @property
     def diff(self) -> str:
         """The change as a unified diff."""
-        lines = difflib.unified_diff(
+        lines = unified_diff(
             self.before.splitlines(keepends=True),
             self.after.splitlines(keepends=True),
             f"{self.path} (now)",

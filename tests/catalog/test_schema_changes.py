@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bounded import calls_in
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -115,10 +118,16 @@ def test_the_same_in_other_words_is_no_change() -> None:
         (WHOLE | {"minimum": 1}, WHOLE | {"exclusiveMinimum": 0}),
         (TEXT | {"nullable": True}, {"anyOf": [TEXT, {"type": "null"}]}),
         ({"type": "array", "items": [TEXT]}, {"type": "array", "prefixItems": [TEXT]}),
+        ({"enum": [True, False]}, {"type": "boolean"}),
+        ({"const": None}, {"type": "null"}),
+        ({"enum": [None, True, False]}, {"type": ["boolean", "null"]}),
+        ({"anyOf": [{"enum": [True, False]}, TEXT]}, {"type": ["boolean", "string"]}),
+        ({"anyOf": [TEXT, {"const": None}]}, {"type": ["null", "string"]}),
+        ({"allOf": [TEXT, False]}, {"not": {}}),
     ],
 )
 def test_other_spellings_are_no_change(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Spellings of numbers, bounds, null and tuples of different drafts make no difference."""
+    """Spellings of numbers, bounds, types and tuples make no difference."""
     assert input_changes(of(before), of(after)) == output_changes(of(before), of(after)) == ()
 
 
@@ -128,6 +137,18 @@ def test_other_spellings_are_no_change(before: dict[str, Any], after: dict[str, 
         (of(NUMBER | {"minimum": 0}), of(NUMBER | {"minimum": 0, "exclusiveMinimum": True}), SHUT),
         (of({"const": 1}), of({"const": 1, "type": "string"}), SHUT),
         (of({"type": "array"}), of({"type": "array", "items": False}), SHUT),
+        (of(TEXT), of({"allOf": [False]}), SHUT),
+        (of(TEXT), of(TEXT | {"allOf": [False]}), SHUT),
+        (
+            of(TEXT, additionalProperties=TEXT),
+            {"type": "object", "additionalProperties": TEXT, "required": ["a"]},
+            (Verdict.BREAKING, Verdict.BREAKING),
+        ),
+        (
+            {"type": "object", "additionalProperties": TEXT, "required": ["a"]},
+            of(TEXT, additionalProperties=TEXT),
+            (Verdict.COMPATIBLE, Verdict.BREAKING),
+        ),
         (of({"anyOf": [{"const": 1, "type": "string"}]}), of({"anyOf": [TEXT]}), OPEN),
         (
             {"type": "object", "additionalProperties": TEXT},
@@ -209,6 +230,37 @@ def test_large_schemas_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
+    "repeated",
+    [
+        {"type": "string", "description": " ".join(["a", "b", ".", ",", "b"] * 60)},
+        {"enum": [f"v{number}" for number in range(300)]},
+        {"anyOf": [TEXT | {"minLength": n, "description": f"{n}. " * 9} for n in range(24)]},
+        {"anyOf": [{"required": [f"v{n}{m}" for m in range(12)]} for n in range(24)]},
+    ],
+    ids=["text", "values", "alternatives", "properties"],
+)
+def test_the_work_is_bounded_by_the_size_of_the_schemas(repeated: dict[str, Any]) -> None:
+    """References to one schema, and alternatives, cost no more steps than the text allows."""
+    text = json.dumps(repeated)
+    for other in (text.replace(", b", "; a"), text.replace('"v', '"w'), text.replace("min", "max")):
+        before, after = (
+            {"properties": {f"p{n}": {"$ref": "#/d"} for n in range(99)}, "d": json.loads(one)}
+            for one in (text, other)
+        )
+        assert calls_in(partial(input_changes, before, after)) < MOST_CALLS
+
+
+def test_what_a_change_shows_is_cut_short() -> None:
+    """Paths and changed texts of a message are cut short, however long those of the schema are."""
+    before, after = (
+        of(of(TEXT | {"description": " ".join(f"{sign}{n}" for n in range(9_999))}))
+        for sign in "ab"
+    )
+    before["properties"]["n" * 9_999], after["properties"]["n" * 9_999] = TEXT, WHOLE
+    assert max(len(str(one)) for one in input_changes(before, after)) < 1_500
+
+
+@pytest.mark.parametrize(
     "broken",
     [
         *({"type": 5}, {"properties": []}, {"enum": 3}, {"items": 1, "type": "array"}),
@@ -223,12 +275,16 @@ def test_broken_schemas_do_no_harm(broken: dict[str, Any]) -> None:
         output_changes(one, other)
 
 
+MOST_CALLS = 1_000_000
+"""Twice the calls that the largest of some schemas of a few kilobytes needs."""
+
 SCHEMAS = st.recursive(
     st.sampled_from(
         [
             *({"type": kind} for kind in ("string", "integer", "number", "null", "boolean")),
             *({"enum": ["x", 1]}, {"const": 1}, {}, {"type": ["string", "integer"]}),
             *({"type": "integer", "minimum": 1}, {"type": "string", "maxLength": 1}),
+            *({"enum": [True, False]}, {"const": None}, {"enum": [None, False, True, "x"]}, False),
         ]
     ),
     lambda inner: st.one_of(
@@ -237,6 +293,12 @@ SCHEMAS = st.recursive(
         st.builds(of, inner),
         st.builds(lambda one: of(one, "a"), inner),
         st.builds(lambda one: of(one, additionalProperties=False), inner),
+        st.builds(lambda one: {"allOf": [one, {"title": "x"}]}, inner),
+        st.builds(
+            lambda one, names: {"additionalProperties": one, "required": names},
+            inner,
+            st.lists(st.sampled_from(["a", "b"]), max_size=1),
+        ),
     ),
     max_leaves=4,
 )
