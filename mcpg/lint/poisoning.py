@@ -236,10 +236,10 @@ def _first(pattern: _Pattern, text: str) -> re.Match[str] | None:
 
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
     """Return whether a phrase stands in quotation marks, as one that is spoken about does."""
-    before = text[: found.start()].rstrip()
-    if found[0][:1] == "\n" and _EXAMPLE.search(before[-_NEARBY:]):
+    before = text[max(0, found.start() - _NEARBY) : found.start()].rstrip()
+    if found[0][:1] == "\n" and _EXAMPLE.search(before):
         return True
-    after = text[found.end() :].lstrip(" .!,")
+    after = text[found.end() : found.end() + _NEARBY].lstrip(" .!,")
     return before[-1:] in _QUOTES and bool(before) and any(sign in after[:80] for sign in _QUOTES)
 
 
