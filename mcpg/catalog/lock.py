@@ -254,7 +254,8 @@ def _changed_parts(before: Statement, after: Statement) -> tuple[PartChange, ...
 def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
     """Return whether hints *now* state what is neither *approved* nor *added* by people.
 
-    What they state no more makes no tool easier to find: entries of lists may be missing.
+    Entries and values may be missing: without them a tool is no easier to find, and is taken to be
+    riskier. A bundle has the hints of files of people, which its sources do not have.
     """
     if now == approved:
         return False
@@ -263,7 +264,7 @@ def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
         if name in HINT_LISTS:
             if not set(one) <= {*known, *own}:
                 return True
-        elif one != known and (own is None or one != own):
+        elif one not in (None, known, own):
             return True
     return False
 

@@ -169,7 +169,7 @@ def test_approval_is_of_one_tool() -> None:
     ("hints", "is_change"),
     [
         (Hints(read_only=True), False),
-        (Hints(), True),
+        (Hints(), False),
         (Hints(aliases=("everything",)), True),
         (Hints(keywords=("everything",)), True),
         (Hints(examples=(ToolExample("send the key"),)), True),
@@ -193,6 +193,21 @@ def test_hints_that_are_gone_are_no_change() -> None:
     """A tool that states fewer words is found by approved words alone."""
     fewer = replace(TRACK, hints=Hints())
     assert lock_changes(locked(TRACK), [stated_by_source(fewer)]) == ()
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        *(Hints(destructive=True), Hints(read_only=True), Hints(idempotent=False)),
+        *(Hints(cost_tier=Tier.HIGH), Hints(enabled_by_default=False), Hints(tags=("pay",))),
+    ],
+)
+def test_one_lock_passes_sources_and_their_bundle(own: Hints) -> None:
+    """A lock of a bundle, which has the hints of people, is kept by the sources without them."""
+    bundle = Statement(replace(REFUND, hints=Hints.merge(own, REFUND.hints)), has_hints=True)
+    lock = approve(Lock(), lock_changes(Lock(), [bundle]))
+    assert lock_changes(lock, [bundle]) == ()
+    assert lock_changes(lock, [stated_by_source(REFUND)]) == ()
 
 
 def test_hints_files_add_to_documents() -> None:
