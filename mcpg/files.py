@@ -47,9 +47,10 @@ def atomic_write(
     """Write *data* to the file at *path* atomically.
 
     The bytes go to a temporary file in the same folder, reach the disk, and take the name in one
-    step; permissions of a file that is replaced stay, and missing folders are made. A symbolic link
-    stays and the file it names is written. A pipe or device is written straight, because taking
-    its name would destroy it. Temporary files that killed processes left in the folder are removed.
+    step; owner, group and permissions of a file that is replaced stay, and missing folders are
+    made. A symbolic link stays and the file it names is written. A pipe or device is written
+    straight, because taking its name would destroy it. Temporary files that killed processes left
+    in the folder are removed.
 
     Args:
         path: The file to write.
@@ -247,9 +248,9 @@ def open_at_once(path: str, flags: int) -> int:
     return handle
 
 
-def _mode_of(target: Path) -> int | None:
+def _status_of(target: Path) -> os.stat_result | None:
     try:
-        return target.stat().st_mode
+        return target.stat()
     except FileNotFoundError:
         return None
 
@@ -270,10 +271,10 @@ def _write(
     private: bool,
     special: bool,
 ) -> None:
-    mode = _mode_of(target)
-    if mode is None or stat.S_ISREG(mode):
-        _replace(target, data, mode, sync=sync, private=private)
-    elif stat.S_ISDIR(mode):
+    status = _status_of(target)
+    if status is None or stat.S_ISREG(status.st_mode):
+        _replace(target, data, status, sync=sync, private=private)
+    elif stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
     elif special:
         with target.open("wb") as stream:
@@ -285,18 +286,19 @@ def _write(
 def _replace(
     target: Path,
     data: bytes | Iterable[bytes | memoryview],
-    mode: int | None,
+    status: os.stat_result | None,
     *,
     sync: bool,
     private: bool,
 ) -> None:
+    mode = None if status is None else status.st_mode
     if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
         # Renaming over it would work, but its owner has said that it is not to be changed.
         raise PermissionError(errno.EACCES, "the file is read-only")
     target.parent.mkdir(parents=True, exist_ok=True)
     final = 0o600 if private else mode
     with _temporary_file(target.parent, final) as (temporary, handle):
-        _fill(temporary, handle, data, final, sync=sync)
+        _fill(temporary, handle, data, final, status, sync=sync)
         temporary.replace(target)
     if sync:
         _sync_folder(target.parent)
@@ -350,6 +352,7 @@ def _fill(
     handle: int,
     data: bytes | Iterable[bytes | memoryview],
     mode: int | None,
+    owner: os.stat_result | None,
     *,
     sync: bool,
 ) -> None:
@@ -358,6 +361,9 @@ def _fill(
         stream.flush()
         if sync:
             os.fsync(stream.fileno())
+    if owner is not None and hasattr(os, "chown"):
+        with contextlib.suppress(PermissionError):  # only root can give files away
+            os.chown(temporary, owner.st_uid, owner.st_gid)
     if mode is not None:
         temporary.chmod(stat.S_IMODE(mode))
 

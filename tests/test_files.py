@@ -70,6 +70,22 @@ def test_permissions_stay(tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away"
+)
+def test_the_owner_of_a_replaced_file_stays(tmp_path: Path) -> None:
+    """A file of another user that root replaces still is that of the user, with its permissions."""
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+    os.chown(target, 12_345, 23_456)
+    target.chmod(0o640)
+    for private in (False, True):
+        atomic_write(target, b"new", private=private)
+        status = target.stat()
+        assert (status.st_uid, status.st_gid) == (12_345, 23_456)
+        assert stat.S_IMODE(status.st_mode) == (0o600 if private else 0o640)
+
+
 def test_private_files_are_their_owners_alone(tmp_path: Path) -> None:
     """What is private can be read by nobody else, whatever stood there before."""
     for name in ("new", "old"):

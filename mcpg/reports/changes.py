@@ -123,17 +123,16 @@ class _View:
         return Bullets((*shown, *([f"and {rest:,} more"] if rest else [])))
 
     def tools(self, title: str, tools: Sequence[Json]) -> Block | None:
-        """Return a section with what changed in each of *tools*."""
+        """Return a section with those of *tools* in which more than the name changed."""
+        changed = [(tool, items) for tool in tools if (items := tuple(_changes(tool)))]
         parts: list[Block] = []
-        for tool in tools[: self._most]:
-            items = tuple(_changes(tool))
-            if items:
-                head = (Styled(Code(tool["toolId"]), "cyan"), *_badge(tool))
-                parts += [Paragraph(head), Section("", "", (self._bullets(items),), heading="")]
-        rest = len(tools) - (self._most or len(tools))
+        for tool, items in changed[: self._most]:
+            head = (Styled(Code(tool["toolId"]), "cyan"), *_badge(tool))
+            parts += [Paragraph(head), Section("", "", (self._bullets(items),), heading="")]
+        rest = len(changed) - (self._most or len(changed))
         if rest > 0:
             parts.append(Paragraph(f"and {rest:,} more"))
-        return self._block(title, len(tools), tuple(parts), is_long=True) if parts else None
+        return self._block(title, len(changed), tuple(parts), is_long=True) if parts else None
 
     def relations(self, tools: Iterable[Json]) -> Block | None:
         """Return a section with the relations that changed; inferred ones are counted alone."""
