@@ -32,7 +32,7 @@ def write_findings(report: Report, form: str, limit: int, output: Output) -> Non
     elif form == "sarif":
         snippet = report.locator.snippet
         results = (sarif_result(one, snippet(one.place)) for one in report.findings)
-        _stream(sarif_log(__version__), "results", results, output)
+        _stream(sarif_log(__version__, report.diagnostics), "results", results, output)
     elif form == "text":
         _in_parts((_text(one, report, output) for one in shown), "\n\n", output)
     elif form == "github":

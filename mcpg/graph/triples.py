@@ -602,13 +602,19 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
 def framed_documents(nodes: Iterable[Node]) -> Iterator[Node]:
     """Return the tools and pages among *nodes*, each with its groups, parameters and so on.
 
-    References to other documents stay references.
+    References to other documents stay references. Nodes that are in no tool or page follow.
     """
-    nodes = list(nodes)
-    by_id = {node["id"]: node for node in nodes if "id" in node}
-    for node in nodes:
-        if _DOCUMENT in node.get("type", ()):
-            yield {key: _within(key, value, by_id) for key, value in node.items()}
+    by_id = {node["id"]: node for node in nodes}
+    documents = [node for node in by_id.values() if _DOCUMENT in node.get("type", ())]
+    placed = {node["id"] for node in documents}
+    for node in documents:
+        placed.update(one for key in EMBEDDED for one in _listed(node.get(key, ())))
+        yield {key: _within(key, value, by_id) for key, value in node.items()}
+    yield from (node for name, node in by_id.items() if name not in placed)
+
+
+def _listed(value: Any) -> Iterable[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def _within(key: str, value: Any, by_id: Mapping[str, Node]) -> Any:

@@ -8,7 +8,8 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from mcpg.errors import Severity
+from mcpg.errors import Diagnostic, Severity
+from mcpg.lint.locate import split_place
 from mcpg.lint.model import Finding, Other, Place
 from mcpg.lint.registry import RULES
 
@@ -22,12 +23,14 @@ _SECURITY = ("H", "X")
 _SECURITY_SEVERITY = "8.0"
 
 
-def sarif_log(version: str) -> dict[str, Any]:
+def sarif_log(version: str, diagnostics: Sequence[Diagnostic] = ()) -> dict[str, Any]:
     """Return a log of one run without results, which belong into `runs[0].results`.
 
     Args:
         version: The version of mcpg.
+        diagnostics: What no rule reports, such as documents that cannot be read.
     """
+    is_whole = not any(one.severity == Severity.ERROR for one in diagnostics)
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -40,11 +43,32 @@ def sarif_log(version: str) -> dict[str, Any]:
                         "rules": [*_rules()],
                     }
                 },
+                "invocations": [
+                    {
+                        "executionSuccessful": is_whole,
+                        "toolExecutionNotifications": [*map(_notification, diagnostics)],
+                    }
+                ],
                 "columnKind": "unicodeCodePoints",
                 "results": [],
             }
         ],
     }
+
+
+def _notification(one: Diagnostic) -> dict[str, Any]:
+    notification: dict[str, Any] = {
+        "descriptor": {"id": one.code},
+        "level": _LEVELS[one.severity],
+        "message": {"text": one.message},
+    }
+    path, inner = split_place(one.place or "")
+    place = (
+        Place(path, int(inner)) if path and inner.isdecimal() else Place(path or one.place or "")
+    )
+    if place.file:
+        notification["locations"] = [{"physicalLocation": _physical(place)}]
+    return notification
 
 
 def _rules() -> Iterator[dict[str, Any]]:
@@ -69,25 +93,26 @@ def _rules() -> Iterator[dict[str, Any]]:
 
 def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
     """Return a finding as a result; *snippet* is the text of the lines of its place."""
+    # GitHub refuses a log with a location that has no file, or at least the name of a source.
+    origin = finding.spot.place.partition(": ")[0] or finding.source_id or "tools"
+    place = finding.place or Place(origin)
     advice = f" ({finding.suggestion})" if finding.suggestion else ""
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": _NUMBERS[finding.code],
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{finding.message}{advice}"},
-        "locations": [_location(finding, snippet)],
+        "locations": [_location(finding, place, snippet)],
         "partialFingerprints": {"mcpg/v1": _fingerprint(finding)},
     }
-    related = [*_related(finding.others)]
+    related = [*_related(finding.others, place)]
     if related:
         result["relatedLocations"] = related
     return result
 
 
-def _location(finding: Finding, snippet: str) -> dict[str, Any]:
-    location: dict[str, Any] = {}
-    if finding.place is not None:
-        location["physicalLocation"] = _physical(finding.place, snippet)
+def _location(finding: Finding, place: Place, snippet: str) -> dict[str, Any]:
+    location: dict[str, Any] = {"physicalLocation": _physical(place, snippet)}
     names = finding.tool_ids or tuple(filter(None, [finding.tool_id]))
     if names:
         location["logicalLocations"] = [{"name": name, "kind": "function"} for name in names]
@@ -109,15 +134,14 @@ def _physical(place: Place, snippet: str = "") -> dict[str, Any]:
     return physical
 
 
-def _related(others: Sequence[Other]) -> Iterator[dict[str, Any]]:
+def _related(others: Sequence[Other], place: Place) -> Iterator[dict[str, Any]]:
     for number, one in enumerate(others):
         location: dict[str, Any] = {
             "id": number,
             "message": {"text": f"{one.tool_id} {one.note}"},
+            "physicalLocation": _physical(one.place or place),
             "logicalLocations": [{"name": one.tool_id, "kind": "function"}],
         }
-        if one.place is not None:
-            location["physicalLocation"] = _physical(one.place)
         yield location
 
 

@@ -57,6 +57,19 @@ def test_changes_are_named(run: Callable[..., Run]) -> None:
     assert [one["path"] for one in status["output"]] == ["state"]
 
 
+def test_a_tool_that_was_only_renamed_is_listed_once(folder: Path, run: Callable[..., Run]) -> None:
+    """The changed tools are those with a change to show, not those with another name alone."""
+    for name, tool in (("old", "bee"), ("new", "wasp")):
+        tools = [
+            {"name": tool, "description": "Stings whoever comes near."},
+            {"name": "ant", "description": f"Carries {name} leaves home."},
+        ]
+        (folder / f"{name}.json").write_text(json.dumps({"server": "s", "tools": tools}), "utf-8")
+    shown = run("diff", "old.json", "new.json", "--sample", "0").out
+    assert "Renamed (1)" in shown
+    assert "Changed (1)" in shown
+
+
 def test_a_stolen_query_is_named(run: Callable[..., Run]) -> None:
     """The query is named with the tool that lost it and the one that took it."""
     told = run(*DIFF).out

@@ -39,6 +39,16 @@ def raises(fault: BaseException) -> Callable[[], int]:
     return run
 
 
+@pytest.mark.parametrize("command", ["ask", "plan"])
+def test_the_table_of_exit_codes_has_commands_that_find_nothing(
+    command: str, run: Callable[..., Run], sources: Path
+) -> None:
+    """A command that finds nothing exits with 1, and the page of the commands says so."""
+    assert run(command, "xyzzy", "-b", str(sources)).code == ExitCode.FINDINGS
+    page = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+    assert f"\n| `mcpg {command}` | no" in page, command
+
+
 class TestGuarded:
     """Every way to end has its code and its message."""
 

@@ -83,7 +83,7 @@ def test_what_is_written_is_compacted_already(document: ToolDocument) -> None:
     assert with_keyword(jsonld.compact(data, context(), OFFLINE)) == data
     assert with_keyword(jsonld.compact(flat, context(), OFFLINE)["@graph"]) == flat["@graph"]
     frame = {"@context": context(), "@embed": "@never", "type": "Tool"}
-    (tool,) = json.loads("".join(framed_json_ld(triples_of([document]))))["@graph"]
+    tool, *_ = json.loads("".join(framed_json_ld(triples_of([document]))))["@graph"]
     assert jsonld.frame(flat, frame, OFFLINE)["id"] == data["id"]
     assert {"@context": data["@context"], **tool} == data
 
