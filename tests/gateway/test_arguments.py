@@ -318,7 +318,10 @@ def test_patterns_of_names() -> None:
         ("^[a-z]+$", "abC", False),
         ("^[a-z]+$", "a" * 2000, True),
         (r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$", "x", False),
-        (r"^[\w.+-]+@(?:\w+\.)+\w{2,}$", "ä.b@c.example", True),
+        (r"^[\w.+-]+@(?:\w+\.)+\w{2,}$", "ä.b@c.example", None),
+        (r"^[\w.+-]+@(?:\w+\.)+\w{2,}$", "a.b@c.example", True),
+        (r"^\S+ \S+$", "Zoë Müller", True),
+        (r"^\S+$", "Zoë Müller", False),
         (r"^[\]/\-]$", "]", True),
         ("^(a|aa)+$", "a" * 100_000, True),
         ("a?" * 30 + "a" * 30, "a" * 30, True),
@@ -348,6 +351,35 @@ def test_patterns_are_tried_only_where_that_is_quick(
 ) -> None:
     """A pattern that may take long, or that is read differently elsewhere, gives no answer."""
     assert finds(pattern, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        *((r"^\W$", "é"), (r"^[^\w]+$", "żó"), (r"^\D$", "٣"), (r"^.\b.$", "éa"), (r"\B", "é")),
+        *((r"^\s$", "\ufeff"), (r"^\S$", "\x85")),
+    ],
+)
+def test_patterns_are_those_of_ecma_262(pattern: str, text: str) -> None:
+    """No text is refused that a pattern of ECMA-262, which JSON Schema requires, accepts."""
+    assert told({"properties": {"x": {"pattern": pattern}}}, {"x": text}) == []
+
+
+@pytest.mark.parametrize("pattern", [r"\A", r"a\z", r"^a\z"])
+def test_patterns_that_ecma_262_does_not_have_are_not_tried(pattern: str) -> None:
+    """Anchors of other languages are no pattern, so that they refuse nothing."""
+    assert finds(pattern, "b") is None
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the engine reads classes as of Unicode, so they are skipped"
+)
+@pytest.mark.parametrize(
+    ("pattern", "text"), [(r"^\w$", "é"), (r"^\d$", "٣"), (r"a\b", "aé"), (r"^\s$", "\x85")]
+)
+def test_patterns_refuse_what_ecma_262_refuses(pattern: str, text: str) -> None:
+    """A class has the characters of ECMA-262: letters and digits are those of ASCII."""
+    assert finds(pattern, text) is False
 
 
 @pytest.mark.parametrize("wrong", [{"x": float("nan")}, {"x": object()}, {"x": {1, 2}}])

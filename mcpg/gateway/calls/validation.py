@@ -49,6 +49,10 @@ _UNICODE_CLASS = 100
 _TOKEN = re.compile(r"\\.|\[(?:\\.|[^\\\]])*\]|\{[^}]*\}|\(\?[a-zA-Z-]*|.", re.DOTALL)
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _UNICODE = re.compile(r"\\[dDpPsSwW]")
+# ECMA-262 knows only letters and digits of ASCII here, and other blanks than the engine.
+_OF_ASCII, _OF_BLANKS = re.compile(r"\\[dDwWbB]"), re.compile(r"\\[sS]")
+_BLANKS = re.compile("[\x85\ufeff]")
+_ANCHORS = frozenset((r"\<", r"\>", r"\A", r"\z"))
 _SET_OPERATOR = re.compile(r"\[|&&|--|~~")
 _NUMBER = re.compile("[0-9]{1,9}")
 
@@ -56,13 +60,17 @@ _NUMBER = re.compile("[0-9]{1,9}")
 def finds(pattern: str, text: str) -> bool | None:
     """Return whether *pattern* is found in *text*, `None` where it exceeds the bounds.
 
-    Lookaround and back references do, since they take more than linear time.
+    Lookaround and back references do, since they take more than linear time. It is also `None` if
+    the engine reads the pattern otherwise than ECMA-262.
     """
     try:
         text.encode()
     except UnicodeEncodeError:
         return None
-    if steps(pattern, text) > _MAX_PATTERN_STEPS:
+    is_otherwise = (not text.isascii() and _OF_ASCII.search(pattern)) or (
+        _BLANKS.search(text) and _OF_BLANKS.search(pattern)
+    )
+    if is_otherwise or steps(pattern, text) > _MAX_PATTERN_STEPS:
         return None
     compiled = _compiled(pattern)
     return compiled.isinstance_python(text) if compiled is not None else None
@@ -104,7 +112,7 @@ def _means_something_else(part: str) -> bool:
     if part.startswith("[") and part.endswith("]"):
         members = _ESCAPE.sub("", part[1:-1])
         return not part[1:-1].lstrip("^") or bool(_SET_OPERATOR.search(members))
-    return part in {r"\<", r"\>"}
+    return part in _ANCHORS
 
 
 @lru_cache(maxsize=16)
