@@ -73,10 +73,10 @@ class SchemaReader:
         rest: list[JsonValue] = []
         for part in parts:
             own: JsonObject = part if isinstance(part, dict) else {}
-            if part is False:
-                return NOTHING
             if hops < _MOST_HOPS and self._joins_left > 0 and part not in unknown:
                 own = self._joined(own, hops + 1)
+            if part is False or own == NOTHING:
+                return NOTHING
             # To join copies what is joined already.
             self._joins_left -= (
                 1 + len(properties_of(joined)) + len(texts_of(joined.get("required")))

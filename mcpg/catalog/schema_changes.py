@@ -139,14 +139,14 @@ _COMPARED = frozenset(
 def input_changes(
     before: JsonObject, after: JsonObject, most: int = MOST_CHANGES
 ) -> tuple[SchemaChange, ...]:
-    """Return *most* changes of the schema of arguments, those first that break callers."""
+    """Return up to *most* changes of the schema of arguments, first those that break callers."""
     return _changes(before, after, most, is_read=False)
 
 
 def output_changes(
     before: JsonObject | None, after: JsonObject | None, most: int = MOST_CHANGES
 ) -> tuple[SchemaChange, ...]:
-    """Return *most* changes of the schema of results, those first that break readers.
+    """Return up to *most* changes of the schema of results, first those that break readers.
 
     A schema may be `None`, which is no schema.
     """

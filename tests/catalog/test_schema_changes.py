@@ -139,6 +139,7 @@ def test_other_spellings_are_no_change(before: dict[str, Any], after: dict[str, 
         (of({"type": "array"}), of({"type": "array", "items": False}), SHUT),
         (of(TEXT), of({"allOf": [False]}), SHUT),
         (of(TEXT), of(TEXT | {"allOf": [False]}), SHUT),
+        (of(TEXT), of(TEXT | {"not": NUMBER, "allOf": [{"allOf": [False]}]}), SHUT),
         (
             of(TEXT, additionalProperties=TEXT),
             {"type": "object", "additionalProperties": TEXT, "required": ["a"]},
