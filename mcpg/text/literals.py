@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import unicodedata
 from itertools import chain, compress, islice, repeat, takewhile
-from string import ascii_uppercase
 
 from mcpg.text.words import (
     LANGUAGES,
@@ -123,6 +122,8 @@ _PHONE_SIGNS = "()-./"
 _FEWEST_GROUPS, _SHORTEST_SPACED, _LONGEST_BANK = 3, 12, 4
 # A number with hyphens has so many groups and digits.
 _FEWEST_HYPHENATED = 8
+# The module `string` has them as well, but imports `re`.
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # Digits of a postal item, between two letters on each side.
 _POSTAL = 9
 # What a first token may be, for a number, a code or an amount to go on in the next.
@@ -394,7 +395,7 @@ def _length_of_amount(texts: Sequence[str]) -> int:
 
 def _is_currency(text: str) -> bool:
     """Return whether *text* is a sign of a currency, with letters or not: "US$"."""
-    sign = text.strip(ascii_uppercase)
+    sign = text.strip(_CAPITALS)
     return len(sign) == 1 and unicodedata.category(sign) == "Sc"
 
 
