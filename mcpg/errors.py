@@ -231,7 +231,10 @@ REMEDIES = {
     Code.GRAPH_PATH_MISSING: "Correct the path, or leave it out.",
     Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
     Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
-    Code.SOURCE_INCOMPLETE: "Put the other pages beside it; a server has to end its list.",
+    Code.SOURCE_INCOMPLETE: (
+        "Put the other pages beside it; a server has to end its list; name a smaller folder of"
+        " source code."
+    ),
     Code.LOG_DROPPED: 'Set `sessions = "client"` for a server whose log messages clients need.',
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",

@@ -270,6 +270,8 @@ PATHS = ("a.py", "ab.py", "[a].py", "in/a.py", "in/ab.py", "in/of/a.py", "in/of/
         ("**/of/**\n?b.py  ", ["[a].py", "a.py", "in/a.py"]),
         ("in/**\n[!a].py\n", ["[a].py", "a.py", "ab.py"]),
         ("in\n\\[a].py\na.py\r\n", ["ab.py"]),
+        ("[!]].py\na[]b].py\n", ["[a].py"]),
+        ("[!]a].py\n[\\]a[]\\].py\n[a-c-]b.py\n", ["[a].py", "a.py", "in/a.py", "in/of/a.py"]),
         ("#a.py\n\n/\n!\nin/ \n[z-a]\n[a\na\\\nb*b.py\na/**/b\n", ["[a].py", "a.py", "ab.py"]),
     ],
 )
@@ -277,6 +279,19 @@ def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, rules: str, left: l
     """A path is ignored if Git ignores it; an invalid line changes no other."""
     write(tmp_path, {".git/HEAD": "", ".gitignore": rules, **dict.fromkeys(PATHS, "")})
     assert [one.path for one in read_files(tmp_path)[0]] == left
+
+
+def test_files_that_are_too_many_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first ones are read, in the order of their paths, and a warning states that."""
+    monkeypatch.setattr("mcpg.sources.code.MOST_FILES", 2)
+    write(tmp_path, {"a.py": "", "b.py": ""})
+    assert read_files(tmp_path)[1] == ()
+    write(tmp_path, {"b/c.py": ""})
+    files, (noticed,) = read_files(tmp_path)
+    assert [one.path for one in files] == ["a.py", "b.py"]
+    assert (noticed.code, noticed.severity) == (Code.SOURCE_INCOMPLETE, "warning")
 
 
 def test_a_named_folder_is_read_though_it_is_ignored(tmp_path: Path) -> None:

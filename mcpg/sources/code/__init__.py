@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.model import CodeFile
 from mcpg.code.page import write_page
-from mcpg.errors import Code, Diagnostic, NotFoundError, info
+from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 from mcpg.files import exists, is_file, text_of_path
 from mcpg.sources.code.extract import Facts, decode_facts, encode_facts, extract
 from mcpg.sources.code.files import FoundFile, SkippedError, read_source, source_files
@@ -20,6 +21,9 @@ from mcpg.sources.code.link import link
 from mcpg.sources.code.parse import UnparsableError
 from mcpg.sources.code.repository import repository_of
 from mcpg.sources.model import CODE
+
+MOST_FILES = 200_000
+"""Source files that are read."""
 
 _NAMED = 3
 
@@ -62,7 +66,8 @@ def read_files(place: Path, memo: Memo = NO_MEMO) -> tuple[list[CodeFile], tuple
     repository = repository_of(here.parent if is_file(here) else here)
     skipped: defaultdict[str, list[str]] = defaultdict(list)
     facts: dict[str, tuple[str, Facts]] = {}
-    for file in _found(here, repository.root):
+    found = _found(here, repository.root)
+    for file in islice(found, MOST_FILES):
         try:
             facts[file.path] = (file.language, _facts(file, memo))
         except SkippedError as fault:
@@ -70,15 +75,19 @@ def read_files(place: Path, memo: Memo = NO_MEMO) -> tuple[list[CodeFile], tuple
     broken = sorted(path for path, (_, one) in facts.items() if one.has_errors)
     home = CodeFile("", "", repository.name, repository.branch, 0)
     root_name = text_of_path(repository.root.name)
-    return link(facts, home, root_name), tuple(_noticed(skipped, broken, str(place)))
+    noticed = tuple(_noticed(skipped, broken, str(place)))
+    if next(found, None) is not None:
+        message = f"there are more source files; the first {MOST_FILES:,} are used"
+        noticed = (*noticed, warning(Code.SOURCE_INCOMPLETE, message, str(place)))
+    return link(facts, home, root_name), noticed
 
 
-def _found(here: Path, root: Path) -> Iterable[FoundFile]:
+def _found(here: Path, root: Path) -> Iterator[FoundFile]:
     if not is_file(here):
         return source_files(here, root)
     language = language_of_name(here.name)
     path = text_of_path(here.relative_to(root).as_posix())
-    return [FoundFile(here, path, language)] if language else []
+    return iter([FoundFile(here, path, language)] if language else [])
 
 
 def _facts(file: FoundFile, memo: Memo) -> Facts:

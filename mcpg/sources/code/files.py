@@ -16,7 +16,6 @@ from mcpg.sources.code.ignore import Rule, read_rules
 MOST_BYTES = 1024 * 1024
 """Longest source file that is parsed."""
 
-_MOST_FILES = 200_000
 _IGNORE = ".gitignore"
 _MOST_IGNORE_BYTES = 64 * 1024
 _LONG_LINES = 400
@@ -83,7 +82,6 @@ def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
     between = folder.relative_to(root).parts
     for depth in range(len(between)):
         above = _with_rules(root.joinpath(*between[:depth]), above)
-    count = 0
     stack = [(folder, above)]
     while stack:
         here, outer = stack.pop()
@@ -93,9 +91,6 @@ def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
             language = language_of_name(entry.name)
             path = Path(entry.path)
             if language and _is_plain(entry) and not (rules and rules.has(path, is_folder=False)):
-                count += 1
-                if count > _MOST_FILES:
-                    return
                 yield FoundFile(path, path.relative_to(root).as_posix(), language)
         stack += [
             (path, rules)

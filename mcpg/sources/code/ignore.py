@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)(\]?[^\]]*)\]|(.)", re.DOTALL)
-_SPECIAL_IN_SET = re.compile(r"[\\\[&~|^]")
+_TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)(\]?(?:\\.|[^\]\\])*)\]|(.)", re.DOTALL)
+_IN_SET = re.compile(r"\\(.)|([^-])", re.DOTALL)
 _TRAILING_BLANKS = re.compile(r"(?<!\\)[ \r]+\Z")
 _ANY_FOLDERS = "(?:[^/]+/)*"
 _LONGEST = 1024  # compiling takes long
@@ -75,7 +75,7 @@ def _name(pattern: str) -> str:
         elif question:
             chunks[-1] += "[^/]"
         elif members:
-            kept = _SPECIAL_IN_SET.sub(r"\\\g<0>", members)
+            kept = _IN_SET.sub(lambda one: re.escape(one[1] or one[2]), members)
             chunks[-1] += f"[^/{kept}]" if negation else f"[{kept}]"
         else:
             chunks[-1] += re.escape(escaped or plain)
