@@ -231,13 +231,17 @@ def _is_other_message(value: JsonValue) -> bool:
 
 
 def _has_cursor(value: JsonValue) -> bool:
-    """Return whether a page, or the last of several, names a next one."""
+    """Return whether a page, or the last of several, names a next one.
+
+    An empty cursor is one from the protocol of 2026-07-28 on, whose results have a `resultType`.
+    """
     for _ in range(4):
         if isinstance(value, list):
             value = value[-1] if value else None
         if not isinstance(value, dict):
             return False
-        if value.get("nextCursor"):
+        cursor = value.get("nextCursor")
+        if cursor or (cursor == "" and "resultType" in value):
             return True
         value = value.get("result") or value.get("pages")
     return False

@@ -89,6 +89,7 @@ def test_every_shape_gives_the_same_tool(value: Any) -> None:
         (_envelope("a", nextCursor="2"), _envelope("b")),
         ([_envelope("a", nextCursor="2"), _envelope("b")],),
         ({"pages": [{"tools": [{"name": "a"}], "nextCursor": "2"}, {"tools": [{"name": "b"}]}]},),
+        (_envelope("a", "b", nextCursor=""),),
         ([{"tools": [{"name": "a"}]}, {"tools": [{"name": "b"}]}],),
         ([{"name": "a"}], [{"name": "b"}]),
         (_LOG, {"jsonrpc": "2.0", "method": "notifications/initialized"}, _envelope("a", "b")),
@@ -105,7 +106,12 @@ def test_pages_are_joined(values: tuple[Any, ...]) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [_envelope("a", nextCursor="x"), {"pages": [_envelope("a", nextCursor="x")]}],
+    [
+        _envelope("a", nextCursor="x"),
+        {"pages": [_envelope("a", nextCursor="x")]},
+        _envelope("a", nextCursor="", resultType="complete"),
+        {"tools": [{"name": "a"}], "nextCursor": "", "resultType": "complete"},
+    ],
 )
 def test_a_missing_page_is_noticed(value: Any) -> None:
     """A list whose last page names another is used, with a warning that tools are missing."""
