@@ -506,10 +506,13 @@ _REPLACEMENT = rb"\ufffd"
 
 
 class TextRepair:
-    """Replaces what is not Unicode in JSON that comes in pieces: bytes, and lone surrogates."""
+    """Replaces what is not Unicode in JSON that comes in pieces: bytes, and lone surrogates.
+
+    A byte order mark before it is dropped.
+    """
 
     def __init__(self) -> None:
-        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._decoder = getincrementaldecoder("utf-8-sig")("replace")
         self._open = b""
 
     def feed(self, data: bytes, *, is_last: bool = False) -> bytes:

@@ -315,6 +315,34 @@ def test_a_byte_that_is_not_utf_8_over_the_web(kind: str, text: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_byte_order_mark_over_the_web(kind: str) -> None:
+    """A response, or the events of one, may begin with a byte order mark."""
+    tools = [{"name": "first", "inputSchema": {"type": "object"}}]
+
+    def script(conversation: Conversation) -> None:
+        said = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public", "tools": tools}
+        said |= {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        told = json.dumps({"jsonrpc": "2.0", "id": conversation.asked.body["id"], "result": said})
+        text = f"data: {told}\n\n" if kind == "text/event-stream" else told
+        data = text.encode("utf-8-sig")
+        conversation.send_response(200)
+        conversation.send_header("Content-Type", kind)
+        conversation.send_header("Content-Length", str(len(data)))
+        conversation.end_headers()
+        conversation.wfile.write(data)
+
+    with serving(script) as web:
+        batch = query_servers([HttpServer("web", "web", web.url)], QUICK)
+    assert [tool.name for tool in batch.tools] == ["first"]
+
+
+def test_a_byte_order_mark_of_a_program() -> None:
+    """A line may begin with a byte order mark, as programs on Windows write one."""
+    batch = query_servers([by_hand("pages", PYTHONIOENCODING="utf-8-sig")], QUICK)
+    assert [tool.name for tool in batch.tools] == ["tool_0", "tool_1", "tool_2"]
+
+
 def test_an_odd_tool_over_the_web(address: HttpServer) -> None:
     """A server made with the SDK, which sends no odd tools, is read as ever."""
     (reply,) = query_each([address], QUICK)
