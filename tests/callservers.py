@@ -30,7 +30,8 @@ def note(line: str) -> None:
 
 
 def dies(_: int, __: dict[str, Any]) -> None:
-    """End."""
+    """Explain that on standard error, and end."""
+    os.write(2, os.environ.get("LAST_WORDS", "").encode())
     os._exit(3)
 
 

@@ -442,7 +442,7 @@ class ConfiguredSource:
         own = self._own
         if "base_url" not in own and not own.get("allow_private"):
             return None
-        used: list[str] = []
+        used: dict[str, str] = {}
 
         def expanded(value: Any) -> str:
             text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -451,7 +451,7 @@ class ConfiguredSource:
         headers = {name: expanded(value) for name, value in own.get("headers", {}).items()}
         base_url = expanded(own["base_url"]).strip() if "base_url" in own else None
         is_trusted = bool(own.get("allow_private"))
-        return Addressing(base_url, headers, tuple(used), is_trusted)
+        return Addressing(base_url, headers, tuple(used.values()), is_trusted)
 
     def as_read(self) -> ConfiguredSource:
         """Return it without what only calls need."""

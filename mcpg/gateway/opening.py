@@ -32,7 +32,15 @@ from mcpg.sources.client_config import (
     repeated_name,
     server_at,
 )
-from mcpg.sources.model import CODE, PYTHON, FileKind, kind_of_named, missing_source, read_text
+from mcpg.sources.model import (
+    CODE,
+    PYTHON,
+    FileKind,
+    kind_of_named,
+    listed,
+    missing_source,
+    read_text,
+)
 from mcpg.sources.openapi.operations import Document
 
 if TYPE_CHECKING:
@@ -91,10 +99,10 @@ def open_sources(
         NotFoundError: A path does not exist.
         SourceError: A file is nothing that holds tools, or a header names a variable that is not
             set.
-        UsageError: An argument makes no sense, or is the standard input.
+        UsageError: An argument makes no sense, is the standard input, or they are not a list.
     """
     opening = Opening(live)
-    for argument in arguments:
+    for argument in listed(arguments):
         opening.named(argument, source_id=source_id)
     return opening.sources, opening.diagnostics
 
@@ -179,11 +187,11 @@ def with_headers(source: Source, live: Live) -> FileSource:
         message = "the document names no server with a host, to which the headers could be sent"
         remedy = "set `base_url` and `headers` of the source in mcpg.toml"
         raise UsageError(message, place=_HEADER, remedy=remedy)
-    used: list[str] = []
+    used: dict[str, str] = {}
     headers = {
         name: expand(value, live.environ, _HEADER, used) for name, value in live.headers.items()
     }
-    return replace(source, headers=headers, headers_for=address, secrets=tuple(used))
+    return replace(source, headers=headers, headers_for=address, secrets=tuple(used.values()))
 
 
 def _no_headers() -> UsageError:

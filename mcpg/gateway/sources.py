@@ -197,7 +197,7 @@ def secrets_of_source(source: FileSource) -> tuple[str, ...]:
     query = [text for _, text in parse_qsl(parts.query)]
     raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
     known = secrets_of(base_url, source.headers)
-    return (*known, *parts.path.split("/"), *query, *raw, *source.secrets)
+    return (*known, *parts.path.split("/"), *query, *raw)
 
 
 @dataclass(frozen=True, slots=True)

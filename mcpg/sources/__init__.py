@@ -40,6 +40,7 @@ from mcpg.sources.model import (
     kind_in_folder,
     kind_of_named,
     likeness,
+    listed,
     may_be_source,
     missing_source,
     read_text,
@@ -90,6 +91,7 @@ def read_sources(
         UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, the
             MCP SDK is not installed, or an argument has another type.
     """
+    arguments = listed(arguments)
     _check_source_id(source_id)
     excluded = {os.path.realpath(path) for path in exclude}
     reader = _Reader(source_id, excluded, live, trust_hints=trust_hints)
@@ -123,12 +125,18 @@ def _read_held(
     if not entries:
         return SourceBatch(tools=tools)
     try:
-        text = json.dumps(entries, default=dict)
+        text = json.dumps(entries, default=_as_object)
     except (TypeError, ValueError, RecursionError) as fault:
         remedy = "give objects as a tools/list response has them"
         raise UsageError(f"is not JSON: {fault}", place=_HOST_PLACE, remedy=remedy) from None
     source = SourceText(text, _HOST_PLACE, "", source_id, False, trust_hints)
     return SourceBatch.join([SourceBatch(tools=tools), source.read_as(FileKind.MANIFEST)])
+
+
+def _as_object(value: object) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a value of type {type(value).__name__}")
 
 
 def _named_sources(arguments: Sequence[object]) -> Iterator[str]:

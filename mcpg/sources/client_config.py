@@ -18,6 +18,7 @@ from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, 
 from mcpg.net.addresses import split_address
 from mcpg.sources.client_layouts import (
     CLIENTS_OWN,
+    disables_tools,
     mentions_servers,
     parse_configuration,
     servers_in,
@@ -57,6 +58,7 @@ class StdioServer:
         trust_hints: Whether lists of hints that it states count as the operator's.
         sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.session_scope` finds.
+        variables: The environment variables that were filled in, with their values.
     """
 
     place: str
@@ -69,11 +71,12 @@ class StdioServer:
     timeout: float | None = None
     trust_hints: bool = False
     sessions: SessionSetting | None = None
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def named_secrets(self) -> tuple[str, ...]:
         """Texts that a name marks as secret."""
-        return named_secrets(self.env, self.args)
+        return named_secrets(self.env, self.args) + named_secrets(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class HttpServer:
         trust_hints: Whether lists of hints that it states count as the operator's.
         sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.session_scope` finds.
+        variables: The environment variables that were filled in, with their values.
     """
 
     place: str
@@ -104,12 +108,13 @@ class HttpServer:
     timeout: float | None = None
     trust_hints: bool = False
     sessions: SessionSetting | None = None
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def named_secrets(self) -> tuple[str, ...]:
         """Texts that a name marks as secret."""
         own = self.oauth.secrets if self.oauth is not None else ()
-        return (*named_secrets(self.headers, (self.url,)), *own)
+        return (*named_secrets(self.headers, (self.url,)), *named_secrets(self.variables), *own)
 
     @property
     def has_key(self) -> bool:
@@ -172,7 +177,7 @@ def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def named_secrets(given: Mapping[str, str], words: Sequence[str]) -> tuple[str, ...]:
+def named_secrets(given: Mapping[str, str], words: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the texts that a name marks as secret, also where they are a part of another text.
 
     Args:
@@ -274,7 +279,9 @@ def without_variables(text: str, stand_in: str = "") -> str:
     return _VARIABLE.sub(lambda _: stand_in, text)
 
 
-def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | None = None) -> str:
+def expand(
+    text: str, environ: Mapping[str, str], place: str, used: dict[str, str] | None = None
+) -> str:
     """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*.
 
     The default stands for a variable that is not set or empty, as in a shell. What is filled in is
@@ -284,7 +291,7 @@ def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | 
         text: The text of the configuration.
         environ: The environment.
         place: Where the text stands, for messages.
-        used: Gets the values of variables that were filled in.
+        used: Gets the variables that were filled in, with their values.
 
     Raises:
         SourceError: A variable without default is not set, or something else stands in `${...}`,
@@ -307,7 +314,7 @@ def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | 
                 remedy=f"set it, or write `${{{name}:-default}}`",
             )
         if used is not None:
-            used.append(said)
+            used[name] = said
         return said
 
     return _VARIABLE.sub(value, text)
@@ -339,9 +346,12 @@ def server_at(argument: str, live: Live) -> Server:
     if argument.startswith(_STDIO_PREFIX):
         return _program(argument.removeprefix(_STDIO_PREFIX))
     host = host_of(argument)
-    headers = {name: expand(text, live.environ, "--header") for name, text in live.headers.items()}
-    secrets = secrets_of(argument, headers)
-    return HttpServer(host, None, argument, headers, secrets=secrets)
+    used: dict[str, str] = {}
+    headers = {
+        name: expand(text, live.environ, "--header", used) for name, text in live.headers.items()
+    }
+    secrets = (*secrets_of(argument, headers), *used.values())
+    return HttpServer(host, None, argument, headers, secrets=secrets, variables=used)
 
 
 def _program(line: str) -> StdioServer:
@@ -441,7 +451,8 @@ def read_client_configuration(
         SourceError: The text is no such configuration.
     """
     repeated: set[str] = set()
-    found = servers_in(parse_configuration(text, place, repeated), environ, place)
+    value = parse_configuration(text, place, repeated)
+    found = servers_in(value, environ, place)
     if found is None:
         remedy = f'write "{CLIENTS_OWN}": {{"NAME": {{"command": "PROGRAM"}}}}'
         raise SourceError("names no servers", place=place, remedy=remedy)
@@ -450,6 +461,9 @@ def read_client_configuration(
     noticed = [
         warning(Code.KEY_REPEATED, f"{message}{key[:80]!r}", place) for key in sorted(repeated)
     ]
+    if isinstance(value, dict) and disables_tools(value, found):
+        message = "its `tools` has no effect: all tools of its servers are used"
+        noticed.append(warning(Code.FILTER_IGNORED, message, place))
     for name, entry in found.items():
         where = f"{place}: {name}"
         try:
@@ -524,7 +538,7 @@ class _Fields:
         self.entry = entry
         self._place = place
         self._environ = environ
-        self._used: list[str] = []
+        self._used: dict[str, str] = {}
 
     def program(self, name: str) -> StdioServer:
         """Read a server that is a program."""
@@ -538,8 +552,8 @@ class _Fields:
         env = self._texts("env")
         cwd = self.text("cwd") or None
         args = self._args()
-        secrets = (*env.values(), *secrets_in(args), *self._used)
-        given = (command, args, env, cwd, secrets, self._timeout(), *self._ours())
+        secrets = (*env.values(), *secrets_in(args), *self._used.values())
+        given = (command, args, env, cwd, secrets, self._timeout(), *self._ours(), self._used)
         return StdioServer(self._place, name, *given)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
@@ -552,8 +566,8 @@ class _Fields:
         headers = self._texts("headers")
         oauth = read_oauth(self.entry, self._filled, self.fail)
         own = oauth.secrets if oauth else ()
-        secrets = (*secrets_of(url, headers), *own, *self._used)
-        given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours())
+        secrets = (*secrets_of(url, headers), *own, *self._used.values())
+        given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours(), self._used)
         return HttpServer(self._place, name, *given)
 
     def text(self, key: str, default: str = "") -> str:

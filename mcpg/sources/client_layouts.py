@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import parse_json_documents
@@ -241,6 +241,15 @@ def _folders_from(folder: str) -> Iterator[str]:
 
 def _opencode_or_crush(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
     return _translated(value.get("mcp"), lambda entry: _of_opencode_or_crush(entry, environ))
+
+
+def disables_tools(value: JsonObject, servers: Iterable[str]) -> bool:
+    """Return whether OpenCode disables tools of *servers*, whose names these begin with."""
+    of_servers = ("*", *servers)
+    return any(
+        is_on is False and name.startswith(of_servers)
+        for name, is_on in _table(value, "tools").items()
+    )
 
 
 def _of_opencode_or_crush(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:

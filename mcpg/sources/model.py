@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Protocol
+from typing import Any, Protocol
 
 from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, read_manifest
 from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
-from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError
+from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
 from mcpg.sources.client_layouts import mentions_servers
@@ -401,6 +401,18 @@ def _close_names(argument: str) -> str | None:
         return None
     close = suggest(Path(argument).name, names)
     return (parent / close[0]).as_posix() if close else None
+
+
+def listed(arguments: Any) -> list[Any]:
+    """Return *arguments*, which are read more than once, as a list.
+
+    Raises:
+        UsageError: They are one value rather than several; a text would be read by its letters.
+    """
+    if isinstance(arguments, str | bytes | Mapping) or not isinstance(arguments, Iterable):
+        message = f"the sources are of type {type(arguments).__name__}"
+        raise UsageError(message, place="SOURCE", remedy="use a list, also for one source")
+    return [*arguments]
 
 
 class ToolReader(Protocol):

@@ -55,6 +55,7 @@ class Trying:
         self.folder = folder
         self.limits = Limits()
         self.headers: dict[str, str] = {}
+        self.secrets: tuple[str, ...] = ()
         self.allow_private = True
 
     def write(self, content: Any) -> str:
@@ -72,6 +73,7 @@ class Trying:
             None,
             base,
             self.headers,
+            self.secrets,
             allow_private=self.allow_private,
         )
         async with Gateway([source], limits=self.limits) as gateway:
@@ -740,6 +742,9 @@ async def test_failures_say_what_the_server_says(trying: Trying) -> None:
     trying.headers["X-Api-Key"] = "a/b7"
     found, _ = await trying.answered(answer("no a%2fb7, api", 403))
     assert found.text == "HTTP status 403 Forbidden\nno ***, api"
+    trying.secrets = ("s3c/4",)
+    found, _ = await trying.answered(answer("no s3c%2F4", 403))
+    assert found.text == "HTTP status 403 Forbidden\nno ***"
     trying.limits = Limits(message_chars=50)
     found, _ = await trying.answered(
         answer(f"{TOKEN} " + "x" * 200_000, 599, Content_Type="text/a")

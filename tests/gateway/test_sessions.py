@@ -313,6 +313,19 @@ async def test_short_secrets_do_not_come_back_in_errors(note: Path) -> None:
     assert fault.message == "no *** as *** (error -32000)"
 
 
+async def test_short_secrets_do_not_come_back_in_the_report_of_a_crash(note: Path) -> None:
+    """What a server wrote before it crashed in use is quoted without parts of its variables."""
+    env = {"NOTE": str(note), "DATABASE_URL": "postgres://app:s3c4@db/x"}
+    env["LAST_WORDS"] = "login with s3c4 failed"
+    server = StdioServer("mcp.json: dies", "dies", sys.executable, ("-S", SERVERS, "dies"), env)
+    reported: list[Diagnostic] = []
+    async with Sessions(QUICK) as sessions:
+        sessions.crashed = reported.append
+        await fault_of(sessions, server)
+    (one,) = reported
+    assert one.message.endswith("last lines of its standard error: login with *** failed")
+
+
 async def test_a_server_that_died_meanwhile_is_started_anew(
     serve: Callable[[str], StdioServer], note: Path
 ) -> None:

@@ -9,10 +9,12 @@ from bounded import output_of
 from mcpg.errors import Code, Severity, SourceError
 from mcpg.sources.client_config import (
     HttpServer,
+    Live,
     Server,
     StdioServer,
     is_client_configuration,
     read_client_configuration,
+    server_at,
 )
 from mcpg.sources.live.errors import redact
 
@@ -109,6 +111,39 @@ def test_a_secret_in_an_address_is_known_alone() -> None:
     """A server that repeats the key of its address without the rest of it gives nothing away."""
     server = one({"url": "https://me:password-1234@example.com/mcp?api_key=literal-5678"})
     assert redact("literal-5678 password-1234", server.secrets) == ("*** ***", True)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "run", "args": ["--auth-file-of", "${API_KEY}"]},
+        {"command": "run", "env": {"SETTING": "is ${API_KEY}"}},
+        {"url": "https://example.com/${API_KEY}/mcp"},
+        {"url": "https://example.com/mcp", "headers": {"X-Setting": "is ${API_KEY}"}},
+    ],
+)
+def test_a_variable_is_secret_by_its_name(entry: dict[str, Any]) -> None:
+    """A short value is replaced where the name of the variable that is filled in is a secret's."""
+    environ = {"API_KEY": "s3c/4"}
+    (server,), _ = read_client_configuration(
+        json.dumps({"mcpServers": {"a": entry}}), "mcp.json", environ
+    )
+    assert redact("no s3c%2F4", server.secrets, server.named_secrets) == ("no ***", True)
+    assert "s3c" not in repr(server)
+
+
+def test_headers_of_an_address_are_secret_by_their_variables() -> None:
+    """The same holds for a server that is named by its address."""
+    live = Live({"API_KEY": "s3c/4"}, {"X-Setting": "is ${API_KEY}"})
+    named = server_at("https://example.com/mcp", live).named_secrets
+    assert redact("no s3c/4", (), named) == ("no ***", True)
+
+
+def test_secrets_that_begin_alike_are_replaced_whole() -> None:
+    """Of several that match at one place, the longest is replaced."""
+    secrets = ["word-one-1234", "word-one-12345", "word-one-12345-more", "word-two-1234"]
+    text = "word-one-12345-more word-one-12345-mo word-one-1234 word-two-12345 word-one"
+    assert redact(text, secrets) == ("*** ***-mo *** ***5 word-one", True)
 
 
 def test_arguments_of_any_size_are_looked_through() -> None:

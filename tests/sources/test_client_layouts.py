@@ -178,6 +178,17 @@ def test_opencode() -> None:
     assert web.timeout == 90
 
 
+@pytest.mark.parametrize(
+    ("tools", "count"),
+    [({"a_*": False}, 1), ({"*": False}, 1), ({"a_*": True, "bash": False}, 0), ([], 0)],
+)
+def test_tools_that_opencode_disables_are_reported(tools: Any, count: int) -> None:
+    """A switch of tools of servers has no effect; one of its own tools does not matter."""
+    text = json.dumps({"tools": tools, "mcp": {"a": {"type": "local", "command": ["x"]}}})
+    _, noticed = read_client_configuration(text, "opencode.json", {})
+    assert [one.code for one in noticed] == [Code.FILTER_IGNORED] * count
+
+
 def test_crush() -> None:
     """Timeouts are seconds, and variables may have no braces."""
     assert kind_of_named("crush.json", CRUSH, "crush.json") is FileKind.CLIENT

@@ -13,7 +13,9 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, NotFoundError, Severity, SourceError, UsageError
 from mcpg.files import MAX_BYTES
+from mcpg.gateway import open_sources
 from mcpg.sources import RawBundle, SourceBatch, read_sources
+from mcpg.sources.client_config import Live
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -484,6 +486,7 @@ def test_tools_that_the_caller_holds(here: Path) -> None:
         (None, "a source is of type NoneType"),
         ([{"name": "find"}], "a source is of type list"),
         ({"name": object()}, "is not JSON"),
+        ({"name": "find", "tags": {"ab", "cd"}}, "is not JSON: a value of type set"),
     ],
 )
 def test_what_is_no_source_is_refused(given: Any, message: str) -> None:
@@ -491,6 +494,24 @@ def test_what_is_no_source_is_refused(given: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         read_sources([given])
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("given", ["a.json", b"a.json", Path("a.json"), {"name": "find"}, None])
+def test_sources_are_a_list(given: Any) -> None:
+    """One source that is not in a list is an error; a text is not read by its letters."""
+    message = f"the sources are of type {type(given).__name__}"
+    with pytest.raises(UsageError, match=message):
+        read_sources(given)
+    with pytest.raises(UsageError, match=message):
+        open_sources(given, Live())
+
+
+@pytest.mark.usefixtures("here")
+def test_sources_may_be_an_iterator() -> None:
+    """Sources that can be read only once are all used."""
+    _write({"a.json": _MANIFEST})
+    given: Any = iter([{"name": "find", "inputSchema": {}}, "a.json"])
+    assert sorted(one.name for one in read_sources(given).tools) == ["find", "find"]
 
 
 def test_a_source_id_is_unicode() -> None:

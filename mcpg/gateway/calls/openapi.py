@@ -299,7 +299,8 @@ async def _read_response(
 
 
 async def _failed(response: httpx2.Response, limits: Limits, owner: FileSource) -> CallResult:
-    secrets, named = secrets_of_source(owner), named_secrets(owner.headers, [owner.base_url or ""])
+    secrets = secrets_of_source(owner)
+    named = (*named_secrets(owner.headers, [owner.base_url or ""]), *owner.secrets)
     data, is_whole = await _bytes(response, min(_MAX_FAILURE, limits.result_bytes))
     kind = kind_of_media(response.headers.get("content-type", ""))
     text = _decoded(response, data, is_text=is_text(kind) or is_json(kind)) or ""

@@ -169,7 +169,8 @@ class Connection:
     def crash(self) -> str:
         """How its server has failed after it was opened, "" if it has not."""
         how = self._errors.crash if self.is_open else ""
-        return how and how + quoted_stderr(self._errors, self.server.secrets)
+        secrets = (*self.server.secrets, *self.server.named_secrets)
+        return how and how + quoted_stderr(self._errors, secrets)
 
     @property
     def has_session(self) -> bool:
