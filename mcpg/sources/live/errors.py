@@ -6,11 +6,13 @@ Messages are written here rather than taken from servers, whose own may repeat s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import groupby
+from os.path import commonprefix
 from typing import Any
 
 from mcpg.json_types import JsonObject
@@ -223,6 +225,16 @@ def redact(
 
 def _pattern(secrets: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern of *secrets* however they are encoded, the longest first."""
-    forms = {form for one in secrets for form in written_forms(one)}
-    ordered = sorted(forms, key=lambda one: (-len(one), one))
-    return re.compile("|".join(map(re.escape, ordered)) or _NOTHING)
+    forms = sorted({form for one in secrets for form in written_forms(one)})
+    return re.compile(_any_of(forms) if forms else _NOTHING)
+
+
+def _any_of(texts: Sequence[str]) -> str:
+    """Return an expression of sorted *texts* that looks at what several begin with once."""
+    parts: list[str] = []
+    for first, group in groupby(texts, key=lambda one: one[:1]):
+        alike = [*group]
+        common = commonprefix(alike)  # noqa: RUF071 - of texts, not of paths
+        rest = _any_of([one[len(common) :] for one in alike]) if len(alike) > 1 else ""
+        parts += [re.escape(common) + rest] if first else []
+    return f"(?:{'|'.join(parts)}){'' if texts[0] else '?'}"
