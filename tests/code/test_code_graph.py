@@ -273,6 +273,7 @@ PATHS = ("a.py", "ab.py", "[a].py", "in/a.py", "in/ab.py", "in/of/a.py", "in/of/
         ("[!]].py\na[]b].py\n", ["[a].py"]),
         ("[!]a].py\n[\\]a[]\\].py\n[a-c-]b.py\n", ["[a].py", "a.py", "in/a.py", "in/of/a.py"]),
         ("#a.py\n\n/\n!\nin/ \n[z-a]\n[a\na\\\nb*b.py\na/**/b\n", ["[a].py", "a.py", "ab.py"]),
+        ("a[]\n[]\n[!]\n[^]\nin/\na[]*.py\n", ["[a].py", "a.py", "ab.py"]),
     ],
 )
 def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, rules: str, left: list[str]) -> None:
