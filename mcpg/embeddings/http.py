@@ -105,9 +105,7 @@ class HttpEmbeddings:
         rows = [row for batch in self._batches(texts) for row in self._embedded(batch)]
         if not rows:
             return np.zeros((0, self._dimensions or 0), dtype=np.float32)
-        matrix: NDArray[np.float32] = np.stack(rows)
-        self._dimensions = matrix.shape[1]
-        return matrix
+        return np.stack(rows)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
         """Split *texts*, in order, into requests that are not too long."""
@@ -140,6 +138,7 @@ class HttpEmbeddings:
         if len(lengths) > 1:
             told = " and ".join(map(str, sorted(filter(None, lengths))))
             raise self._error(f"vectors of {told} dimensions came for one model", "dimensions")
+        self._dimensions = len(rows[0])
         return rows
 
     def _payload(self, batch: list[str]) -> JsonObject:

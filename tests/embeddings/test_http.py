@@ -152,6 +152,10 @@ def test_the_dimensions_of_one_model_never_change() -> None:
         mine.embed(["a"])
         with pytest.raises(EmbeddingError, match="2 and 3 dimensions"):
             mine.embed(["b"])
+    with serving(answer(vectors([1, 2])), answer(vectors([1, 2, 3]))) as server:
+        mine = provider(server.url, batch=1)  # also within one list of texts
+        with pytest.raises(EmbeddingError, match="2 and 3 dimensions"):
+            mine.embed(["a", "b"])
 
 
 def test_an_endpoint_that_hangs_is_a_timeout() -> None:
