@@ -271,7 +271,10 @@ PATHS = ("a.py", "ab.py", "[a].py", "in/a.py", "in/ab.py", "in/of/a.py", "in/of/
         ("in/**\n[!a].py\n", ["[a].py", "a.py", "ab.py"]),
         ("in\n\\[a].py\na.py\r\n", ["ab.py"]),
         ("[!]].py\na[]b].py\n", ["[a].py"]),
-        ("[!]a].py\n[\\]a[]\\].py\n[a-c-]b.py\n", ["[a].py", "a.py", "in/a.py", "in/of/a.py"]),
+        (
+            "[!]a].py\n[\\]a[]\\].py\n[a-c-]b.py\n[+--]\n",
+            ["[a].py", "a.py", "in/a.py", "in/of/a.py"],
+        ),
         ("#a.py\n\n/\n!\nin/ \n[z-a]\n[a\na\\\nb*b.py\na/**/b\n", ["[a].py", "a.py", "ab.py"]),
         ("a[]\n[]\n[!]\n[^]\nin/\na[]*.py\n", ["[a].py", "a.py", "ab.py"]),
     ],

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?+)(\]?+(?:\\.|[^\]\\])*)\]|(.)", re.DOTALL)
-_IN_SET = re.compile(r"\\(.)|([^-])", re.DOTALL)
+_IN_SET = re.compile(r"\\(.)|([^-]|(?<=.-)-)", re.DOTALL)
 _TRAILING_BLANKS = re.compile(r"(?<!\\)[ \r]+\Z")
 _ANY_FOLDERS = "(?:[^/]+/)*"
 _LONGEST = 1024  # compiling takes long
