@@ -135,7 +135,7 @@ def json_ld(triples: Iterable[Triple]) -> Iterator[str]:
 
 def framed_json_ld(triples: Iterable[Triple]) -> Iterator[str]:
     """Write *triples* as a JSON-LD document of tools and pages, each of which holds its parts."""
-    return _document(framed_documents(node_objects(triples)))
+    return _document(framed_documents(triples))
 
 
 def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:

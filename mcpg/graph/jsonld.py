@@ -11,7 +11,7 @@ from mcpg.graph.document_nodes import by_subject, tools_in
 from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import RdfFormat, triples_in, triples_of_json_ld
 from mcpg.graph.terms import compacted, context
-from mcpg.graph.triples import framed_documents, node_objects, triples_of
+from mcpg.graph.triples import framed_documents, triples_of
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonValue
@@ -24,7 +24,7 @@ def to_jsonld(document: ToolDocument) -> dict[str, Any]:
     object meanwhile, as long as arrays keep their order.
     """
     own = compacted(node_iri(document.uri))
-    nodes = framed_documents(node_objects(triples_of([document])))
+    nodes = framed_documents(triples_of([document]))
     return {"@context": dict(context()), **next(node for node in nodes if node["id"] == own)}
 
 

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -301,14 +301,17 @@ def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[
 
 
 def _triples_of(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
+    stated, found = stated_by(documents), _described(documents)
+    return _with_stated(found, stated) if stated.of else found
+
+
+def _described(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
     described: set[str] = set()
-    stated = stated_by(documents)
     groups = dict.fromkeys(name for document in documents for name in document.groups)
     yield from _scheme(groups)
     for document in documents:
-        yield from _shared(document, described, stated, groups)
-        yield from _with_stated(_document(document), node_iri(document.uri), stated)
-    yield from stated.rest()
+        yield from _shared(document, described, groups)
+        yield from _document(document)
 
 
 def distinct_documents(
@@ -341,19 +344,15 @@ def number(value: float) -> Literal:
     return Literal(format(Decimal(repr(value)).normalize(), "f"), v.XSD_DECIMAL)
 
 
-def _with_stated(triples: Iterable[Triple], node: str, stated: Stated) -> Iterator[Triple]:
-    """Put what authors state of *node* among *triples*, beside what these say of it."""
-    if node not in stated.of:
-        yield from triples
-        return
-    known = list(triples)
-    own = (triple for triple in known if triple[0] == node)
-    yield from dict.fromkeys((*own, *stated.about(node)))
-    yield from (triple for triple in known if triple[0] != node)
+def _with_stated(triples: Iterable[Triple], stated: Stated) -> Iterator[Triple]:
+    """Put what authors state of each node beside what *triples* say of it, and then the rest."""
+    for node, own in groupby(triples, _SUBJECT):
+        yield from dict.fromkeys((*own, *stated.about(node)))
+    yield from stated.rest()
 
 
 def _shared(
-    document: ToolDocument, described: set[str], stated: Stated, groups: Container[str]
+    document: ToolDocument, described: set[str], groups: Container[str]
 ) -> Iterator[Triple]:
     """Describe the source and those *groups* of *document* that are not *described* yet."""
     source = source_iri(document.tool.source_id)
@@ -364,7 +363,7 @@ def _shared(
     for name in document.groups:
         group = node_iri(name)
         if group not in described:
-            yield from _with_stated(_group(group, name, groups), group, stated)
+            yield from _group(group, name, groups)
             described.add(group)
 
 
@@ -599,18 +598,26 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
         yield node
 
 
-def framed_documents(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Return the tools and pages among *nodes*, each with its groups, parameters and so on.
+def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
+    """Return the tools and pages of *triples*, each with its groups, parameters and so on.
 
     References to other documents stay references. Nodes that are in no tool or page follow.
+
+    Args:
+        triples: In any order.
     """
-    by_id = {node["id"]: node for node in nodes}
-    documents = [node for node in by_id.values() if _DOCUMENT in node.get("type", ())]
-    placed = {node["id"] for node in documents}
+    of: defaultdict[str, list[Triple]] = defaultdict(list)
+    for triple in triples:
+        of[triple[0]].append(triple)
+    parts = {node["id"]: node for node in node_objects(chain.from_iterable(of.values()))}
+    documents = [node for node in parts.values() if _DOCUMENT in node.get("type", ())]
+    for node in documents:
+        del parts[node["id"]]
+    placed: set[str] = set()
     for node in documents:
         placed.update(one for key in EMBEDDED for one in _listed(node.get(key, ())))
-        yield {key: _within(key, value, by_id) for key, value in node.items()}
-    yield from (node for name, node in by_id.items() if name not in placed)
+        yield {key: _within(key, value, parts) for key, value in node.items()}
+    yield from (node for name, node in parts.items() if name not in placed)
 
 
 def _listed(value: Any) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 
 import pyoxigraph
 import pytest
@@ -13,9 +14,10 @@ from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.graph import terms as v
 from mcpg.graph import triples_of
-from mcpg.graph.exports import graph_of, json_ld, nquads, turtle
+from mcpg.graph.exports import framed_json_ld, graph_of, json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.network import network_of
+from mcpg.graph.parsing import RdfFormat, triples_in
 from mcpg.graph.terms import Literal
 from mcpg.reports.map import graph_page
 
@@ -118,6 +120,33 @@ def test_every_statement_stands_and_means_what_links_mean(
     iri = {"relatedTo": v.KB_RELATED_TO, "kb:nextStep": v.KB_NEXT_STEP}.get(predicate, f"{EX}needs")
 
     assert ("urn:one", iri, node) in list(triples_of([one, track, named, page]))
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["urn:one", "urn:mcpg:source:commerce", "urn:mcpg:groups", "urn:g", "urn:one#parameter/p"],
+)
+def test_what_is_stated_of_a_node_stands_with_the_rest_of_it(subject: str) -> None:
+    """Each node comes once, and framed JSON-LD keeps all that is said of it."""
+    edges = [{"subject": subject, "predicate": "https://ex.test/p", "object": "https://ex.test/o"}]
+    tool = make_tool("one", input_schema={"properties": {"p": {}, "q": {}}})
+    one = ToolDocument(tool, "one.md", "urn:one", groups=("urn:g",), further={"graph_edges": edges})
+    triples = list(triples_of([one]))
+    nodes = [node for node, _ in groupby(subject for subject, _, _ in triples)]
+    assert len(nodes) == len(set(nodes))
+    assert set(triples_in("".join(framed_json_ld(triples)), RdfFormat.JSON_LD, "a")) == set(triples)
+
+
+def test_framed_json_ld_nests_no_document_and_joins_what_has_one_name() -> None:
+    """A document that is stated as a part stays a reference; one may be a group of another."""
+    edges = [{"subject": "urn:one", "predicate": "schema:hasPart", "object": "urn:two"}]
+    further = {"graph_edges": edges}
+    one = ToolDocument(make_tool("one"), "1.md", "urn:one", groups=("urn:two",), further=further)
+    two = ToolDocument(make_tool("two"), "2.md", "urn:two")
+    triples = list(triples_of([one, two]))
+    text = "".join(framed_json_ld(triples))
+    assert text.count('"toolName":"two"') == 1
+    assert set(triples_in(text, RdfFormat.JSON_LD, "a")) == set(triples)
 
 
 def test_a_statement_that_is_no_link_is_none_after_it_was_json_ld() -> None:
