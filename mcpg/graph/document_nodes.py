@@ -45,7 +45,7 @@ _Gathered: TypeAlias = dict[str, dict[str, dict[str | Literal, None]]]
 
 _KINDS = {iri: kind for kind, iri in PREDICATES.items()}
 _ORDER = {kind: place for place, kind in enumerate(PREDICATES)}
-_NUMBERED = re.compile(r"example/(\d+)\Z")
+_NUMBERED = re.compile(r"example/(\d{1,9})\Z")
 _TRUE = frozenset({"true", "1"})
 
 

@@ -35,6 +35,9 @@ MAX_LITERAL = 16 * 1024 * 1024
 MAX_ENTITIES = 16 * 1024 * 1024
 """The most characters to which the entities of an RDF/XML document may expand."""
 
+MAX_CONTEXTS = 64 * 1024 * 1024
+"""The most characters of the contexts that a JSON-LD document refers to, each as often as it is."""
+
 ANONYMOUS = "_:"
 """What the name of a blank node begins with."""
 
@@ -183,6 +186,7 @@ def _node(term: Any, known: dict[str, str]) -> str:
 
 _ENTITY = re.compile(r"<!ENTITY\s+([\w.:-]+)\s+(?:\"([^\"]*)\"|'([^']*)')\s*>")
 _ANY_ENTITY = re.compile(r"<!ENTITY")
+_REFERENCE = re.compile(r"&([\w.:-]+);")
 # A character by its number, and what every XML document may name.
 _HARMLESS = re.compile(r"&(?:#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);")
 
@@ -196,7 +200,7 @@ def _check_entities(text: str, place: str) -> None:
         raise _refused(message, place, remedy)
     if any("&" in _HARMLESS.sub("", value) for value in entities.values()):
         raise _refused("declares an entity that refers to another", place, remedy)
-    expanded = sum(text.count(f"&{name};") * len(value) for name, value in entities.items())
+    expanded = sum(len(entities.get(found[1], "")) for found in _REFERENCE.finditer(text))
     if expanded > MAX_ENTITIES:
         message = f"has entities that expand to more than {MAX_ENTITIES:,} characters"
         raise _refused(message, place, remedy)
@@ -213,13 +217,13 @@ def _of_json_ld(
     data: JsonValue, text: str, place: str, contexts: Mapping[str, Any]
 ) -> Iterator[Triple]:
     """Return the triples of *data*, which is the JSON-LD document *text* where that is given."""
-    known = {CONTEXT_IRI: {"@context": context()}, **contexts}
+    known = _Contexts({CONTEXT_IRI: {"@context": context()}, **contexts})
     try:
         whole = _with_contexts(data, known)
         written = text if text and whole is data else json.dumps(whole, ensure_ascii=False)
     except (RecursionError, ValueError) as fault:
         raise _no_json_ld("it is nested too deeply", place) from fault
-    except _UnknownContextError as fault:
+    except _ContextError as fault:
         raise _no_json_ld(str(fault), place) from None
     try:
         yield from _triples(written, RdfFormat.JSON_LD)
@@ -230,15 +234,31 @@ def _of_json_ld(
         yield from _by_pyld(whole, place)
 
 
-class _UnknownContextError(Exception):
-    """A context that is not at hand."""
+class _ContextError(Exception):
+    """A context that is not at hand, or too many."""
 
 
-def _with_contexts(data: JsonValue, known: Mapping[str, Any]) -> JsonValue:
+class _Contexts:
+    """The contexts that a document may refer to."""
+
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._known, self._room = known, MAX_CONTEXTS
+
+    def find(self, iri: str) -> JsonValue:
+        if iri not in self._known:
+            raise _ContextError(f"the context {iri!r} is not available")
+        found: JsonValue = self._known[iri].get("@context", {})
+        self._room -= len(json.dumps(found))
+        if self._room < 0:
+            raise _ContextError(f"its contexts come to more than {MAX_CONTEXTS:,} characters")
+        return found
+
+
+def _with_contexts(data: JsonValue, known: _Contexts) -> JsonValue:
     """Return *data* with the contexts to which it refers in their places.
 
     Raises:
-        _UnknownContextError: One is not *known*.
+        _ContextError: One is not *known*, or they are too many.
     """
     if isinstance(data, list):
         return _unless_same(data, [_with_contexts(one, known) for one in data])
@@ -252,16 +272,13 @@ def _with_contexts(data: JsonValue, known: Mapping[str, Any]) -> JsonValue:
     return {**data, **changed} if changed else data
 
 
-def _context(value: JsonValue, known: Mapping[str, Any]) -> JsonValue:
+def _context(value: JsonValue, known: _Contexts) -> JsonValue:
     if isinstance(value, list):
         return _unless_same(value, [_context(one, known) for one in value])
     if isinstance(value, str):
-        if value not in known:
-            raise _UnknownContextError(f"the context {value!r} is not available")
-        document = known[value]
-        return dict(document.get("@context", {}))
+        return _context(known.find(value), known)
     if isinstance(value, dict) and "@import" in value:
-        raise _UnknownContextError(f"the context {value['@import']!r} is not available")
+        raise _ContextError(f"the context {value['@import']!r} is not available")
     return _with_contexts(value, known)
 
 

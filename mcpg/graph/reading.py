@@ -41,7 +41,7 @@ _THINGS = {
 }
 _DOCUMENTS = frozenset({v.MCPG_TOOL, v.KB_MARKDOWN_DOCUMENT})
 _NUMBERS = frozenset({v.XSD_DECIMAL, f"{v.XSD}integer", f"{v.XSD}double", f"{v.XSD}float"})
-_SHOWN = 160
+_SHOWN, _LONGEST_LABEL = 160, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,7 @@ def _completed(
     given = set(map(_comparable, triples_of(kept)))
     nodes = {id(document): node for node, document in found.items()}
     whole: list[ToolDocument] = []
+    described: set[str] = set()
     for document in kept:
         own, node = node_iri(document.uri), nodes[id(document)]
         beyond = [
@@ -139,14 +140,22 @@ def _completed(
             for value in values
             if _comparable((own, predicate, value)) not in given
         ]
-        whole.append(_with_front_matter(document, beyond, statements) if beyond else document)
+        whole.append(
+            _with_front_matter(document, beyond, statements, described) if beyond else document
+        )
     return whole
 
 
 def _with_front_matter(
-    document: ToolDocument, said: Iterable[tuple[str, str | Literal]], statements: Statements
+    document: ToolDocument,
+    said: Iterable[tuple[str, str | Literal]],
+    statements: Statements,
+    described: set[str],
 ) -> ToolDocument:
-    """Return *document* with what is *said* of it in the keys of its front matter."""
+    """Return *document* with what is *said* of it in the keys of its front matter.
+
+    A thing is described by the first document that names it.
+    """
     further: dict[str, list[JsonValue]] = {}
     # A document may have prefixes of its own.
     shortened = str if "rdf_prefixes" in document.further else compacted
@@ -156,7 +165,8 @@ def _with_front_matter(
         if predicate == v.RDF_TYPE and isinstance(value, str):
             further.setdefault(_TYPES, []).append(shortened(value))
         elif predicate in _THINGS and isinstance(value, str) and _label(value, statements):
-            further.setdefault(_THINGS[predicate], []).append(_thing(value, statements))
+            item = _thing(value, statements, described)
+            further.setdefault(_THINGS[predicate], []).append(item)
         elif not predicate.startswith(v.MCPG):
             property_ = {shortened(predicate): _property(value, shortened)}
             further.setdefault(_PROPERTIES, []).append(property_)
@@ -178,11 +188,13 @@ def _property(value: str | Literal, shortened: Callable[[str], str]) -> JsonValu
 
 
 def _label(node: str, statements: Statements) -> str:
+    """Return the name of a thing, "" for one that is too long to stand in every document."""
     names = statements.get(node, {}).get(v.SCHEMA_NAME, ())
-    return next((one.text.strip() for one in names if isinstance(one, Literal)), "")
+    found = next((one.text.strip() for one in names if isinstance(one, Literal)), "")
+    return found if len(found) <= _LONGEST_LABEL else ""
 
 
-def _thing(node: str, statements: Statements) -> JsonValue:
+def _thing(node: str, statements: Statements, described: set[str]) -> JsonValue:
     """Return the item of a thing, of which documents say label, class and addresses."""
     facts = statements[node]
     item: JsonObject = {"label": _label(node, statements), "id": node}
@@ -191,8 +203,9 @@ def _thing(node: str, statements: Statements) -> JsonValue:
     if kinds:
         item["type"] = kinds[0]
     same = [one for one in facts.get(v.SCHEMA_SAME_AS, ()) if isinstance(one, str)]
-    if same:
+    if same and node not in described:
         item["sameAs"] = list(same)
+    described.add(node)
     return item
 
 

@@ -21,7 +21,7 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, SourceError
 from mcpg.graph import reading, triples_of
 from mcpg.graph.exports import json_ld, nquads, rdf_xml, turtle
-from mcpg.graph.parsing import EXTENSIONS, RdfFormat, format_of
+from mcpg.graph.parsing import EXTENSIONS, RdfFormat, format_of, triples_in
 from mcpg.graph.reading import read_graph, with_graphs_read
 from mcpg.sources import SourceBatch, read_sources
 from mcpg.sources.model import RawGraph
@@ -244,6 +244,41 @@ def test_a_broken_tool_does_not_keep_others_out() -> None:
     assert [(one.code, one.place) for one in found.diagnostics] == [
         (Code.DOCUMENT_INVALID, "a.ttl: urn:u")
     ]
+
+
+def test_an_example_may_have_any_number() -> None:
+    """An IRI of an example that ends in thousands of digits is one without a number."""
+    found = read_graph(f"{TOOL}; <urn:mcpg:vocab:example> <urn:t#example/{'9' * 5000}> .", "a.ttl")
+    assert len(found.documents[0].tool.hints.examples) == 1
+
+
+def test_a_thing_of_many_documents_is_described_once() -> None:
+    """Documents grow no faster than the graph that they come from, and nothing is lost."""
+    same = "".join(f"<urn:thing> <https://schema.org/sameAs> <urn:same{n}> ." for n in range(50))
+    text = "<urn:thing> <https://schema.org/name> 'Thing' ; a <https://schema.org/Thing> ." + same
+    tool = '<urn:t{0}> a <urn:mcpg:vocab:Tool> ; <https://schema.org/name> "t{0}" ; {1} .'
+    about = "<https://schema.org/about> <urn:thing>"
+    text += "".join(tool.format(n, about) for n in range(3))
+    found = read_graph(text, "a.ttl")
+    said = set(triples_of(found.documents))
+    assert json.dumps([one.further for one in found.documents]).count("urn:same7") == 1
+    assert not found.diagnostics
+    assert set(triples_in(text, RdfFormat.TURTLE, "a.ttl")) <= said
+
+
+def test_a_name_as_long_as_a_text_stands_in_no_document() -> None:
+    """A thing of which the name would make many documents long is referred to by its IRI."""
+    name = f'<urn:thing> <https://schema.org/name> "{"x" * 1_001}" .'
+    found = read_graph(f"{TOOL}; <https://schema.org/about> <urn:thing> . {name}", "a.ttl")
+    assert found.documents[0].further["rdf_properties"] == [{"schema:about": {"id": "urn:thing"}}]
+    assert found.diagnostics[0].code == Code.GRAPH_STATEMENTS_LEFT_OUT
+
+
+def test_contexts_are_bounded() -> None:
+    """Thousands of short references do not become thousands of contexts."""
+    references = json.dumps({"@context": ["urn:mcpg:context"] * 20_000, "id": "urn:t"})
+    with pytest.raises(SourceError, match="contexts come to more than"):
+        read_graph(references, "a.jsonld")
 
 
 def test_the_order_of_triples_does_not_matter() -> None:
