@@ -83,8 +83,9 @@ class Suspects:
         """Make the suspects of each shape its only targets, where the shape can be narrowed."""
         targeted = {shape for target in _TARGETS for shape in self._shapes.subjects(target)}
         for shape in sorted(targeted):
-            nodes = self._targets_of(shape)
+            nodes: Any = self._store  # more than it can target
             try:
+                nodes = self._targets_of(shape)
                 suspects = self._suspects(shape, nodes)
             except _UnknownError:
                 self.is_narrow = False

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -24,8 +25,10 @@ _ADVANCED = tuple(f"{_SH}{name}" for name in ("rule", "target", "expression", "r
 _IMPORTS, _ONTOLOGY = f"{OWL}imports", f"{OWL}Ontology"
 _MOST_FILES = 100
 _SHOWN = 200
+_MOST_SUGGESTED = 50  # no more warnings of a kind are shown
 _TARGET_NODE, _TARGET_CLASS = "targetNode", "targetClass"
 _TARGETS = (_TARGET_NODE, _TARGET_CLASS, "targetSubjectsOf", "targetObjectsOf")
+_TRUE = ("true", "1")
 _DEACTIVATED, _SUBCLASS = f"{_SH}deactivated", f"{RDFS}subClassOf"
 _SHAPES = (f"{_SH}NodeShape", f"{_SH}PropertyShape")
 _LOCAL_HOSTS = ("", "localhost")
@@ -101,15 +104,18 @@ def unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     from rdflib import SH  # noqa: PLC0415 - few validations have shapes of their own
 
     known = [str(term).removeprefix(_SH) for term in dir(SH)]
+    left = _MOST_SUGGESTED
     for place, text in texts.items():
+        lines = _lines_of(text)
         terms = (term for triple in _triples(text, place) for term in triple)
         values = dict.fromkeys(term.value for term in terms if _is_named(term))
         for name in (one.removeprefix(_SH) for one in values if one.startswith(_SH)):
             if name and name not in SH:
-                near = likeliest(name, known)
+                near = likeliest(name, known) if left > 0 else None
+                left -= 1
                 advice = f"; did you mean sh:{near}?" if near else ""
                 message = f"SHACL has no sh:{name[:_SHOWN]}, so it has no effect{advice}"
-                yield warning(Code.SHAPE_TERM_UNKNOWN, message, _place_of(name, text, place))
+                yield warning(Code.SHAPE_TERM_UNKNOWN, message, _place_of(name, lines, place))
 
 
 class _Target(NamedTuple):
@@ -134,41 +140,46 @@ class Targets:
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self._targets = [one for place, text in texts.items() for one in _targets_in(text, place)]
+        self._targets = list(_targets_in(texts))
         self._unseen = {one.value for one in self._targets if one.kind == _TARGET_NODE}
-        self._classes: set[object] = set()
+        self._classes: dict[object, None] = {}
         self._predicates: set[str] = set()
-        self._subclasses: defaultdict[object, list[str]] = defaultdict(list)
+        self._above: defaultdict[object, list[object]] = defaultdict(list)
 
     def see(self, triple: Triple) -> None:
         """Note the nodes of a *triple* of the graph."""
         subject, predicate, value = triple
         self._predicates.add(predicate)
         if predicate == RDF_TYPE:
-            self._classes.add(value)
+            self._classes[value] = None
         elif predicate == _SUBCLASS:
-            self._subclasses[value].append(subject)
+            self._above[subject].append(value)
         if self._unseen:
             self._unseen.difference_update((subject, value))
 
     def without_node(self) -> Iterator[Diagnostic]:
-        """Report the targets that no node of the graph meets, so that nothing is checked."""
-        for target in dict.fromkeys(self._targets):
-            if not self._is_met(target):
-                stated = f"sh:{target.kind} <{target.value[:_SHOWN]}>"
-                message = f"{stated} matches no node of the graph{_near_name(target.value)}"
-                yield warning(Code.SHAPE_TARGET_EMPTY, message, target.place)
+        """Report the targets that no node of the graph meets."""
+        known = self._with_superclasses()
+        unmet = [one for one in dict.fromkeys(self._targets) if not self._is_met(one, known)]
+        for place, target in enumerate(unmet):
+            near = _near_name(target.value) if place < _MOST_SUGGESTED else ""
+            stated = f"sh:{target.kind} <{target.value[:_SHOWN]}>"
+            message = f"{stated} matches no node of the graph{near}"
+            yield warning(Code.SHAPE_TARGET_EMPTY, message, target.place)
 
-    def _is_met(self, target: _Target) -> bool:
+    def _with_superclasses(self) -> set[object]:
+        """Return the classes of which the graph has instances, by way of subclasses as well."""
+        waiting, known = list(self._classes), set(self._classes)
+        for one in waiting:
+            others = [above for above in self._above.pop(one, ()) if above not in known]
+            waiting += others
+            known.update(others)
+        return known
+
+    def _is_met(self, target: _Target, classes: Collection[object]) -> bool:
         if target.kind == _TARGET_NODE:
             return target.value not in self._unseen
-        if target.kind != _TARGET_CLASS:
-            return target.value in self._predicates
-        kinds, known = [target.value], {target.value}
-        for kind in kinds:
-            kinds += (others := dict.fromkeys(self._subclasses[kind]).keys() - known)
-            known |= others
-        return not self._classes.isdisjoint(known)
+        return target.value in (classes if target.kind == _TARGET_CLASS else self._predicates)
 
 
 def _near_name(iri: str) -> str:
@@ -181,16 +192,24 @@ def _near_name(iri: str) -> str:
     return ""
 
 
-def _targets_in(text: str, place: str) -> Iterator[_Target]:
-    triples = [(one.subject, one.predicate.value, one.object) for one in _triples(text, place)]
-    off = {one for one, name, value in triples if name == _DEACTIVATED and value.value == "true"}
-    shapes = {one for one, name, value in triples if name == RDF_TYPE and value.value in _SHAPES}
-    for subject, name, value in triples:
-        kind, node = name.removeprefix(_SH), value
-        if name == RDF_TYPE and value.value == f"{RDFS}Class" and subject in shapes:
-            kind, node = _TARGET_CLASS, subject
-        if kind in _TARGETS and _is_named(node) and subject not in off:
-            yield _Target(_place_of(_local(node.value), text, place), kind, node.value)
+def _targets_in(texts: Mapping[str, str]) -> Iterator[_Target]:
+    """Return the targets of the shapes of *texts*, which may be described in several of them."""
+    parsed = {place: _triples(text, place) for place, text in texts.items()}
+    types, off = defaultdict(set), set()
+    for one in chain.from_iterable(parsed.values()):
+        if one.predicate.value == RDF_TYPE:
+            types[one.subject].add(one.object.value)
+        elif one.predicate.value == _DEACTIVATED and one.object.value in _TRUE:
+            off.add(one.subject)
+    for place, triples in parsed.items():
+        lines = _lines_of(texts[place])
+        for one in triples:
+            kind, node = one.predicate.value.removeprefix(_SH), one.object
+            is_class = kind == RDF_TYPE and node.value == f"{RDFS}Class"
+            if is_class and not types[one.subject].isdisjoint(_SHAPES):
+                kind, node = _TARGET_CLASS, one.subject
+            if kind in _TARGETS and _is_named(node) and one.subject not in off:
+                yield _Target(_place_of(node.value, lines, place), kind, node.value)
 
 
 def _is_named(term: Any) -> bool:
@@ -199,14 +218,23 @@ def _is_named(term: Any) -> bool:
     return isinstance(term, pyoxigraph.NamedNode)
 
 
-def _local(iri: str) -> str:
-    return re.split("[#/:]", iri.rstrip("#/:"))[-1]
+# What follows a sign after which the last part of an IRI or a prefixed name begins.
+_LOCAL = re.compile(r"""(?<=[#/:])[^\s#/:<>,;"'()\[\]]+""")
 
 
-def _place_of(name: str, text: str, place: str) -> str:
-    """Return `file:line` of the first IRI that ends in *name*, the file if none is found."""
-    found = re.search(rf"[#/:]{re.escape(name)}(?![\w-])", text)
-    return f"{place}:{text.count(chr(10), 0, found.start()) + 1}" if found else place
+def _lines_of(text: str) -> Mapping[str, int]:
+    """Return for each local name in *text*, a text in Turtle, the first line that has it."""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        for name in _LOCAL.findall(line):
+            lines.setdefault(name.rstrip("."), number)
+    return lines
+
+
+def _place_of(name: str, lines: Mapping[str, int], place: str) -> str:
+    """Return `file:line` of the first IRI that ends as *name* does, the file if none is found."""
+    line = lines.get(re.split("[#/:]", name.rstrip("#/:"))[-1])
+    return f"{place}:{line}" if line else place
 
 
 def with_base(text: str, place: str) -> str:
@@ -218,13 +246,21 @@ def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
     for address in _imports(texts[place], place):
         parts = urlsplit(address)
         if parts.scheme == "file" and parts.netloc in _LOCAL_HOSTS:
-            yield Path(url2pathname(parts.path)).resolve()
+            yield _path_of(parts.path, address, place)
         elif address not in _ontologies(texts):
             raise InputError(
                 f"imports {address}, and validation reads nothing from the network",
                 place=place,
                 remedy="download it and import the file, or add the file with --shapes",
             )
+
+
+def _path_of(written: str, address: str, place: str) -> Path:
+    try:
+        return Path(url2pathname(written)).resolve()
+    except (OSError, RuntimeError, ValueError) as fault:
+        message = f"imports {address}, which is no address of a file"
+        raise InputError(message, place=place, remedy="correct it") from fault
 
 
 def _imports(text: str, place: str) -> Iterator[str]:
@@ -276,7 +312,7 @@ def _triples(text: str, place: str) -> list[Any]:
 
     try:
         form = pyoxigraph.RdfFormat.TURTLE
-        return list(pyoxigraph.parse(text.encode(), format=form, base_iri=_base(place)))
+        found = list(pyoxigraph.parse(text.encode(), format=form, base_iri=_base(place)))
     except (SyntaxError, UnicodeEncodeError) as fault:
         line = getattr(fault, "lineno", None)
         where = f"{place}:{line}" if line else place
@@ -286,3 +322,7 @@ def _triples(text: str, place: str) -> list[Any]:
             else ("half a character", "save it as UTF-8")
         )
         raise InputError(f"invalid Turtle: {problem}", place=where, remedy=remedy) from fault
+    if any(isinstance(one.object, pyoxigraph.Triple) for one in found):
+        message = "a triple within a triple is not supported"
+        raise InputError(message, place=place, remedy="state it in triples of RDF 1.1")
+    return found

@@ -18,20 +18,25 @@ OURS = ("kb", "mcpg")
 """The prefixes of the vocabularies that mcpg defines."""
 
 _MOST_NAMES = 3
+_MOST_SUGGESTED = 50  # a query may have a hundred thousand names
 
 
 def unknown_names(names: Iterable[str], declared: Iterable[str] = ()) -> dict[str, list[str]]:
     """Return those of the prefixed *names* that nothing defines, each with the likeliest others.
+
+    Others are looked for of the first fifty.
 
     Args:
         names: Such as `kb:nextStep`; variables are left out.
         declared: The prefixes that the query declares itself.
     """
     others = frozenset(declared)
+    unknown = [
+        name for name in dict.fromkeys(names) if name[:1] not in "?$_" and _is_unknown(name, others)
+    ]
     return {
-        name: likely_names(name)
-        for name in dict.fromkeys(names)
-        if name[:1] not in "?$_" and _is_unknown(name, others)
+        name: likely_names(name) if place < _MOST_SUGGESTED else []
+        for place, name in enumerate(unknown)
     }
 
 

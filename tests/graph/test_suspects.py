@@ -218,6 +218,13 @@ def test_a_blank_node_can_be_at_fault() -> None:
     assert 'Literal("x")' in found[1]
 
 
+def test_a_target_that_no_look_can_find_is_left_to_the_validator() -> None:
+    """A blank target keeps the shape as it is, and the answer is the validator's."""
+    shape = "ex:S sh:targetNode [] , ex:n ; sh:property [ sh:path ex:p ; sh:minCount 1 ] ."
+    results = shacl_worker.found(f"{PREFIXES} ex:n a ex:A .".encode(), [PREFIXES + shape])
+    assert "urn:ex:n" in [one[2] for one in results]
+
+
 def test_prefixes_of_a_query_are_imported() -> None:
     """A SPARQL constraint has the prefixes that what it names imports, however far."""
     text = PREFIXES + (

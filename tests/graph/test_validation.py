@@ -184,6 +184,7 @@ def test_shapes_that_make_no_sense_are_refused(shape: str, words: str) -> None:
         ("<urn:a> <urn:b> <urn:c> .", "house.ttl", "no shape"),
         (f'{PREFIXES}ex:A {PAGE} ; sh:js [ sh:jsFunctionName "f" ] .', "house.ttl", "JavaScript"),
         (f"{PREFIXES}ex:A {PAGE} ; sh:rule [] .", "house.ttl", "advanced features"),
+        (f"{PREFIXES}ex:A {PAGE} ; a <<( ex:a ex:b ex:c )>> .", "house.ttl", "within a triple"),
     ],
 )
 def test_what_would_be_passed_over_is_refused(text: str, place: str, words: str) -> None:
@@ -214,6 +215,27 @@ def test_what_shapes_cannot_mean_is_reported(shape: str, line: int, says: str) -
     (found,) = validated(**{"house.ttl": f"\n{shape}"}).diagnostics
     assert found.place == f"house.ttl:{line + 1}"
     assert says in found.message
+
+
+def test_what_shapes_cannot_mean_is_found_in_one_pass() -> None:
+    """Names are suggested for the first fifty, however many a file has."""
+    targets = " , ".join(f"<urn:mcpg:vocab:toolId{n}>" for n in range(51))
+    terms = " ; ".join(f"sh:minCount{n} 1" for n in range(51))
+    found = validated(house=f"ex:A a sh:NodeShape ; sh:targetNode {targets} ; {terms} .")
+    for kind in ("matches no node", "SHACL has no"):
+        told = [one.message for one in found.diagnostics if kind in one.message]
+        assert [("did you mean" in one) for one in told] == [True] * 50 + [False]
+
+
+def test_several_files_describe_one_shape() -> None:
+    """A shape is switched off, or made a class, by another file as well."""
+    found = validated(
+        a="ex:A a sh:NodeShape ; sh:targetClass ex:No . ex:B a sh:NodeShape .",
+        b=f"{RDFS}ex:A sh:deactivated true . ex:B a rdfs:Class ; sh:name 'b' .",
+    )
+    assert [one.message for one in found.diagnostics] == [
+        "sh:targetClass <urn:ex:B> matches no node of the graph"
+    ]
 
 
 def test_targets_that_the_graph_has_are_not_reported() -> None:
@@ -338,6 +360,7 @@ def test_an_import_of_what_is_given_is_met(tmp_path: Path) -> None:
         ("<urn:other>", "reads nothing from the network"),
         ("<gone.ttl>", "there is no such file"),
         ("<.>", "is a folder"),
+        ("<a%00b.ttl>", "no address of a file"),
         ('"b.ttl"', "names no address"),
     ],
 )

@@ -83,3 +83,11 @@ def test_reading_takes_no_longer_than_the_text() -> None:
 def test_names_that_nothing_defines_are_found(query: str, unknown: dict[str, list[str]]) -> None:
     """Names of our vocabularies and of unknown prefixes come with what was probably meant."""
     assert unknown_names_in(query) == unknown
+
+
+def test_names_are_suggested_for_the_first_fifty() -> None:
+    """A query of a megabyte has a hundred thousand names, and each costs a comparison with all."""
+    names = [f"kb:nextStep{number}" for number in range(51)]
+    *first, last = unknown_names_in(" ".join(names)).values()
+    assert first == [["kb:nextStep"]] * 50
+    assert last == []
