@@ -192,13 +192,15 @@ def gate_sentence(gate: Json) -> str:
     metric, value = gate["metric"], gate["value"]
     if value is None:
         return f"{metric} cannot be measured: no query says anything about it"
+    limit, near = gate["limit"], round(value, 4)
+    # A value that differs from the limit by little must not look as if it did not.
+    is_near = (near < limit, near > limit) != (value < limit, value > limit)
+    shown = f"{abs(value):{'.9g' if is_near else '.4f'}}"
     if gate["kind"] == "max-drop":
-        fell = f"{'fell' if value >= 0 else 'rose'} by {abs(value):.4f}"
-        return f"{metric} {fell}; at most {gate['limit']:g} was allowed"
+        fell = f"{'fell' if value >= 0 else 'rose'} by {shown}"
+        return f"{metric} {fell}; at most {limit:.9g} was allowed"
     side = "at least" if gate["kind"] == "min" else "at most"
-    # A value that fails by little must not look like the limit.
-    shown = f"{value:.4f}" if round(value, 4) != gate["limit"] else f"{value:.9g}"
-    return f"{metric} is {shown}; {side} {gate['limit']:g} was asked for"
+    return f"{metric} is {shown}; {side} {limit:.9g} was asked for"
 
 
 # Since the baseline
