@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.addresses import tool_path, tool_uri
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import TOOL_KEY, read_mappings, stem_of
-from mcpg.errors import DocumentError
+from mcpg.errors import DocumentError, SourceError
 from mcpg.graph import terms as v
 from mcpg.graph.iris import (
     BASE,
@@ -43,18 +44,33 @@ Statements: TypeAlias = Mapping[str, Mapping[str, Sequence[str | Literal]]]
 
 _Gathered: TypeAlias = dict[str, dict[str, dict[str | Literal, None]]]
 
+MAX_PARTS = 256 * 1024 * 1024
+"""The most characters of all examples, edges and sources of the tools of a graph."""
+
+_PARTS = (v.MCPG_HAS_SOURCE, v.MCPG_HAS_EXAMPLE, v.MCPG_HAS_RELATION)
 _KINDS = {iri: kind for kind, iri in PREDICATES.items()}
 _ORDER = {kind: place for place, kind in enumerate(PREDICATES)}
 _NUMBERED = re.compile(r"example/(\d{1,9})\Z")
 _TRUE = frozenset({"true", "1"})
 
 
-def by_subject(triples: Iterable[Triple]) -> Statements:
-    """Gather *triples* by subject and predicate, each once."""
+def by_subject(triples: Iterable[Triple], place: str) -> Statements:
+    """Gather *triples* by subject and predicate, each once.
+
+    Args:
+        triples: Those of a graph.
+        place: What to call it in messages.
+
+    Raises:
+        SourceError: Tools share parts such that together they are far longer than the graph.
+    """
     found = _gathered(triples)
     base = _base_of(found)
     if base is not None:
         found = _gathered(_with_original_iris(found, base))
+    if _size_of_parts(found) > MAX_PARTS:
+        message = f"has parts of tools that come to more than {MAX_PARTS:,} characters"
+        raise SourceError(message, place=place, remedy="give each tool examples of its own")
     return {
         subject: {predicate: tuple(values) for predicate, values in facts.items()}
         for subject, facts in found.items()
@@ -66,6 +82,21 @@ def _gathered(triples: Iterable[Triple]) -> _Gathered:
     for subject, predicate, value in triples:
         found.setdefault(subject, {}).setdefault(predicate, {})[value] = None
     return found
+
+
+def _size_of_parts(found: _Gathered) -> int:
+    """Return how long the parts of all nodes are, each as often as it is one."""
+    sizes = {
+        node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, Literal))
+        for node, facts in found.items()
+    }
+    return sum(
+        sizes.get(one, 0)
+        for facts in found.values()
+        for predicate in _PARTS
+        for one in facts.get(predicate, ())
+        if isinstance(one, str)
+    )
 
 
 def _base_of(found: _Gathered) -> str | None:

@@ -54,7 +54,7 @@ def from_jsonld(
             if isinstance(data, str)
             else triples_of_json_ld(data, place, contexts)
         )
-        statements = by_subject(found)
+        statements = by_subject(found, place)
     except SourceError as fault:
         raise DocumentError(fault.message, place=fault.place, remedy=fault.remedy) from fault
     return [reader.tool() for reader in tools_in(statements, place)]

@@ -87,7 +87,7 @@ def read_graph(text: str, place: str) -> GraphDocuments:
     Raises:
         SourceError: It is broken or too large, or has neither tools nor pages.
     """
-    statements = by_subject(triples_in(text, format_of(place, text), place))
+    statements = by_subject(triples_in(text, format_of(place, text), place), place)
     found: dict[str, ToolDocument] = {}
     refused: list[Diagnostic] = []
     for reader in tools_in(statements, place):

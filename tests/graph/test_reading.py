@@ -274,6 +274,16 @@ def test_a_name_as_long_as_a_text_stands_in_no_document() -> None:
     assert found.diagnostics[0].code == Code.GRAPH_STATEMENTS_LEFT_OUT
 
 
+def test_parts_that_tools_share_are_bounded() -> None:
+    """One long example of many tools does not become many long examples."""
+    text = f'<urn:e> <urn:mcpg:vocab:input> "{"x" * 300_000}" .'
+    for number in range(1_000):
+        text += TOOL.replace("urn:t", f"urn:t{number}")
+        text += "; <urn:mcpg:vocab:example> <urn:e> ."
+    with pytest.raises(SourceError, match="come to more than"):
+        read_graph(text, "a.ttl")
+
+
 def test_contexts_are_bounded() -> None:
     """Thousands of short references do not become thousands of contexts."""
     references = json.dumps({"@context": ["urn:mcpg:context"] * 20_000, "id": "urn:t"})
