@@ -201,8 +201,14 @@ def _string(text: str) -> str:
     return string if string.isprintable() else UNSAFE.sub(turtle_form, string)
 
 
-# A predicate is an element of XML: its namespace, and a name.
-_LOCAL = re.compile(r"[^\W\d][\w.-]*\Z")
+# A predicate is an element of XML: its namespace, and a name (productions [4] and [4a]).
+_START = (
+    r"A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f"
+    r"\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_INNER = rf"[{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]"
+# Signs that are neither letters nor digits are names only since the fifth edition.
+_LOCAL = re.compile(rf"(?=[^\W\d])[{_START}](?:(?=[\w.-]){_INNER})*\Z")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 

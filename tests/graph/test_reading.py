@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -20,7 +21,7 @@ from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, SourceError
 from mcpg.graph import reading, triples_of
-from mcpg.graph.exports import json_ld, nquads, rdf_xml, turtle
+from mcpg.graph.exports import beyond_xml, json_ld, nquads, rdf_xml, turtle
 from mcpg.graph.parsing import EXTENSIONS, RdfFormat, format_of, triples_in
 from mcpg.graph.reading import read_graph, with_graphs_read
 from mcpg.sources import SourceBatch, read_sources
@@ -72,6 +73,18 @@ def test_rdf_xml_holds_what_xml_has_room_for(rich: ToolDocument) -> None:
 
     assert found.documents == (document,)
     assert not found.diagnostics
+
+
+@pytest.mark.parametrize("sign", ["\xb2", "\xaa", "\xbd", "\u0663"])
+def test_rdf_xml_is_well_formed_whatever_a_predicate_ends_in(sign: str) -> None:
+    """Letters and digits of Unicode that are in no name of XML are in no name of an element."""
+    triples = [
+        ("urn:t", f"https://ex.test/{sign}", "urn:o"),
+        ("urn:t", "https://ex.test/é", "urn:o"),
+    ]
+    text = "".join(rdf_xml(triples))
+    assert len(ET.fromstring(text)[0]) == 1
+    assert beyond_xml(triples) == 1
 
 
 @pytest.fixture(scope="module")
