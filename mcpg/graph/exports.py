@@ -206,6 +206,7 @@ _START = (
     r"A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f"
     r"\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
+_LONGEST_NAME = 100
 _INNER = rf"[{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]"
 # Signs that are neither letters nor digits are names only since the fifth edition.
 _LOCAL = re.compile(rf"(?=[^\W\d])[{_START}](?:(?=[\w.-]){_INNER})*\Z")
@@ -226,17 +227,22 @@ def rdf_xml(triples: Iterable[Triple]) -> Iterator[str]:
     yield "</rdf:RDF>\n"
 
 
+def _local(predicate: str) -> re.Match[str] | None:
+    """Return the name that *predicate* ends in; of a long one the end, which any XML can hold."""
+    return _LOCAL.search(predicate, max(0, len(predicate) - _LONGEST_NAME))
+
+
 def beyond_xml(triples: Iterable[Triple]) -> int:
     """Return how many of *triples* RDF/XML cannot hold as they are."""
     return sum(
-        _LOCAL.search(predicate) is None
+        _local(predicate) is None
         or (isinstance(value, Literal) and _NOT_XML.search(value.text) is not None)
         for _, predicate, value in triples
     )
 
 
 def _element(predicate: str, value: str | Literal) -> str:
-    local = _LOCAL.search(predicate)
+    local = _local(predicate)
     if local is None:
         return ""
     name = _prefixed(predicate)

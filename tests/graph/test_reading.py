@@ -87,6 +87,14 @@ def test_rdf_xml_is_well_formed_whatever_a_predicate_ends_in(sign: str) -> None:
     assert beyond_xml(triples) == 1
 
 
+def test_rdf_xml_looks_at_the_end_of_a_predicate_alone() -> None:
+    """A name of an element has at most 100 characters, whatever the length of a predicate."""
+    triples = [("urn:t", f"https://ex.test/{'a' * 100_000}", "urn:o")]
+    text = "".join(rdf_xml(triples))
+    assert re.findall(r"<ns:(a+)", text) == ["a" * 100]
+    assert set(triples_in(text, RdfFormat.RDF_XML, "a.rdf")) == set(triples)
+
+
 @pytest.fixture(scope="module")
 def examples() -> tuple[ToolDocument, ...]:
     """The documents and pages of the examples, as a bundle has them."""
