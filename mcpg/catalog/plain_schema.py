@@ -196,7 +196,11 @@ def bare_types(names: Iterable[str]) -> list[str]:
 
 def values_of(schema: JsonObject) -> list[JsonValue] | None:
     """Return the values that *schema* lists and its type allows, `None` where it lists none."""
-    listed = [schema["const"]] if "const" in schema else schema.get("enum")
+    listed = schema.get("enum")
+    if "const" in schema:
+        value = schema["const"]
+        is_listed = not isinstance(listed, list) or written(value) in map(written, listed)
+        listed = [value] if is_listed else []
     if not isinstance(listed, list) or "type" not in schema:
         return listed if isinstance(listed, list) else None
     types = types_of(schema)
