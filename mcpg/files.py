@@ -362,8 +362,10 @@ def _fill(
         if sync:
             os.fsync(stream.fileno())
     if owner is not None and hasattr(os, "chown"):
-        with contextlib.suppress(PermissionError):  # only root can give files away
-            os.chown(temporary, owner.st_uid, owner.st_gid)
+        for user, group in ((-1, owner.st_gid), (owner.st_uid, -1)):
+            # Only root can give files away, and some file systems have no owners.
+            with contextlib.suppress(OSError):
+                os.chown(temporary, user, group)
     if mode is not None:
         temporary.chmod(stat.S_IMODE(mode))
 

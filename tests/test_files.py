@@ -69,7 +69,6 @@ def test_permissions_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
-@posix
 @pytest.mark.skipif(
     sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away"
 )
@@ -86,6 +85,30 @@ def test_the_owner_of_a_replaced_file_stays(tmp_path: Path) -> None:
         assert stat.S_IMODE(status.st_mode) == (0o600 if private else 0o640)
 
 
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away"
+)
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSYS])
+def test_the_group_stays_where_the_owner_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """A file that cannot be given away stays that of its group, also without owners."""
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+    os.chown(target, 12_345, 23_456)
+    give = os.chown
+
+    def refuse(path: Path, user: int, group: int) -> None:
+        if user != -1:
+            raise OSError(number, "no")
+        give(path, user, group)
+
+    monkeypatch.setattr(os, "chown", refuse)
+    atomic_write(target, b"new")
+    assert (target.read_bytes(), target.stat().st_gid) == (b"new", 23_456)
+
+
+@posix
 def test_private_files_are_their_owners_alone(tmp_path: Path) -> None:
     """What is private can be read by nobody else, whatever stood there before."""
     for name in ("new", "old"):
