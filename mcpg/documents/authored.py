@@ -52,7 +52,7 @@ def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
     left = dict(values)
     parts: list[str] = []
     for block in blocks:
-        if block.key in left and _is_same(left[block.key], block.value):
+        if block.key and block.key in left and _is_same(left[block.key], block.value):
             parts += [block.above, block.lines]
             del left[block.key]
         else:
@@ -117,7 +117,8 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield _Block("", "", text, None)
         return
     ends = [*list(starts.values())[1:], len(lines)]
-    above = _joined(lines[: next(iter(starts.values()), len(lines))])
+    first = next(iter(starts.values()), len(lines))
+    above = _joined([line.lstrip(" ") for line in lines[:first]])
     for (key, start), end in zip(starts.items(), ends, strict=True):
         stop = end
         while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1][0] == "#"):

@@ -166,3 +166,12 @@ def test_lines_are_found_beside_other_line_ends_and_escaped_pairs() -> None:
     assert written_lines(values, [text]) == text
     kept = {key: value for key, value in values.items() if key != "motto"}
     assert written_lines(kept, [text]) == text.replace("motto: 'x\u2028y' ", "")
+
+
+@pytest.mark.parametrize("front", ["  # indented\nlevel: 1.10", "? ", '"": 1 # two'])
+def test_lines_that_were_kept_are_kept_again(front: str) -> None:
+    """A document is the same when it was written, with an indented comment or an empty key."""
+    document, _ = parse_document(SourceDocument("a.md", f"---\n{front}\n---\nText.\n"))
+    again, _ = parse_document(SourceDocument("a.md", write_document(document)))
+    assert again == document
+    assert ("#" in again.written) == ("#" in front)
