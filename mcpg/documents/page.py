@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
@@ -201,9 +202,8 @@ def _parted(
     fence, is_below, at = "", False, 0
     while at < len(lines):
         label = None if fence or is_below else marks[at]
-        is_early = label and label[1] in _OF_EXAMPLES and EXAMPLES_LABEL not in taken
         end = at + 1
-        if label is None or is_early:
+        if label is None or _is_prose(label, taken):
             fence = fence_after(lines[at], fence)
             is_below = is_below or heading_of(lines[at])[0] > 0
             prose.append(lines[at])
@@ -212,11 +212,25 @@ def _parted(
                 end = _end_of_example(lines, at, known)
             elif label[1] not in taken and (marks[end] is None or label[1] == DESCRIPTION_LABEL):
                 end = _end_of_value(lines, at, _whole_value(label[1], schema, description))
-            values += lines[at:end] if EXAMPLES_LABEL in taken else ["\n".join(lines[at:end])]
+            value = [lines[at][label.start(1) :], *lines[at + 1 : end]]
+            values += value if EXAMPLES_LABEL in taken else ["\n".join(value)]
             taken.add(label[1])
             prose += [""] if any(prose[-1:]) else []
         at = end
     return values, prose
+
+
+def _is_prose(label: re.Match[str], taken: Collection[str]) -> bool:
+    """Return whether the line that *label* begins states nothing, beside the labels *taken*.
+
+    Arguments whose names differ in their line breaks have the same label.
+    """
+    if EXAMPLES_LABEL in taken:
+        return False
+    if label[1] == EXAMPLES_LABEL:
+        return bool(label.string[label.end() :].strip())
+    is_repeated = label[1] in taken and not label[1].startswith(PARAMETER_LABEL)
+    return is_repeated or label[1] in _OF_EXAMPLES
 
 
 def _end_of_example(lines: Sequence[str], start: int, known: re.Pattern[str]) -> int:
@@ -340,6 +354,7 @@ EXAMPLES_LABEL = "Usage examples"
 INPUT_LABEL = "Input"
 OUTPUT_LABEL = "Output"
 PARAMETER_LABEL = "Parameter"
+SCHEMA_LABEL = "Input schema"
 
 IDENTITY_LABELS = ("Tool id", "Source id", "Source kind")
 """The labels of the section *Tool Identity*."""
@@ -347,7 +362,7 @@ IDENTITY_LABELS = ("Tool id", "Source id", "Source kind")
 CONTRACT_LABELS = (
     *(NAME_LABEL, TITLE_LABEL, DESCRIPTION_LABEL, *LIST_LABELS.values(), *FLAG_LABELS.values()),
     *(*TIER_LABELS.values(), ENABLED_LABEL, ARGUMENTS_LABEL, EXAMPLES_LABEL),
-    *(INPUT_LABEL, OUTPUT_LABEL, PARAMETER_LABEL, "Input schema"),
+    *(INPUT_LABEL, OUTPUT_LABEL, PARAMETER_LABEL, SCHEMA_LABEL),
 )
 """The labels of the section *Execution Contract*; after that of a parameter its name follows."""
 
@@ -363,6 +378,8 @@ _KNOWN_LABELS = {
 }
 
 _OF_EXAMPLES = frozenset({INPUT_LABEL, OUTPUT_LABEL})
+_OF_ARGUMENTS = frozenset({ARGUMENTS_LABEL, SCHEMA_LABEL})
+_EXAMPLES = f"{EXAMPLES_LABEL}:"
 _SENTENCE_ENDS = (".", "!", "?", "。")
 
 
@@ -390,9 +407,9 @@ def _lines(tool: Tool) -> Iterator[str]:
             yield _parameter_line(name, schema)
     else:
         raw = json.dumps(tool.input_schema, ensure_ascii=False, separators=(",", ":"))
-        yield from _line("Input schema", raw)
+        yield from _line(SCHEMA_LABEL, raw)
     if hints.examples:
-        yield f"{EXAMPLES_LABEL}:"
+        yield _EXAMPLES
         for example in hints.examples:
             yield from _line(DESCRIPTION_LABEL, example.description or "")
             yield from _line(INPUT_LABEL, example.input)
@@ -451,6 +468,24 @@ def differing_labels(
             yield label, label in contract and not is_shorter
 
 
+def unlike_tool(values: Iterable[str], tool: Tool) -> Iterator[tuple[str, str]]:
+    """Return the labels of a contract whose values are not those of *tool*, beside its hints.
+
+    Args:
+        values: The execution contract.
+        tool: The tool that was read.
+
+    Returns:
+        Each label, and what states its value.
+    """
+    shown = read_labels(_lines(tool))
+    for label, value in read_labels(takewhile(lambda one: one != _EXAMPLES, values)).items():
+        is_of_arguments = label.startswith(f"{PARAMETER_LABEL} ") or label in _OF_ARGUMENTS
+        is_known = is_of_arguments or label in (NAME_LABEL, TITLE_LABEL, DESCRIPTION_LABEL)
+        if is_known and _solid(value) != _solid(shown.get(label, "")):
+            yield label, "input schema" if is_of_arguments else "front matter"
+
+
 def _flat(values: Mapping[str, str]) -> dict[str, str]:
     return {label: one_line(value) for label, value in values.items()}
 
@@ -488,10 +523,10 @@ _EXAMPLE_LABELS = (DESCRIPTION_LABEL, INPUT_LABEL, OUTPUT_LABEL)
 
 
 def read_labels(lines: Iterable[str]) -> dict[str, str]:
-    """Read `Label: value` lines, bulleted or not; the first of equal labels counts."""
+    """Read `Label: value` lines; the first of equal labels counts."""
     labels: dict[str, str] = {}
     for line in lines:
-        label, colon, value = line.removeprefix("- ").partition(":")
+        label, colon, value = line.partition(":")
         if colon:
             labels.setdefault(label, value.strip())
     return labels
@@ -508,8 +543,7 @@ def read_hints(labels: Mapping[str, str]) -> Hints:
 
 def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
     """Read the examples that end an execution contract; a line without a label goes on the last."""
-    heading = f"{EXAMPLES_LABEL}:"
-    starts = [position for position, line in enumerate(lines) if line.strip() == heading]
+    starts = [position for position, line in enumerate(lines) if line.strip() == _EXAMPLES]
     if not starts:
         return ()
     found: list[dict[str, list[str]]] = [{}]

@@ -40,6 +40,7 @@ from mcpg.documents.page import (
     read_hints,
     read_labels,
     read_page,
+    unlike_tool,
 )
 from mcpg.documents.page_checks import check_page
 from mcpg.documents.rewritten import authored_text
@@ -355,7 +356,7 @@ def parse_document(
     tool, faults = _with_extras(tool, extras, text)
     found += faults
     if is_checked:
-        found += _contract_faults(text, tool.hints, place)
+        found += _contract_faults(text, tool, place)
     groups, faults = read_groups(text.front, text.lines)
     further = _further(text, found)
     document = ToolDocument(
@@ -381,7 +382,7 @@ def check_document(source: SourceDocument) -> list[Diagnostic]:
     place = source.place or source.path
     text = _cut(source, place)
     tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
-    return [*_checked(text, place), *_contract_faults(text, tool.hints, place)]
+    return [*_checked(text, place), *_contract_faults(text, tool, place)]
 
 
 def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
@@ -389,11 +390,16 @@ def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
     yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
 
 
-def _contract_faults(text: _Text, hints: Hints, place: str) -> Iterator[Diagnostic]:
-    """Report lists and flags of the contract that have no effect.
+def _contract_faults(text: _Text, tool: Tool, place: str) -> Iterator[Diagnostic]:
+    """Report values of the contract that have no effect.
 
-    Those are impossible values, and in a generated document those that differ from its tags.
+    Those are impossible ones, and those that differ from the front matter, the schema, or the tags
+    of a generated document.
     """
+    for label, stated in unlike_tool(text.page.contract, tool):
+        message = f"{label!r} differs from the {stated}, which is used instead: edit that"
+        # The line may be older than an edit there.
+        yield info(Code.DOCUMENT_INVALID, message, _place_of_label(text, label, place))
     impossible = dict(impossible_values(text.contract))
     for label, known in impossible.items():
         value = text.contract[label]
@@ -402,7 +408,7 @@ def _contract_faults(text: _Text, hints: Hints, place: str) -> Iterator[Diagnost
         yield warning(Code.VALUE_INVALID, message, _place_of_label(text, label, place))
     if not text.tag_facts.generated or not text.contract:
         return
-    for label, is_lost in differing_labels(text.contract, text.tag_facts.hints, hints):
+    for label, is_lost in differing_labels(text.contract, text.tag_facts.hints, tool.hints):
         if label not in impossible:
             message = f"{label!r} differs from the tags, which are used instead: edit the tags"
             # A line that lacks what the tags state may be older than an edit of these.
@@ -412,7 +418,8 @@ def _contract_faults(text: _Text, hints: Hints, place: str) -> Iterator[Diagnost
 
 def _place_of_label(text: _Text, label: str, place: str) -> str:
     """Return `file:line` of a label of the contract, that of its heading if it is not there."""
-    shown = f"{label}: {text.contract[label]}" if label in text.contract else CONTRACT_HEADING
+    value = text.contract.get(label, "").split("\n")[0].rstrip()
+    shown = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
     lines = text.markdown.split("\n")
     number = next((at for at, line in enumerate(lines) if line.lstrip("#*- ").rstrip() == shown), 0)
     return f"{place}:{text.first_line + number}"

@@ -8,7 +8,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.model import SourceDocument, ToolExample
 from mcpg.documents.model import document_for
 from mcpg.documents.namespaces import DATATYPES, XSD, is_date, is_of_datatype
 from mcpg.documents.reader import check_document, parse_document
@@ -193,6 +193,34 @@ def test_an_edited_contract_is_told(old: str, new: str, severity: Severity) -> N
     assert (found.severity, found.code) == (severity, Code.DOCUMENT_INVALID)
     assert "differs from the tags" in found.message
     assert check_document(source) == [found]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stated"),
+    [
+        ("Description: Find.", "Description: Find all.", "front matter"),
+        ("Description: Find.", "Description: Find.\nDisplay name: Finder", "front matter"),
+        ("Required arguments: a", "Required arguments: a, b", "input schema"),
+        ("Parameter a: A name.", "Parameter a: Any name.", "input schema"),
+        ("Parameter a: A name.", "Parameter b: A name.", "input schema"),
+    ],
+)
+def test_a_line_that_is_not_of_the_tool_is_told(old: str, new: str, stated: str) -> None:
+    """Lines of the contract that state what stands elsewhere have no effect, in any document."""
+    argument = {"type": "string", "description": "A name."}
+    schema = {"type": "object", "properties": {"a": argument}, "required": ["a"]}
+    example = ToolExample("x", description="Find x.")
+    tool = make_tool("find", description="Find.", input_schema=schema, examples=(example,))
+    relations, addresses = ToolRelations(), {"find": ("tools/commerce/find.md", "urn:x:find")}
+    text = write_document(document_for(tool, relations, addresses))
+    for whole in (text, text.replace('  - "mcp-gateway-tool"\n', "")):
+        assert told(whole) == []
+        source = SourceDocument("a.md", whole.replace(old, new))
+        (found,) = parse_document(source, is_checked=True)[1]
+        assert (found.severity, found.code) == (Severity.INFO, Code.DOCUMENT_INVALID)
+        assert f"differs from the {stated}" in found.message
+        line = source.content[: source.content.index(new) + len(new)].count("\n") + 1
+        assert found.place == f"a.md:{line}"
 
 
 @pytest.mark.parametrize(

@@ -447,6 +447,25 @@ two
         assert document.tool.description == quietly(DOTNET).tool.description
         assert quietly(write_document(document)) == document
 
+    def test_a_label_that_states_nothing_is_prose(self) -> None:
+        """A repeated label keeps its line, as does a heading of examples with more beside it."""
+        further = "Display name: Another\nUsage examples: see the wiki\n"
+        text = DOTNET.replace("Enabled by default", f"{further}Enabled by default")
+        document = quietly(text)
+        assert document.body == further.strip()
+        assert document.tool == quietly(DOTNET).tool
+        assert quietly(write_document(document)) == document
+
+    def test_labels_may_have_any_bullet(self) -> None:
+        """A list with asterisks states what one with hyphens does, also of an example."""
+        text = (
+            "# A\n\n## Tool Identity\n* Source id: x\n\n## Execution Contract\n-  Tool name: a\n"
+            "* Description: Does.\n* Usage examples:\n* Input: one\n* Output: two\n"
+        )
+        tool = quietly(text).tool
+        assert (tool.source_id, tool.name, tool.description) == ("x", "a", "Does.")
+        assert tool.hints.examples == (ToolExample("one", "two"),)
+
     def test_an_open_fence_ends_with_the_document(self) -> None:
         """A schema whose fence is not closed is read to the end."""
         assert quietly('## Input Schema\n```json\n{"a": 1}\n').tool.input_schema == {"a": 1}
