@@ -47,6 +47,7 @@ from mcpg.documents.rewritten import authored_text
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.text.written_numbers import without_spelling
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -391,21 +392,32 @@ def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
 
 
 def _contract_faults(text: _Text, tool: Tool, place: str) -> Iterator[Diagnostic]:
-    """Report values of the contract that have no effect.
+    """Report values of the contract that have no effect, with their lines."""
+    found = [*_without_effect(text, tool)]
+    lines = text.markdown.split("\n") if found else []
+    rows = {line.lstrip("#*- ").rstrip(): at for at, line in reversed([*enumerate(lines)])}
+    for label, one in found:
+        value = text.contract.get(label, "").split("\n")[0].rstrip()
+        shown = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
+        yield replace(one, place=f"{place}:{text.first_line + rows.get(shown, 0)}")
+
+
+def _without_effect(text: _Text, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:
+    """Return the labels of values that have no effect, and what is reported of each.
 
     Those are impossible ones, and those that differ from the front matter, the schema, or the tags
     of a generated document.
     """
     for label, stated in unlike_tool(text.page.contract, tool):
-        message = f"{label!r} differs from the {stated}, which is used instead: edit that"
         # The line may be older than an edit there.
-        yield info(Code.DOCUMENT_INVALID, message, _place_of_label(text, label, place))
+        message = f"{label[:_SHORT]!r} differs from the {stated}, which is used instead: edit that"
+        yield label, info(Code.DOCUMENT_INVALID, message)
     impossible = dict(impossible_values(text.contract))
     for label, known in impossible.items():
         value = text.contract[label]
         advice = suggestion(value, known) or f"; write {', '.join(known)}"
         message = f"{label!r} has the unknown value {value[:_SHORT]!r}{advice}"
-        yield warning(Code.VALUE_INVALID, message, _place_of_label(text, label, place))
+        yield label, warning(Code.VALUE_INVALID, message)
     if not text.tag_facts.generated or not text.contract:
         return
     for label, is_lost in differing_labels(text.contract, text.tag_facts.hints, tool.hints):
@@ -413,16 +425,7 @@ def _contract_faults(text: _Text, tool: Tool, place: str) -> Iterator[Diagnostic
             message = f"{label!r} differs from the tags, which are used instead: edit the tags"
             # A line that lacks what the tags state may be older than an edit of these.
             report = warning if is_lost else info
-            yield report(Code.DOCUMENT_INVALID, message, _place_of_label(text, label, place))
-
-
-def _place_of_label(text: _Text, label: str, place: str) -> str:
-    """Return `file:line` of a label of the contract, that of its heading if it is not there."""
-    value = text.contract.get(label, "").split("\n")[0].rstrip()
-    shown = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
-    lines = text.markdown.split("\n")
-    number = next((at for at, line in enumerate(lines) if line.lstrip("#*- ").rstrip() == shown), 0)
-    return f"{place}:{text.first_line + number}"
+            yield label, report(Code.DOCUMENT_INVALID, message)
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:
