@@ -40,7 +40,7 @@ _BOM = "\ufeff"
 _FENCE = "---"
 _RECORD = re.compile(rf" +{AUTHORED_KEY}: (\[.*\])")
 _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'[^']*'""")
-_IN_BRACKETS = re.compile(r"[\[{][^\]}]*\?")
+_IN_BRACKETS = re.compile(r"[\[{][^\[\]{}]*\?")
 # YAML has no such character, so it marks the line of the record until this can be written.
 _HERE = "\x00"
 

@@ -276,9 +276,11 @@ def _fenced(schema: JsonObject) -> str:
     return f"{fence}json\n{text}\n{fence}\n"
 
 
+# A schema has no blank line, and none that begins with a back-tick.
 _SCHEMA = re.compile(
-    rf"^## ({INPUT_HEADING}|{OUTPUT_HEADING})\n(`{{3,}}json)\n(.*?)\n(`{{3,}})$",
-    re.MULTILINE | re.DOTALL,
+    rf"^## ({INPUT_HEADING}|{OUTPUT_HEADING})\n(`{{3,}}json)\n"
+    r"((?:[^`\n].*\n)*[^`\n].*)\n(`{3,})$",
+    re.MULTILINE,
 )
 
 

@@ -225,6 +225,7 @@ PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9A-Fa-f]{2})\\u([dD][c-fC-F][0-9A-Fa-f]{2})"
 )
 """A character beyond U+FFFF as JSON escapes it; parsers of YAML refuse each half."""
+_OF_PRIVATE = re.compile(r"(?=([eEfF][0-9A-Fa-f]{3}))")
 
 
 def masked_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
@@ -234,9 +235,10 @@ def masked_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
     """
     if PAIR.search(text) is None:
         return text, None
-    known = text.lower()
-    private = map(chr, range(0xE000, 0xF900))
-    mark = next((one for one in private if one not in text and f"{ord(one):x}" not in known), None)
+    # An escape may state a private character as well.
+    escaped = {found[1] for found in _OF_PRIVATE.finditer(text)}
+    taken = {*text, *(chr(int(one, 16)) for one in escaped)}
+    mark = next((one for one in map(chr, range(0xE000, 0xF900)) if one not in taken), None)
     if mark is None:
         return text, None
     masked = PAIR.sub(rf"\g<1>{mark}\g<2>\g<3>{mark * 3}", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from bounded import output_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,3 +131,12 @@ def test_any_values_can_be_replaced(
     assert front(made) == values
     assert authored_text(made) == text
     assert made.endswith(body)
+
+
+def test_brackets_are_looked_through_once() -> None:
+    """A text of brackets that are not closed takes no time that grows with its square."""
+    program = (
+        "from mcpg.documents.rewritten import is_disputed\n"
+        "print(is_disputed('k: |\\n  ? ' + '[' * 250_000))"
+    )
+    assert output_of(program) == "False\n"

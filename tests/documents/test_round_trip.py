@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from bounded import output_of
 from builders import make_tool
 from generated import documents, shown
 from hypothesis import HealthCheck, example, given, settings
@@ -60,6 +61,18 @@ def test_schemas_on_one_line_say_the_same_and_are_indented_again(document: ToolD
     assert compact == with_compact_schemas(text, document.tool, is_fresh=True)
     assert read(compact) == document
     assert with_indented_schemas(compact, document.tool) == text
+
+
+def test_schemas_that_do_not_end_are_looked_for_once() -> None:
+    """Sections of a hostile document take no time that grows with the square of their number."""
+    program = (
+        "from mcpg.catalog.model import Tool\n"
+        "from mcpg.documents.writer import with_compact_schemas\n"
+        "front = '---\\ntags: [mcp-gateway-tool]\\n---\\n'\n"
+        "text = front + '## Input Schema\\n```json\\n' * 40_000\n"
+        "print(with_compact_schemas(text, Tool('a', 'b', 'c')) == text)"
+    )
+    assert output_of(program) == "True\n"
 
 
 @wide
