@@ -244,13 +244,15 @@ class TestSchemasInBundles:
             assert texts(found) == texts(direct)
 
     def test_the_words_of_an_author_are_not_reformatted(self) -> None:
-        """Neither an edited section, nor a copy of one below, nor a document without the tag."""
+        """Neither an edited section, nor a copy of one, nor a document without the tag."""
         (order_get,) = (text for text in manifest().texts if "order_get" in text.path)
         (schema,) = fences(order_get.content)
         copy = f"{order_get.content}\n## Author Notes\n\n## Input Schema\n```json\n{schema}\n```\n"
+        second = copy.replace("## Author Notes", "## More")
         edited = order_get.content.replace('  "type"', '    "type"')
         bare = order_get.content.replace('  - "mcp-gateway-tool"\n', "")
-        for content, kept in ((copy, [schema]), (edited, fences(edited)), (bare, [schema])):
+        cases = (copy, [schema]), (second, [schema]), (edited, fences(edited)), (bare, [schema])
+        for content, kept in cases:
             found = assemble(SourceBatch(documents=(replace(order_get, content=content),)))
             (bundled,) = bundle_of(found).documents
             assert fences(bundled.content)[-1:] == kept

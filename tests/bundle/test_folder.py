@@ -303,6 +303,25 @@ def test_a_source_in_its_own_folder_stays_a_persons(tmp_path: Path) -> None:
     assert plan.conflicts == ("page.md",)
 
 
+def test_a_source_stays_a_persons_beside_another_run(tmp_path: Path) -> None:
+    """A plan that is made anew, for another run wrote meanwhile, still knows what was only read."""
+    page = tmp_path / "page.md"
+    page.write_text("# Mine\n", "utf-8")
+    plan = plan_folder(tmp_path, [ONE, SourceDocument("page.md", "# Mine\n", place=str(page))])
+    write(tmp_path, ONE)
+    apply_plan(plan)
+    assert list(json.loads((tmp_path / LOCK_NAME).read_text("utf-8"))["files"]) == [ONE.path]
+
+
+def test_a_source_that_was_overwritten_is_ours(tmp_path: Path) -> None:
+    """What `force` writes over a person's file is recorded as any other text that was written."""
+    page = tmp_path / "page.md"
+    page.write_text("# Mine\n", "utf-8")
+    plan = plan_folder(tmp_path, [SourceDocument("page.md", "# Ours\n", place=str(page))])
+    apply_plan(plan, force=True)
+    assert plan_folder(tmp_path, []).obsolete == ("page.md",)
+
+
 def test_an_edited_file_that_is_its_own_source_stays_edited(tmp_path: Path) -> None:
     """The record keeps the digest of what was written, not of what a person made of it."""
     write(tmp_path, ONE)
