@@ -63,7 +63,6 @@ class FolderPlan:
             file system takes both spellings for one file.
         sources: Paths of files from which their own documents were read, whoever wrote them.
         recorded: Digest of every file of ours, by path.
-        record: Digest of the folder's record when the plan was made, `None` without one.
     """
 
     root: Path
@@ -77,7 +76,6 @@ class FolderPlan:
     renamed: tuple[str, ...]
     sources: frozenset[str]
     recorded: Mapping[str, str]
-    record: str | None
 
     @property
     def is_current(self) -> bool:
@@ -114,7 +112,6 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
 
 
 def _planned(folder: Path, wanted: Mapping[str, str], sources: frozenset[str]) -> FolderPlan:
-    record = _digest_of(folder / LOCK_NAME)
     recorded = _read_lock(folder)
     renamed = _renamed(folder, wanted, recorded)
     known = {path: recorded[old] for old, path in renamed.items()} | recorded
@@ -133,7 +130,6 @@ def _planned(folder: Path, wanted: Mapping[str, str], sources: frozenset[str]) -
         renamed=tuple(sorted(renamed)),
         sources=sources,
         recorded=recorded,
-        record=record,
     )
 
 
@@ -141,8 +137,8 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
     """Write what *plan* says.
 
     The digests of what will be written are recorded first, so that a run that is killed, or out of
-    disk, leaves no file that the next one takes for a person's. The folder is locked meanwhile; if
-    another run has written there since *plan* was made, the plan is made anew.
+    disk, leaves no file that the next one takes for a person's. The folder is locked meanwhile, and
+    the plan is made anew, for a person or another run may have written there since.
 
     Args:
         plan: What `plan_folder` found.
@@ -158,9 +154,8 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
     """
     _refuse_conflicts(plan, force=force)
     with locked_folder(plan.root):
-        if _digest_of(plan.root / LOCK_NAME) != plan.record:
-            plan = _planned(plan.root, plan.documents, plan.sources)
-            _refuse_conflicts(plan, force=force)
+        plan = _planned(plan.root, plan.documents, plan.sources)
+        _refuse_conflicts(plan, force=force)
         _carry_out(plan, prune=prune)
     return plan
 

@@ -313,6 +313,16 @@ def test_a_source_stays_a_persons_beside_another_run(tmp_path: Path) -> None:
     assert list(json.loads((tmp_path / LOCK_NAME).read_text("utf-8"))["files"]) == [ONE.path]
 
 
+def test_an_edit_after_the_plan_is_a_conflict(tmp_path: Path) -> None:
+    """What a person saves between the plan and its writing is not overwritten."""
+    write(tmp_path, ONE)
+    plan = plan_folder(tmp_path, [NEW_ONE])
+    (tmp_path / ONE.path).write_text("# Mine\n", "utf-8")
+    with pytest.raises(OutputError, match=ONE.path):
+        apply_plan(plan)
+    assert files_in(tmp_path) == {ONE.path: "# Mine\n"}
+
+
 def test_a_source_that_was_overwritten_is_ours(tmp_path: Path) -> None:
     """What `force` writes over a person's file is recorded as any other text that was written."""
     page = tmp_path / "page.md"
