@@ -255,10 +255,14 @@ def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
     """Return whether hints *now* state what is neither *approved* nor *added* by people.
 
     Entries and values may be missing: without them a tool is no easier to find, and is taken to be
-    riskier. A bundle has the hints of files of people, which its sources do not have.
+    riskier. A bundle has the hints of files of people, which its sources do not have. But a tool
+    that was approved as disabled is not enabled by a missing value.
     """
     if now == approved:
         return False
+    is_disabled = Hints.merge(now, added).enabled_by_default is False
+    if approved.enabled_by_default is False and not is_disabled:
+        return True
     for name in Hints.__match_args__:
         known, one, own = (getattr(hints, name) for hints in (approved, now, added))
         if name in HINT_LISTS:

@@ -199,7 +199,7 @@ def test_hints_that_are_gone_are_no_change() -> None:
     "own",
     [
         *(Hints(destructive=True), Hints(read_only=True), Hints(idempotent=False)),
-        *(Hints(cost_tier=Tier.HIGH), Hints(enabled_by_default=False), Hints(tags=("pay",))),
+        *(Hints(cost_tier=Tier.HIGH), Hints(enabled_by_default=True), Hints(tags=("pay",))),
     ],
 )
 def test_one_lock_passes_sources_and_their_bundle(own: Hints) -> None:
@@ -208,6 +208,15 @@ def test_one_lock_passes_sources_and_their_bundle(own: Hints) -> None:
     lock = approve(Lock(), lock_changes(Lock(), [bundle]))
     assert lock_changes(lock, [bundle]) == ()
     assert lock_changes(lock, [stated_by_source(REFUND)]) == ()
+
+
+def test_a_disabled_tool_is_not_enabled_unasked() -> None:
+    """A tool that was approved as disabled is changed if nobody states it any more."""
+    disabled = Hints.merge(Hints(enabled_by_default=False), REFUND.hints)
+    lock = locked(replace(REFUND, hints=disabled))
+
+    assert lock_changes(lock, [stated_by_source(replace(REFUND, hints=disabled))]) == ()
+    assert [one.kind for one in lock_changes(lock, [stated_by_source(REFUND)])] == ["changed"]
 
 
 def test_hints_files_add_to_documents() -> None:
