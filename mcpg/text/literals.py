@@ -84,6 +84,8 @@ _BEFORE = "([{<\"'`\u201c\u2018\u00ab\u201e"
 _OPENINGS = f"{_BEFORE}=:,-/\uff1a\uff0c"
 _AFTER = ".,;:!?)]}>\"'`\u201d\u2019\u00bb\u2026"
 _LONGEST_TOKEN = 2048
+# What joins or encloses names in a token, as hyphens do: "get_user()", "main.ts:42".
+_SEAMS = str.maketrans(dict.fromkeys("()[]{}<>,;:|*=!?$\"'`\u2019", "-"))
 
 _MONTHS = (
     "january",
@@ -159,9 +161,11 @@ def literals_of(text: str, *, with_names: bool = False) -> tuple[Literal, ...]:
     """
     if text.replace(" ", "").isalpha() and "SELECT" not in text and not with_names:
         return ()
-    quoted = list(islice(_quoted(text), MOST))
+    every_quoted = list(islice(_quoted(text), MOST))
+    # A text that is one quotation is no argument.
+    quoted = [one for one in every_quoted if text[one.start : one.end] != text.strip()]
     rest = blanked(text, [one for one in quoted if one.kind != QUOTED])
-    statements = list(_statements(text, rest, quoted))
+    statements = list(_statements(text, rest, every_quoted))
     tokens = _Tokens(blanked(rest, statements), with_names=with_names)
     found = list(islice(_found(tokens), MOST))
     if not (quoted or statements):  # these are in order
@@ -189,7 +193,10 @@ def _covers(outer: Literal, inner: Literal) -> bool:
 
 
 def _quoted(text: str) -> Iterator[Literal]:
-    """Yield what stands in quotation marks; an apostrophe in or behind a word is none."""
+    """Yield what stands in quotation marks; an apostrophe in or behind a word is none.
+
+    What stands in others is part of these, but for a text that is one quotation.
+    """
     end = 0
     unclosed: set[str] = set()
     whole = text.strip()
@@ -200,11 +207,10 @@ def _quoted(text: str) -> Iterator[Literal]:
         close = _closed(text, start + 1, _MARKS[mark])
         if close < 0:
             unclosed.add(mark)
-        # A text that is one quotation is no argument.
-        elif text[start : close + 1] != whole:
-            end = close + 1
+        else:
+            end = close + 1 if text[start : close + 1] != whole else end
             inner = text[start + 1 : close]
-            yield Literal(_kinds[inner] or QUOTED, inner, start, end)
+            yield Literal(_kinds[inner] or QUOTED, inner, start, close + 1)
 
 
 def _places(text: str, mark: str) -> list[tuple[int, str]]:
@@ -226,11 +232,14 @@ def _opens(text: str, place: int) -> bool:
 
 
 def _closed(text: str, start: int, mark: str) -> int:
-    """Return the place of the first *mark* from *start* that can close a quotation, else -1."""
+    """Return the place of the first *mark* from *start* that can close a quotation, else -1.
+
+    Of two in a row, the first belongs to what is quoted: "'a = 'b''".
+    """
     place = text.find(mark, start + 1)
     while place >= 0:
         after = text[place + 1 : place + 2]
-        if not after or not after.isalnum() or is_unspaced(after):
+        if after != mark and (not after.isalnum() or is_unspaced(after)):
             return place
         place = text.find(mark, place + 1)
     return -1
@@ -242,15 +251,15 @@ def _statements(text: str, rest: str, quoted: Sequence[Literal]) -> Iterator[Lit
     It is looked for in *rest*, *text* without its *quoted* literals. It ends with the quotation
     that it stands in, and no semicolon of a quotation within ends it.
     """
-    lowered = rest.lower() if rest.isascii() else ""
+    lowered = rest.lower()
     start = lowered.find("select ")
     middle = lowered.find(" from ", start) if start >= 0 else -1
-    if middle < 0:
+    if middle < 0 or len(lowered) != len(rest):  # some letters have no small one of their length
         return
     columns = rest[start + len("select ") : middle].strip()
     if columns == "*" or rest[start : start + 6] + rest[middle + 1 : middle + 5] == "SELECTFROM":
         around = (one.end - 1 for one in quoted if one.start < start < one.end)
-        most = next(around, len(text.rstrip(".?! ")))
+        most = min(around, default=len(text.rstrip(".?! ")))
         bare = blanked(rest, [one for one in quoted if one.start > start])
         end = bare.find(";", middle, most)
         end = most if end < 0 else end + 1
@@ -309,6 +318,10 @@ class _Tokens:
                 end = self._starts[-1] + len(text)
         return self._starts[place]
 
+    def kind(self, token: str) -> str | None:
+        """Return the kind of a token or a part of one, `None` for a word."""
+        return _kinds[token] or (NAME if self.with_names and _is_name(token) else None)
+
     def literal(self, kind: str, first: int, last: int) -> Literal:
         """Return the tokens from *first* to *last* as one literal."""
         start, end = self.start(first), self.start(last) + len(self._texts[last])
@@ -343,7 +356,7 @@ def _found(tokens: _Tokens) -> Iterator[Literal]:
     for place in tokens.special:
         if place <= last:
             continue
-        texts = tokens.texts(place, _LONGEST_DATE)
+        free, texts = last + 1, tokens.texts(place, _LONGEST_DATE)
         last = place + _length_of_date(texts) - 1
         if last >= place:
             yield tokens.literal("date", place, last)
@@ -351,7 +364,7 @@ def _found(tokens: _Tokens) -> Iterator[Literal]:
             last = place + 1
             yield tokens.literal("time", place, last)
         elif _may_have_spaces(texts):
-            kind, first, last = _spaced(tokens, place)
+            kind, first, last = _spaced(tokens, place, free)
             yield from [tokens.literal(kind, first, last)] if kind else _of_token(tokens, place)
         else:
             yield from _of_token(tokens, place)
@@ -365,8 +378,11 @@ def _may_have_spaces(texts: Sequence[str]) -> bool:
     return not others or (len(others) == 1 and not others[0].islower())
 
 
-def _spaced(tokens: _Tokens, place: int) -> tuple[str, int, int]:
-    """Return the kind of what goes on over several tokens from *place*, and its first and last."""
+def _spaced(tokens: _Tokens, place: int, free: int) -> tuple[str, int, int]:
+    """Return the kind of what goes on over several tokens from *place*, and its first and last.
+
+    Tokens before *free* are of other literals.
+    """
     texts = tokens.unbroken(place, _MOST_GROUPS)
     if count := _length_of_amount(texts):
         return "amount", place, place + count - 1
@@ -375,9 +391,9 @@ def _spaced(tokens: _Tokens, place: int) -> tuple[str, int, int]:
             return "phone number", place, place + count - 1
     if count := _length_of_code(texts):
         return "code", place, place + count - 1
-    if count := _length_of_item(tokens.unbroken(place - 1, _MOST_GROUPS) if place else ()):
+    if count := _length_of_item(tokens.unbroken(place - 1, _MOST_GROUPS) if place > free else ()):
         return "code", place - 1, place + count - 2
-    return "", place, place
+    return "", place, place - 1
 
 
 def _length_of_amount(texts: Sequence[str]) -> int:
@@ -473,18 +489,21 @@ _special_runs = Remembered(_is_special)
 
 
 def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
-    """Yield the literal that a token is, or those that its parts between hyphens are."""
+    """Yield the literal that a token is, or those that its parts are.
+
+    Parts are numbers between hyphens; where names are literals, whatever signs join or enclose.
+    """
     (token,) = tokens.texts(place, 1)
     if len(token) > _LONGEST_TOKEN:
         return
-    kind = _kinds[token] or (NAME if tokens.with_names and _is_name(token) else None)
-    if kind:
+    if kind := tokens.kind(token):
         yield tokens.literal(kind, place, place)
-    elif "-" in token and not token.isalpha():
+    elif tokens.with_names or ("-" in token and not token.isalpha()):
         start = tokens.start(place)
-        for part in token.split("-"):
-            if _is_number(part):
-                yield Literal("number", part, start, start + len(part))
+        for part in (token.translate(_SEAMS) if tokens.with_names else token).split("-"):
+            kind = tokens.kind(part) if tokens.with_names else None
+            if kind := "number" if _is_number(part) else kind:
+                yield Literal(kind, part, start, start + len(part))
             start += len(part) + 1
 
 

@@ -160,6 +160,10 @@ def test_a_number_in_a_compound_is_a_literal_and_its_word_is_none() -> None:
         ('run SELECT a FROM t WHERE e = "2026-01-02".', 'SELECT a FROM t WHERE e = "2026-01-02"'),
         ("run SELECT a FROM t WHERE b = 'x;y'; then mail", "SELECT a FROM t WHERE b = 'x;y';"),
         ("run `select * from t` and mail", "select * from t"),
+        ("run 'SELECT a FROM t WHERE b = 'x'' and mail", "SELECT a FROM t WHERE b = 'x'"),
+        ('"SELECT a FROM t"', "SELECT a FROM t"),
+        ("\"run 'SELECT a FROM t' and mail\"", "SELECT a FROM t"),
+        ("führe `SELECT a FROM t` aus", "SELECT a FROM t"),
     ],
 )
 def test_a_statement_is_whole_and_no_more(text: str, statement: str) -> None:
@@ -168,6 +172,18 @@ def test_a_statement_is_whole_and_no_more(text: str, statement: str) -> None:
 
     assert [one.text for one in found] == [statement]
     assert [text[one.start : one.end] for one in found] == [statement]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("RR 123456785 DE 987654321 FR", ["RR 123456785 DE", "987654321"]),
+        ("at 9 AM 123456785 DE", ["9 AM", "123456785"]),
+    ],
+)
+def test_a_word_is_part_of_one_literal(text: str, expected: list[str]) -> None:
+    """What ends one literal begins no other."""
+    assert [one.text for one in literals_of(text)] == expected
 
 
 def test_scripts_without_spaces_hold_literals() -> None:

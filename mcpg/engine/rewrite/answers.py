@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
-from mcpg.text.literals import literals_of
+from mcpg.text.literals import QUOTED, literals_of
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 from mcpg.values import replace, value
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_PHRASE = 80
-"""What holds spaces, and is longer, is a text to work on, not a name."""
+"""What is quoted or holds spaces, and is longer, is a text to work on, not a name."""
 
 _SHORTEST_NUMBER = 4
 
@@ -55,7 +55,9 @@ def _is_kept(kind: str, text: str) -> bool:
     if kind in {"number", "percentage"}:
         is_long = sum(map(str.isdecimal, text)) >= _SHORTEST_NUMBER
         return is_long or text[0] == "#" or any(sign in text for sign in ".,:")
-    return bool(text) and (" " not in text or (kind not in _SPOKEN and len(text) <= LONGEST_PHRASE))
+    is_phrase = kind == QUOTED or any(map(str.isspace, text))
+    is_name = not is_phrase or (kind not in _SPOKEN and len(text) <= LONGEST_PHRASE)
+    return is_name and any(map(str.isalnum, text))
 
 
 _SPOKEN = frozenset(("date", "time"))
