@@ -231,7 +231,8 @@ _OF_PRIVATE = re.compile(r"(?=([eEfF][0-9A-Fa-f]{3}))")
 def masked_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
     """Return *text* with private characters in place of escaped pairs, and what finds these.
 
-    All else stands where it stood. Only a parser knows which texts have escapes.
+    All else stands where it stood. Only a parser knows which texts have escapes. A text that holds
+    each of the first 256 private characters, or its number, is returned as it is.
     """
     if PAIR.search(text) is None:
         return text, None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.errors import DocumentError, InputError, SourceError
-from mcpg.text.safeyaml import load_yaml, load_yaml_with_lines
+from mcpg.text.safeyaml import load_yaml, load_yaml_with_lines, masked_pairs
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,22 @@ def test_members_below_other_line_ends_have_their_line() -> None:
 def test_an_escaped_pair_is_one_character_where_there_are_escapes(text: str, value: str) -> None:
     """JSON writes a character beyond U+FFFF as two escapes; in other texts they are no escapes."""
     assert load_yaml(f"a: {text}", "x.yaml") == {"a": value}
+
+
+def test_looking_for_a_character_that_a_text_lacks_has_an_end() -> None:
+    """A text with all private characters is searched a bounded number of times."""
+
+    class Text(str):
+        __slots__ = ("searches",)
+
+        def __contains__(self, part: object) -> bool:
+            self.searches += 1
+            return super().__contains__(part)
+
+    text = Text("".join(map(chr, range(0xE000, 0xF900))) + r"\ud83d\ude00")
+    text.searches = 0
+    assert masked_pairs(text) == (text, None)
+    assert text.searches <= 256
 
 
 @pytest.mark.parametrize("text", [r'"\ud83d"', r'"\ude00\ud83d"', r'"\\ud83d\ude00"'])
