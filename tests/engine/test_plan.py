@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from bounded import calls_in
 from builders import make_engine, make_tool
 from deployment import CHAIN, DEPLOYMENT, STEPS
 from hypothesis import given, settings
@@ -384,6 +387,20 @@ def test_what_is_stated_goes_on_behind_a_tool_in_use() -> None:
     plan = make_engine(*DEPLOYMENT, rules=CHAIN).plan("deploy to prod", context_tools=["build"])
 
     assert tool_ids(plan) == ["run_tests", "deploy_prod"]
+
+
+def test_plans_with_many_tools_in_use_take_time_by_their_number() -> None:
+    """What an argument of one tool in use asks for is not looked for in each of the others."""
+    calls = {}
+    for size in (64, 256):
+        used = [f"get_order_{at}" for at in range(size)]
+        needs_order = {"input_schema": schema(order_id="string")}
+        engine = make_engine(*(make_tool(one, **needs_order) for one in ("list_orders", *used)))
+        plan = partial(engine.plan, "list the orders", context_tools=used)
+        assert tool_ids(plan()) == ["list_orders"]
+        calls[size] = calls_in(plan)
+
+    assert calls[256] < 5 * calls[64]
 
 
 def test_no_tools_in_use_leave_a_plan_as_it_is(kanban: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 
 from mcpg.engine.plan.choose import Surroundings, strength
 from mcpg.engine.plan.dag import acyclic, reaches
@@ -73,7 +74,8 @@ def dependencies(
 
     What is stated counts before what is inferred: it breaks last where they form a cycle.
     """
-    every = _all_links((*tools, *used), surroundings, used)
+    every_tool, used = (*tools, *used), frozenset(used)
+    every = _all_links(every_tool, surroundings, used)
     found = _one_giver_each(
         {pair: link for pair, link in every.items() if pair[1] not in used}, surroundings, used
     )
@@ -93,7 +95,7 @@ def dependencies(
 def needless(
     tools: Collection[int],
     surroundings: Surroundings,
-    used: Sequence[int],
+    used: Collection[int],
     *,
     asked: Collection[int],
 ) -> set[int]:
@@ -102,7 +104,8 @@ def needless(
     That is what these provide, and what arguments they themselves were called with.
     What is *asked* for is never needless, nor is what an author states, or traces show.
     """
-    links = _all_links((*tools, *used), surroundings, used)
+    every_tool, used = (*tools, *used), frozenset(used)
+    links = _all_links(every_tool, surroundings, used)
     known: dict[int, set[str]] = {}
     for (first, then), link in links.items():
         if first in used:
@@ -211,24 +214,24 @@ def _by_handle(
     profiles = {tool: surroundings.profile(tool) for tool in tools}
     handles = handles_of(tools, profiles)
     index = surroundings.index
-    sources = {tool: index.source_id(tool) for tool in tools}
+    standing = {one: (one not in used, profiles[one].stage, index.tool_id(one)) for one in tools}
+    # Of the tools with one head on one server, no other than the first can be before another tool.
+    heads: dict[tuple[str, str, bool], int] = {}
+    for tool in sorted(tools, key=standing.__getitem__):
+        for head in profiles[tool].nouns[-1:]:
+            if head not in handles[tool]:
+                heads.setdefault((index.source_id(tool), head, tool in used), tool)
     for tool in tools:
+        source, stage = index.source_id(tool), profiles[tool].stage
         for argument in profiles[tool].required:
             stems = {singular(stem(word)) for word in split_words(argument)}
-            heads = {
-                other: profiles[other].nouns[-1]
-                for other in tools
-                if other != tool
-                and sources[other] == sources[tool]
-                and profiles[other].stage < profiles[tool].stage
-                and profiles[other].nouns
-                and profiles[other].nouns[-1] in stems - handles[other].keys()
-            }
-            if not heads:
+            keys = product((source,), stems, (True, False))
+            givers = [heads[one] for one in keys if one in heads]
+            givers = [one for one in givers if profiles[one].stage < stage]
+            if not givers:
                 continue
-            standing = {one: (one not in used, profiles[one].stage) for one in heads}
-            giver = min(heads, key=lambda one: (standing[one], index.tool_id(one)))
-            weight = round(_BY_HANDLE * handles[tool].get(heads[giver], 1.0), DECIMALS)
+            giver = min(givers, key=standing.__getitem__)
+            weight = round(_BY_HANDLE * handles[tool].get(profiles[giver].nouns[-1], 1.0), DECIMALS)
             reason = f"the argument {argument!r} asks for what it is named after"
             link = Link(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
             yield (giver, tool), link
