@@ -75,18 +75,19 @@ def without(text: str, literals: Iterable[Literal]) -> str:
 
 
 def lost(literals: Iterable[Literal], rewrite: str) -> tuple[Literal, ...]:
-    """Return those of *literals* that *rewrite* does not hold."""
-    folded = fold(rewrite)
-    return tuple(
-        literal
-        for literal in literals
-        if not next(_places(folded, fold(literal.text)), None) is not None
-    )
+    """Return those of *literals* that *rewrite* does not hold; any white space is one blank."""
+    folded = _folded(rewrite)
+    places = ((one, next(_places(folded, _folded(one.text)), None)) for one in literals)
+    return tuple([one for one, place in places if place is None])
 
 
 def restored(rewrite: str, missing: Iterable[Literal]) -> str:
     """Return *rewrite* with the *missing* literals behind it."""
     return " ".join((rewrite, *(literal.text for literal in missing)))
+
+
+def _folded(text: str) -> str:
+    return fold(" ".join(text.split()))
 
 
 def _places(text: str, part: str) -> Iterator[int]:

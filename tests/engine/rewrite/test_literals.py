@@ -146,6 +146,12 @@ def test_a_literal_is_held_as_a_whole(rewrite: str, is_lost: bool) -> None:
     assert lost([literal], restored(rewrite, lost([literal], rewrite))) == ()
 
 
+@pytest.mark.parametrize("blank", ["  ", "\t", "\n", "\u00a0"])
+def test_a_literal_is_held_with_any_white_space(blank: str) -> None:
+    """A rewrite has single blanks, where the query may have others."""
+    assert lost(kept_literals(f"suche 'foo{blank}bar'"), "find 'foo bar'") == ()
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
