@@ -288,12 +288,11 @@ class _Lookup:
         question, definitions = self._question, self._definitions()
         if definitions:
             scope = self._request.scope
-            meant = {
-                tuple(one.id for one in self._code.defined([name], scope)) for name in self._symbols
-            }
-            direction = code_direction(
-                question.tokens, question.mentions, has_several=len(meant) > 1
-            )
+            meant = [
+                {one.id for one in self._code.defined([name], scope)} for name in self._symbols
+            ]
+            has_several = not set.intersection(*meant)
+            direction = code_direction(question.tokens, question.mentions, has_several=has_several)
             decision = replace(decision, direction=direction)
             if direction == Direction.PATH:
                 return self._code.chain(self._symbols[0], self._symbols[-1], scope), decision

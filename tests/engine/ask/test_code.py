@@ -299,6 +299,15 @@ def test_one_symbol_in_two_spellings_is_no_chain(code: Engine) -> None:
     assert [one.symbol for one in answer.results] == ["AuthService.Login", "submitForm"]
 
 
+def test_a_short_spelling_that_others_share_is_no_chain() -> None:
+    """A name that may mean the symbol that is named beside it means that one."""
+    login = Symbol("Guest.Login", SymbolKind.METHOD, 1, 2)
+    guest = CodeFile("src/guest.cs", "csharp", "my-app", "main", 9, (login,))
+    engine = engine_of((AUTH, guest), "send_mail")
+    answer = engine.ask("what calls AuthService.Login, the Login method", intent="relations")
+    assert answer.decision.direction == "callers"
+
+
 @pytest.mark.parametrize("question", ["who calls show.__", "what calls `__`", "similar:__"])
 def test_a_name_of_signs_is_like_no_symbol(question: str) -> None:
     """A name without letters misspells nothing, not even another one of signs."""
