@@ -260,9 +260,9 @@ def _statements(text: str, rest: str, quoted: Sequence[Literal]) -> Iterator[Lit
     if columns == "*" or rest[start : start + 6] + rest[middle + 1 : middle + 5] == "SELECTFROM":
         around = (one.end - 1 for one in quoted if one.start < start < one.end)
         most = min(around, default=len(text.rstrip(".?! ")))
-        bare = blanked(rest, [one for one in quoted if one.start > start])
-        end = bare.find(";", middle, most)
-        end = most if end < 0 else end + 1
+        inner = text[start:most]
+        end = start + blanked(inner, [*_quoted(inner)]).find(";", middle - start) + 1
+        end = end if end > start else most
         yield Literal("SQL statement", text[start:end], start, end)
 
 

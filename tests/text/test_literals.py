@@ -162,6 +162,8 @@ def test_a_number_in_a_compound_is_a_literal_and_its_word_is_none() -> None:
         ("run `select * from t` and mail", "select * from t"),
         ("run 'SELECT a FROM t WHERE b = 'x'' and mail", "SELECT a FROM t WHERE b = 'x'"),
         ('"SELECT a FROM t"', "SELECT a FROM t"),
+        ("run \"SELECT a FROM t WHERE b = 'x;y'\"", "SELECT a FROM t WHERE b = 'x;y'"),
+        ('"SELECT a FROM t; and mail"', "SELECT a FROM t;"),
         ("\"run 'SELECT a FROM t' and mail\"", "SELECT a FROM t"),
         ("führe `SELECT a FROM t` aus", "SELECT a FROM t"),
     ],
