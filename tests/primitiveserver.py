@@ -2,12 +2,13 @@
 
 The era is `legacy`, for the protocol up to 2025-11-25, or `modern`, for later versions alone.
 With a fault it claims what it does not have: `claims` answers with errors, `hangs` not at all. With
-`announces` it announces a change of its lists whenever they are listed.
-With the fault `blank` it has an empty cursor.
+`announces` it announces a change of its lists whenever they are listed, and with `differs` its
+prompts differ each time. With the fault `blank` it has an empty cursor.
 """
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def note(line: str) -> None:
 
 async def failing(ctx: Any = None) -> None:
     """Fail as wanted; *ctx* is the request of a list."""
-    if FAULT == "announces" and ctx is not None:
+    if FAULT in ("announces", "differs") and ctx is not None:
         note("listed")
         await ctx.session.send_resource_list_changed()
         await ctx.session.send_prompt_list_changed()
@@ -137,7 +138,24 @@ async def give_up(_: Any, __: Any) -> types.CallToolResult:
     return result()
 
 
-LATER = {"leave": leave, "work": work, "wait": wait, "give_up": give_up}
+async def crowd(ctx: Any, _: Any) -> types.CallToolResult:
+    """Ask eleven questions at once, until one is refused."""
+    refused: list[str] = []
+
+    async def ask() -> None:
+        try:
+            await ctx.session.send_request(QUESTIONS["elicit"], ANSWERS["elicit"])
+        except MCPError as fault:
+            refused.append(fault.error.message)
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(11):
+            group.start_soon(ask)
+    return result(refused[0])
+
+
+LATER = {"leave": leave, "work": work, "wait": wait, "give_up": give_up, "crowd": crowd}
 
 
 async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
@@ -189,8 +207,11 @@ async def read(_: Any, params: types.ReadResourceRequestParams) -> types.ReadRes
 async def list_prompts(ctx: Any, __: Any) -> types.ListPromptsResult:
     """List the prompts."""
     await failing(ctx)
+    since = f" since {time.time()}" if FAULT == "differs" else ""
     return types.ListPromptsResult(
-        prompts=[types.Prompt(name=name, description=f"{name} of {NAME}") for name in prompts]
+        prompts=[
+            types.Prompt(name=name, description=f"{name} of {NAME}{since}") for name in prompts
+        ]
     )
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, INVALID_REQUEST
+from mcp_types import INVALID_REQUEST
 
 from mcpg.gateway.serve.clients import RequestCaller, check_capability
 from mcpg.json_types import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sized
 
     from anyio.abc import TaskGroup
 
@@ -37,11 +37,12 @@ class _Call:
         questions: The question that waits for an answer, by a key of its own.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, parked: Sized) -> None:
         self.scope = anyio.CancelScope()
         self.result: JsonObject | Exception | None = None
         self.questions: JsonObject = {}
         self._caller = RequestCaller(context, None)
+        self._parked = parked
         self._turn = anyio.Event()
         self._answered = anyio.Event()
         self._answer: JsonObject = {}
@@ -65,6 +66,8 @@ class _Call:
         async with self._lock:
             if self.result is not None:
                 raise MCPError(INVALID_REQUEST, "the request of the client has ended")
+            if len(self._parked) >= _MOST:
+                raise MCPError(INVALID_REQUEST, "too many calls wait for input")
             self._asked += 1
             self._answered = anyio.Event()
             self.questions = {str(self._asked): {"method": method, "params": params}}
@@ -134,10 +137,9 @@ class Parking:
         call = self._parked.pop(str(params.get("requestState")), None)
         if call is not None:
             call.resume(context, params.get("inputResponses"))
-        elif self.group is None or len(self._parked) >= _MOST:
-            raise MCPError(INVALID_PARAMS, "too many calls wait for input")
         else:
-            call = _Call(context)
+            assert self.group is not None  # noqa: S101 - the server is running
+            call = _Call(context, self._parked)
             self.group.start_soon(self._run, call, work)
         try:
             await call.turn()

@@ -132,8 +132,8 @@ class Relay:
         if self.has_many and origin.client is None:
             is_certain = origin.is_certain or origin.is_alone
             return origin.callers[0] if is_certain and origin.callers else None
-        if origin.callers:
-            return origin.callers[0]
+        if origin.callers:  # clients may never come back to an earlier call
+            return origin.callers[-1]
         clients = [one for one in self._clients if origin.client in (None, one.identity)]
         return clients[0] if len(clients) == 1 else None
 

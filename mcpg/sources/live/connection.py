@@ -13,6 +13,7 @@ from mcp import Client, MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
     HEADER_MISMATCH,
+    INVALID_PARAMS,
     SERVER_INFO_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
     DiscoverRequest,
@@ -60,6 +61,7 @@ _CLOSE_SECONDS = 3.0
 _MAX_UNANSWERED_PINGS = 2
 _UNRESPONSIVE = "server was stopped: it responded to neither calls nor pings"
 _MAX_ROUNDS = 10
+_UNKNOWN_STATE = "unknown `requestState`: it was used before, or the answer came too late"
 _MAX_HEADER_PAGES = 100
 # Messages of the SDK.
 _CLOSED = (CONNECTION_CLOSED, "Connection closed")
@@ -289,6 +291,7 @@ class Connection:
             NotProcessedError: The connection was lost before.
         """
         async with self._request(request, quotes_server=True) as (client, _):
+            self._check_state(params)
             if is_task:
                 result = await run_task(client, params, request)
             else:
@@ -314,7 +317,20 @@ class Connection:
             NotProcessedError: The connection was lost before.
         """
         async with self._request(request, quotes_server=True) as (client, _):
+            self._check_state(params)
             return await self._complete(client, method, params, request)
+
+    def _check_state(self, params: JsonObject | None) -> None:
+        """Check that a request repeats no other one, which would run twice.
+
+        Servers of the older versions give out no state to repeat a request with; the host did, and
+        has forgotten it.
+
+        Raises:
+            MCPError: It does.
+        """
+        if self.is_older and "requestState" in (params or {}):
+            raise MCPError(INVALID_PARAMS, _UNKNOWN_STATE)
 
     async def _complete(
         self, client: Client, method: str, params: JsonObject | None, request: Underway

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_REQUEST,
     CreateMessageResult,
     CreateMessageResultWithTools,
     ElicitResult,
@@ -30,6 +31,8 @@ SAMPLING = "sampling/createMessage"
 ELICITATION = "elicitation/create"
 ROOTS = "roots/list"
 
+# Requests of a server over one connection that wait for an answer at the same time.
+_MOST_OPEN = 1000
 _METHODS = {SAMPLING, ELICITATION, ROOTS}
 _FIRST, _SETTLING, _APPLYING = 2.0, 5.0, 0.1
 
@@ -52,6 +55,7 @@ class Questions:
         self._client = client
         self._underway: list[Underway] = []
         self._users: set[object] = set()
+        self._open = 0
         self._asked = anyio.Event()
         self._answered = anyio.Event()
 
@@ -149,12 +153,16 @@ class Questions:
         if params is not None:
             given = params.model_dump(by_alias=True, mode="json", exclude_none=True)
         self._asked.set()
+        if self._open >= _MOST_OPEN:
+            return ErrorData(code=INVALID_REQUEST, message="too many requests wait for an answer")
+        self._open += 1
         try:
             is_certain = current_caller.get() is not None
             return await self._ask(method, given, self._causes(), is_certain=is_certain)
         except MCPError as fault:
             return fault.error
         finally:
+            self._open -= 1
             self._answered.set()
 
     async def _ask(

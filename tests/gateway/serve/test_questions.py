@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import conformance
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp_types import (
     CreateMessageResult,
     ElicitResult,
@@ -162,7 +162,7 @@ async def test_an_answer_takes_no_place_of_a_request(mode: str) -> None:
     """A call that waits for the answer of its client gets it, with no other place for requests."""
     one = Http(rules=Rules(requests=1))
     async with (
-        reached(shop(), one) as address,
+        reached(shop(), http=one) as address,
         Client(address, mode=mode, **Person().answers()) as client,
     ):
         with anyio.fail_after(30):
@@ -418,15 +418,15 @@ async def test_concurrent_calls_of_the_only_client_are_of_one_client() -> None:
 CITY = {"action": "accept", "content": {"city": "Lisbon"}}
 
 
-async def call(client: Client, earlier: Any = None, **arguments: str) -> Any:
-    """Call the tool that waits, or repeat the call with an answer to all that *earlier* asks."""
+async def call(client: Client, earlier: Any = None, tool: str = "wait", **arguments: str) -> Any:
+    """Call *tool*, or repeat the call with an answer to all that *earlier* asks."""
     more: dict[str, Any] = {}
     if earlier is not None:
         answers = {key: ElicitResult.model_validate(CITY) for key in earlier.input_requests}
         more = {"input_responses": answers, "request_state": earlier.request_state}
     with anyio.fail_after(20):
         return await client.session.call_tool(
-            "wait", {**arguments}, allow_input_required=True, **more
+            tool, {**arguments}, allow_input_required=True, **more
         )
 
 
@@ -448,6 +448,49 @@ async def test_a_late_answer_gets_the_result_at_once() -> None:
         await told(client, "give_up")
         await told(client, "log")  # the result of the call comes before this one's
         assert (await call(client, asked)).content[0].text == "done"
+
+
+async def test_a_call_is_repeated_once() -> None:
+    """A state that was used, or whose result is kept no more, starts its tool no second time."""
+    async with served(shop(), "auto", **Person().answers()) as client:
+        for tool in ("elicit", INVOKE):
+            given = {"toolId": "elicit"} if tool == INVOKE else {}
+            asked = await call(client, tool=tool, **given)
+            assert "accept" in str((await call(client, asked, tool=tool, **given)).content)
+            try:
+                answer = str((await call(client, asked, tool=tool, **given)).content)
+            except MCPError as fault:
+                answer = fault.message
+            assert "unknown `requestState`" in answer
+
+
+async def test_calls_that_ask_nothing_need_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When all places for calls that wait for input are in use, the next question is refused."""
+    monkeypatch.setattr("mcpg.gateway.serve.parking._MOST", 0)
+    async with served(shop(), "auto", **Person().answers()) as client:
+        assert await told(client, "log") == "done"
+        assert await told(client, "elicit") == "refused: too many calls wait for input"
+
+
+async def test_a_call_that_nobody_repeats_keeps_no_other_from_asking() -> None:
+    """Where it is uncertain which call a question is of, it is taken for one of the latest."""
+    async with served(shop(), "auto", **Person().answers()) as client:
+        await call(client)
+        with anyio.fail_after(20):
+            assert "Lisbon" in await told(client, "elicit")
+
+
+async def test_a_server_has_a_limit_of_open_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it asks beyond that is refused at once, while the others wait for their client."""
+    monkeypatch.setattr("mcpg.sources.live.questions._MOST_OPEN", 10)
+
+    async def silent(_: Any, __: Any) -> ElicitResult:
+        await anyio.sleep(600)
+        raise AssertionError
+
+    async with served(shop(), elicitation_callback=silent) as client:
+        with anyio.fail_after(20):
+            assert await told(client, "crowd") == "too many requests wait for an answer"
 
 
 async def test_a_question_ends_with_its_call() -> None:
