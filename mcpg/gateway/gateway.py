@@ -32,7 +32,7 @@ from mcpg.gateway.calls import Fault, Invoked, Limits
 from mcpg.gateway.calls.invoke import Invoker
 from mcpg.gateway.calls.record import CallRecorder, RecordedCall
 from mcpg.gateway.index.build import Plan
-from mcpg.gateway.index.manager import IndexManager, Snapshot
+from mcpg.gateway.index.manager import IndexManager, OnIndex, Snapshot
 from mcpg.gateway.opening import (
     ConfigurationLike,
     GatewayOptions,
@@ -190,7 +190,7 @@ class Gateway:
         self._recorder = record_calls
         # What calls belong to where nobody says more.
         self._session = uuid4().hex
-        self._callbacks: list[Callable[[], None]] = []
+        self._callbacks: list[OnIndex] = []
         self._warm: Engine | None = None
         self._stack: AsyncExitStack | None = None
 
@@ -313,8 +313,11 @@ class Gateway:
             self._manager.refresh()
         return found
 
-    def on_change(self, callback: Callable[[], None]) -> None:
-        """Call *callback* in the event loop after each new index; its errors are ignored."""
+    def on_change(self, callback: OnIndex) -> None:
+        """Call *callback* in the event loop after each new index; its errors are ignored.
+
+        The next index waits for one that is asynchronous.
+        """
         self._callbacks.append(callback)
 
     # The index

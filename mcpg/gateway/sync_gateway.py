@@ -18,6 +18,7 @@ from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.calls import Limits
 from mcpg.gateway.calls.record import CallRecorder
 from mcpg.gateway.gateway import WRAPPED, Gateway, not_open
+from mcpg.gateway.index.manager import OnIndex
 from mcpg.gateway.opening import ConfigurationLike, GatewayOptions, SourceLike, configured
 from mcpg.gateway.sources import GENERATED, GraphSource, Source, ToolLock
 from mcpg.sources.client_config import Live
@@ -166,7 +167,7 @@ class SyncGateway:
         """As `Gateway.invalidate`."""
         return self._portal.call(self._gateway.invalidate, source_id)
 
-    def on_change(self, callback: Callable[[], None]) -> None:
+    def on_change(self, callback: OnIndex) -> None:
         """As `Gateway.on_change`; *callback* runs in the thread of the gateway."""
         self._portal.call(self._gateway.on_change, callback)
 

@@ -389,6 +389,23 @@ async def test_who_fails_to_listen_does_not_end_the_gateway(manifest: Manifest) 
     assert told == ["new"]
 
 
+async def test_who_listens_may_be_asynchronous(manifest: Manifest) -> None:
+    """A callback that is a coroutine function runs to its end, and may use the gateway."""
+    found: list[list[str]] = []
+    told = anyio.Event()
+
+    async def listen() -> None:
+        found.append(ids((await gateway.search("mail")).matches))
+        told.set()
+
+    async with Gateway([manifest("mail", mail_send="Send a mail")]) as gateway:
+        gateway.on_change(listen)
+        await gateway.build_index()
+        with anyio.fail_after(20):
+            await told.wait()
+    assert found == [["mail_send"]]
+
+
 async def test_a_gateway_is_asked_only_while_it_is_open(manifest: Manifest) -> None:
     """Before and after, every question is an error that says what to do; it opens only once."""
     gateway = Gateway([manifest("mail", mail_send="Send a mail")])

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from inspect import isawaitable
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
     ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
     Answer = TypeVar("Answer")
+
+OnIndex = Callable[[], Awaitable[None] | None]
+"""Called after each new index, and awaited if it is asynchronous."""
 
 _NAMED = 5
 _SHOWN = 120
@@ -227,7 +231,7 @@ class IndexManager:
             list_tools: Lists the tools of a server; reports failures as diagnostics.
             group: Runs background builds.
         """
-        self.callbacks: list[Callable[[], None]] = []
+        self.callbacks: list[OnIndex] = []
         self._registry = registry
         self._plan = plan
         self._list_tools = list_tools
@@ -303,7 +307,9 @@ class IndexManager:
             done.set()
         for callback in self.callbacks:
             with suppress(Exception):  # an error of the host does not end the gateway
-                callback()
+                outcome = callback()
+                if isawaitable(outcome):
+                    await outcome
         if self._snapshot is not None and self._snapshot.version < self._registry.version:
             self.refresh()
 
