@@ -29,6 +29,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 TOOLS: list[dict[str, Any]] = [
     {"name": "flood"},
     {"name": "large_flood"},
+    {"name": "long_flood"},
     {"name": "progress"},
     {"name": "malformed"},
     {"name": "invalid", "outputSchema": SCHEMA},
@@ -100,7 +101,14 @@ def large_flood(token: Any) -> None:
     Path(os.environ["NOTE"]).write_text("sent", "utf-8")
 
 
-BEFORE = {"flood": flood, "large_flood": large_flood, "progress": progress, "malformed": malformed}
+def long_flood(_: Any) -> None:
+    """Send ten megabytes of notifications, and note that they are sent."""
+    for _ in range(100):
+        notify("message", level="info", data="x" * 100_000)
+    Path(os.environ["NOTE"]).write_text("sent", "utf-8")
+
+
+BEFORE = {one.__name__: one for one in (flood, large_flood, long_flood, progress, malformed)}
 MORE: dict[str, dict[str, Any]] = {
     "invalid": {"structuredContent": {"n": "no number"}},
     "meta": {"_meta": {"example.com/huge": "x" * (100 << 10)}},

@@ -25,28 +25,36 @@ class Backoff:
     """When a server is listed again that has announced a change.
 
     A server may announce a change whenever it is listed, which would go on without end. One whose
-    lists are the same as before is ignored for a while, ever longer, until they differ.
+    lists are the same as before, or that announces the next change at once, is ignored for a while,
+    ever longer, until it announces a change later.
 
     Attributes:
         until: When it may be listed again, by the clock of the event loop.
-        is_announced: Whether it has announced a change since it was listed.
     """
 
     def __init__(self, pauses: tuple[float, float] = PAUSES) -> None:
         """Begin without a pause; *pauses* are the shortest and the longest one."""
         self.until = 0.0
-        self.is_announced = False
         self._pauses = pauses
         self._pause = 0.0
+        self._is_announced = False
+        self._is_hasty = False
+
+    def announced(self) -> None:
+        """Record that the server has announced a change."""
+        if not self._is_announced:
+            self._is_announced = True
+            quiet = max(self._pauses[0], self._pause)
+            self._is_hasty = anyio.current_time() < self.until + quiet
 
     def listed(self, *, has_changed: bool) -> None:
         """Record that the server was listed."""
         shortest, longest = self._pauses
-        if has_changed:
-            self._pause = 0.0
-        elif self.is_announced:
+        if self._is_announced and (self._is_hasty or not has_changed):
             self._pause = min(max(shortest, 2 * self._pause), longest)
-        self.is_announced = False
+        elif has_changed:
+            self._pause = 0.0
+        self._is_announced = False
         self.until = anyio.current_time() + self._pause
 
 
@@ -86,7 +94,7 @@ class ServerState:
         self.uses = 0
         self._assigns: dict[str, bool] = {}
         self._backoff = Backoff(pauses)
-        self._waiting: anyio.Event | None = None
+        self._is_waiting = False
 
     def update(self, listing: Listing) -> bool:
         """Record the tools of *listing*; return whether they differ from those before."""
@@ -94,21 +102,18 @@ class ServerState:
         before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
         has_changed = self.digest != before
         self._backoff.listed(has_changed=has_changed)
-        if has_changed and self._waiting is not None:
-            self._waiting.set()
         return before is not None and has_changed
 
     async def announced(self) -> bool:
         """Record the announcement of a change, and wait until the tools may be listed."""
-        self._backoff.is_announced = True
-        if self._waiting is not None:
+        self._backoff.announced()
+        if self._is_waiting:
             return False
-        self._waiting = anyio.Event()
+        self._is_waiting = True
         try:
-            with anyio.CancelScope(deadline=self._backoff.until):
-                await self._waiting.wait()
+            await anyio.sleep_until(self._backoff.until)
         finally:
-            self._waiting = None
+            self._is_waiting = False
         return True
 
     def tells_clients_apart(self, mode: str) -> bool:

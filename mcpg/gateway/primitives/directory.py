@@ -7,9 +7,9 @@ gets the name of its source: `source_name` for a prompt, `mcpg://source/ADDRESS`
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
@@ -21,6 +21,8 @@ from mcpg.json_types import JsonObject
 
 SCHEME = "mcpg://"
 _MOST_LINKS = 10_000
+# Links of a result that are shown without the name of their source where that is unambiguous.
+_MOST_MATCHED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,6 @@ class Directory:
     def prompt(self, name: str) -> Located | None:
         """Return where the prompt *name* is."""
         return self.located.get(("prompts", name))
-
-    def address(self, source: ServerSource, uri: str) -> str:
-        """Return the address by which clients read the resource *uri* of *source*."""
-        owner = self.resource(uri)
-        if owner is None or (owner.source.id == source.id and owner.key == uri):
-            return uri
-        return self.prefixed(source, uri)
 
     def prefixed(self, source: ServerSource, uri: str) -> str:
         """Return *uri* with the name of *source*."""
@@ -178,32 +173,38 @@ class Links:
         for member in ("content", "contents", "messages"):
             items = result.get(member)
             if isinstance(items, list):
-                changed[member] = [self._item(one, source, directory) for one in items]
+                # Comparing an address with all templates takes its time.
+                address = partial(self._address, source, directory)
+                first = [_item(one, address) for one in items[:_MOST_MATCHED]]
+                prefixed = partial(directory.prefixed, source)
+                changed[member] = [*first, *(_item(one, prefixed) for one in items[_MOST_MATCHED:])]
         return changed if changed != result else result
 
-    def _item(self, item: Any, source: ServerSource, directory: Directory) -> Any:
-        if not isinstance(item, dict):
-            return item
-        if isinstance(item.get("content"), dict):  # a message of a prompt
-            return {**item, "content": self._item(item["content"], source, directory)}
-        if isinstance(item.get("resource"), dict) and item.get("type") == "resource":
-            return {**item, "resource": self._addressed(item["resource"], source, directory)}
-        if item.get("type") in {None, "resource_link"}:
-            return self._addressed(item, source, directory)
-        return item
+    def _address(self, source: ServerSource, directory: Directory, uri: str) -> str:
+        place = directory.resource(uri)
+        if place is not None:
+            is_own = (place.source.id, place.key) == (source.id, uri)
+            return uri if is_own else directory.prefixed(source, uri)
+        owner = self._owners.setdefault(uri, source)
+        self._owners.move_to_end(uri)
+        while len(self._owners) > _MOST_LINKS:
+            self._owners.popitem(last=False)
+        return uri if owner.id == source.id else directory.prefixed(source, uri)
 
-    def _addressed(
-        self, item: JsonObject, source: ServerSource, directory: Directory
-    ) -> JsonObject:
-        uri = item.get("uri")
-        if not isinstance(uri, str):
-            return item
-        shown = directory.address(source, uri)
-        if shown == uri and directory.resource(uri) is None:
-            owner = self._owners.setdefault(uri, source)
-            if owner.id != source.id:
-                shown = directory.prefixed(source, uri)
-            self._owners.move_to_end(uri)
-            while len(self._owners) > _MOST_LINKS:
-                self._owners.popitem(last=False)
-        return item if shown == uri else {**item, "uri": shown}
+
+def _item(item: Any, address: Callable[[str], str]) -> Any:
+    """Return an item of a result with the *address* of the resource that it has or links to."""
+    if not isinstance(item, dict):
+        return item
+    if isinstance(item.get("content"), dict):  # a message of a prompt
+        return {**item, "content": _item(item["content"], address)}
+    if isinstance(item.get("resource"), dict) and item.get("type") == "resource":
+        return {**item, "resource": _addressed(item["resource"], address)}
+    return _addressed(item, address) if item.get("type") in {None, "resource_link"} else item
+
+
+def _addressed(item: JsonObject, address: Callable[[str], str]) -> JsonObject:
+    uri = item.get("uri")
+    if not isinstance(uri, str) or (shown := address(uri)) == uri:
+        return item
+    return {**item, "uri": shown}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from mcp_types.methods import validate_server_result
@@ -27,7 +28,7 @@ METHODS = {
 KEYS = {RESOURCES: "uri", TEMPLATES: "uriTemplate", PROMPTS: "name"}
 """The member that identifies an item of each kind."""
 
-_MAX_ITEMS = 20_000
+_MAX_ITEMS = {RESOURCES: 20_000, TEMPLATES: 1_000, PROMPTS: 20_000}
 _ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 _VERSIONS = (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
 
@@ -82,12 +83,12 @@ async def _items(kind: str, send: Send, before: tuple[JsonObject, ...]) -> tuple
                     found.setdefault(repaired[KEYS[kind]], repaired)
             cursor = page.get("nextCursor")
             is_last = not isinstance(cursor, str) or is_repeated(items, KEYS[kind], known)
-            if is_last or len(found) >= _MAX_ITEMS:
+            if is_last or len(found) >= _MAX_ITEMS[kind]:
                 break
     except CallError as fault:
         # A server that claims a capability and does not have it lists nothing.
         return () if fault.error is not None else before
-    return tuple(found.values())
+    return tuple(islice(found.values(), _MAX_ITEMS[kind]))
 
 
 def is_valid(kind: str, item: JsonObject) -> bool:

@@ -58,9 +58,8 @@ class _Known:
 
     def due(self, *, is_fresh: bool = False) -> float:
         """Return when it is queried; for *is_fresh* see `Primitives.listed`."""
-        if is_fresh:
-            return self.again
-        return math.inf if self.is_fresh else max(self.again, self.backoff.until)
+        again = max(self.again, self.backoff.until)
+        return math.inf if self.is_fresh and not is_fresh else again
 
 
 class Primitives:
@@ -119,14 +118,14 @@ class Primitives:
             if source.server == server:
                 known = self._of(source)
                 known.is_fresh, known.again = False, 0.0
-                known.backoff.is_announced = True
+                known.backoff.announced()
 
     def called(self, source: Source | None) -> None:
         """Record a call of a tool of *source*, which may have changed what it would list."""
         if isinstance(source, ServerSource):
             known = self._of(source)
             if known.again <= anyio.current_time() + _RECENT:  # not one that is too slow
-                known.again = 0.0
+                known.again = known.backoff.until = 0.0
 
     def readdressed(self, result: JsonObject, source: Source | None) -> JsonObject:
         """Return a result of *source* with addresses by which its resources are read here."""

@@ -25,7 +25,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcpg.gateway.serve.answers import line
+from mcpg.gateway.serve.answers import line, size
 from mcpg.gateway.serve.found import FoundTools, View
 from mcpg.gateway.serve.requests import SESSION_META_KEY, Context, session_key
 from mcpg.json_types import JsonObject
@@ -41,7 +41,7 @@ _MOST_LISTENERS = 1000
 MOST_URIS = 1000
 """The most resources that a client can be subscribed to."""
 
-_MOST_UNREAD = 1000
+_MOST_UNREAD, _MOST_UNREAD_BYTES = 1000, 1 << 20
 _PROGRESS = 500
 _LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 _MESSAGE = "notifications/message"
@@ -84,7 +84,7 @@ def check_capability(
 
 
 class _Unread:
-    """The notifications that a client has yet to read, a bounded number.
+    """The notifications that a client has yet to read, bounded in number and size.
 
     The same change is announced once, and of other notifications those beyond the maximum are
     dropped, so that a client that has stopped reading takes no more memory.
@@ -92,15 +92,22 @@ class _Unread:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._bytes = 0
 
     async def send(self, channel: Outbound, method: str, params: JsonObject) -> None:
         kind = method, str(params["uri"]) if method == _UPDATED else ""
-        if self._counts[kind] >= (1 if method.endswith(_ANNOUNCEMENTS) else _MOST_UNREAD):
+        is_announcement = method.endswith(_ANNOUNCEMENTS)
+        if self._counts[kind] >= (1 if is_announcement else _MOST_UNREAD):
+            return
+        length = size(params)
+        if self._bytes and self._bytes + length > _MOST_UNREAD_BYTES and not is_announcement:
             return
         self._counts[kind] += 1
+        self._bytes += length
         try:
             await channel.notify(method, params or None)
         finally:
+            self._bytes -= length
             self._counts[kind] -= 1
             self._counts += Counter()  # without zeros
 

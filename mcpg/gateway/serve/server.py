@@ -188,7 +188,7 @@ class GatewayServer:
                 await self._met.wait()  # the versions of the protocol that its client speaks
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
-            await self._gateway.primitives.listed(is_fresh=False)
+            self._announced = await self._gateway.primitives.listed(is_fresh=False)
             self._wake()
         self._read.set()
 
@@ -208,6 +208,7 @@ class GatewayServer:
             return (await self._catalogue.listing(known, view)).print
 
         await self._clients.relist(current)
+        self._woken.set()  # sources that were added or removed have prompts and resources
         self._report()
 
     def _report(self, *crashes: Diagnostic) -> None:

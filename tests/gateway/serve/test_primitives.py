@@ -169,6 +169,32 @@ async def test_two_servers_never_collide() -> None:
                 assert (await text_of(client, str(uri))).startswith(f"{owner} ")
 
 
+async def test_links_beyond_a_limit_name_their_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not compared with what servers list, and are read at their server all the same."""
+    monkeypatch.setattr("mcpg.gateway.primitives.directory._MOST_MATCHED", 1)
+    async with served(shop()) as client:
+        blocks: list[Any] = (await client.call_tool("link", {})).content
+        uris = [str(one.uri if one.type == "resource_link" else one.resource.uri) for one in blocks]
+        assert uris == ["note://shared", "mcpg://shop/x:un", "mcpg://shop/note://shared"]
+        for uri in uris:
+            assert "shop " in str((await client.read_resource(uri)).contents)
+
+
+async def test_a_server_has_a_limit_of_templates() -> None:
+    """Each address is compared with all of them."""
+    templates = [{"name": "t", "uriTemplate": f"t:{n}/{{id}}"} for n in range(1001)]
+    env = {
+        "NOTE": os.devnull,
+        "ANSWERS": json.dumps(
+            {"resources/templates/list": {"resourceTemplates": templates}, "resources/list": {}}
+        ),
+    }
+    command = (str(PROGRAM.with_name("callservers.py")), "plain")
+    many = StdioServer("mcp.json: many", "many", sys.executable, command, env)
+    async with Gateway([ServerSource("many", many)], live=LIVE) as gateway:
+        assert len((await gateway.primitives.listed()).templates) == 1000
+
+
 SCHEMES = (
     "https://a.example/x?y=1#z urn:isbn:1 data:,hi ui://widget/a.html file:///C:/a%20b "
     "mcpg://shop/evil custom+x.y:opaque"
@@ -338,6 +364,50 @@ async def test_what_is_announced_without_a_change_is_listed_ever_less(tmp_path: 
             assert told.count(f"notifications/{kind}/list_changed") <= 1
         assert listed <= 3 * 6  # three lists each time
         assert [one.uri for one in (await client.list_resources()).resources]
+
+
+async def test_lists_that_differ_each_time_are_listed_ever_less(tmp_path: Path) -> None:
+    """Nor does one whose lists never stay the same, for a client that lists what is announced."""
+    told, heard = anyio.create_memory_object_stream[str](100)
+
+    async def hear(message: Any) -> None:
+        told.send_nowait(getattr(message, "method", ""))
+
+    note = tmp_path / "note"
+    source = shop("shop", "legacy", "differs", NOTE=str(note))
+    async with told, heard, served(source, message_handler=hear) as client:
+        await client.list_prompts()
+        with anyio.move_on_after(3):
+            async for method in heard:
+                if method == "notifications/prompts/list_changed":
+                    await client.list_prompts(cache_mode="bypass")
+    assert note.read_text("utf-8").count("listed") <= 3 * 6  # three lists each time
+
+
+async def test_sources_of_a_gateway_in_use_are_announced() -> None:
+    """Clients learn of the prompts and resources of a source that is added or removed."""
+    told, heard = anyio.create_memory_object_stream[str](100)
+
+    async def hear(message: Any) -> None:
+        told.send_nowait(getattr(message, "method", ""))
+
+    async def until_told() -> None:
+        wanted = {f"notifications/{kind}/list_changed" for kind in ("prompts", "resources")}
+        with anyio.fail_after(20):
+            while wanted:
+                wanted.discard(await heard.receive())
+
+    async with Gateway([shop()], live=LIVE, reserved=META_TOOLS) as gateway:
+        server = GatewayServer(gateway, ALL)
+        client = Client(server.sdk, mode="legacy", message_handler=hear)
+        async with told, heard, server.running(), client:
+            await client.list_tools()
+            gateway.add(shop("another"))
+            await until_told()
+            prompts = (await client.list_prompts(cache_mode="bypass")).prompts
+            assert "another_greet" in [one.name for one in prompts]
+            await gateway.remove("another")
+            await until_told()
 
 
 async def test_log_messages_reach_the_client_that_caused_them(tmp_path: Path) -> None:
