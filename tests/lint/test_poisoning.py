@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pytest
@@ -315,6 +317,23 @@ def test_values_of_credentials_are_secrets(found: Callable[..., set[str]]) -> No
         member = {"type": "string", "default": value}
         schema = {"type": "object", "properties": dict.fromkeys(name.split(","), member)}
         assert found(tool("parcel_find", "x", inputSchema=schema), select=["X"]) == expected
+
+
+# A class, or a group that has a repeat, which repeats without a bound and gives back.
+_CLASS = r"\[(?:\\.|[^\]\\])*\]"
+_REPEATED_REPEAT = re.compile(
+    rf"\((?!\?>)(?:[^()\[\]\\]|\\.|{_CLASS})*?[+*](?:[^()\[\]\\]|\\.|{_CLASS})*\)[+*](?!\+)"
+    rf"|{_CLASS}[+*](?=@)"
+)
+
+
+def test_patterns_read_a_text_in_one_way() -> None:
+    """No repeat without a bound is within another one, or before the sign of an address.
+
+    A text of nothing but names would otherwise be read once for each part of each of them.
+    """
+    data = (files("mcpg.lint") / "data" / "poisoning.toml").read_text("utf-8")
+    assert [one[0] for one in _REPEATED_REPEAT.finditer(data)] == []
 
 
 class CountedText(str):  # noqa: SLOT000 - its count is an attribute
