@@ -106,7 +106,7 @@ def split_place(place: str) -> tuple[str, str]:
         return "", ""
     if is_file(place):
         return place, ""
-    for found in re.finditer(r": |:(?=\d+\Z)", place):
+    for found in re.finditer(r": |:(?=\d+(?::\d+)?\Z)", place):
         if is_file(place[: found.start()]):
             return place[: found.start()], place[found.end() :]
     return "", ""

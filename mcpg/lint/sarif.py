@@ -63,9 +63,11 @@ def _notification(one: Diagnostic) -> dict[str, Any]:
         "message": {"text": one.message},
     }
     path, inner = split_place(one.place or "")
-    place = (
-        Place(path, int(inner)) if path and inner.isdecimal() else Place(path or one.place or "")
-    )
+    line, _, column = inner.partition(":")
+    if line.isdecimal():
+        place = Place(path, int(line), int(column or 1))
+    else:
+        place = Place(path or (one.place or "").partition(": ")[0])
     if place.file:
         notification["locations"] = [{"physicalLocation": _physical(place)}]
     return notification
@@ -149,7 +151,7 @@ def uri_of(path: str) -> str:
     """Return the URI of a file: a relative reference for a relative path."""
     if Path(path).is_absolute():
         return Path(path).as_uri()
-    return quote(PurePath(path).as_posix(), safe="/")
+    return quote(PurePath(path).as_posix(), safe="/", errors="surrogateescape")
 
 
 def _fingerprint(finding: Finding) -> str:

@@ -129,6 +129,40 @@ def test_sarif_has_documents_that_cannot_be_read(folder: Path, run: Callable[...
     assert physical["region"]["startLine"] == 3
 
 
+def test_sarif_places_a_broken_manifest_by_line_and_column(
+    folder: Path, run: Callable[..., Run]
+) -> None:
+    """A file that is no JSON is a notification with its file, its line and its column."""
+    (folder / "docs").mkdir()
+    (folder / "docs" / "my tools.json").write_text('{"tools":\n  bad}', "utf-8")
+    (part,) = run("lint", "docs", "--format", "sarif").json["runs"]
+    ((notification,),) = (one["toolExecutionNotifications"] for one in part["invocations"])
+    ((physical,),) = (one.values() for one in notification["locations"])
+    assert physical["artifactLocation"]["uri"] == "docs/my%20tools.json"
+    assert (physical["region"]["startLine"], physical["region"]["startColumn"]) == (2, 3)
+
+
+def test_sarif_places_what_standard_input_lacks(run: Callable[..., Run]) -> None:
+    """A notification of standard input has its name as the place, as findings have."""
+    stdin = json.dumps({"tools": [*TOOLS, {"description": "no name"}]}).encode()
+    (part,) = run("lint", "-", "--format", "sarif", stdin=stdin).json["runs"]
+    ((notification,),) = (one["toolExecutionNotifications"] for one in part["invocations"])
+    ((physical,),) = (one.values() for one in notification["locations"])
+    assert physical["artifactLocation"]["uri"] == "standard%20input"
+
+
+def test_sarif_names_files_of_any_bytes(folder: Path, run: Callable[..., Run]) -> None:
+    """A path that is not Unicode is a URI of its bytes."""
+    name = "t\udcff.json"
+    try:
+        (folder / name).write_text(json.dumps({"tools": [{"name": "pay"}]}), "utf-8")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes Unicode names only")
+    (part,) = run("lint", name, "--format", "sarif").json["runs"]
+    (location, *_) = part["results"][0]["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "t%FF.json"
+
+
 def test_fixes_are_shown_and_made(faulty: Path, run: Callable[..., Run]) -> None:
     """--diff writes nothing; --fix removes what nobody sees, and leaves all else to the byte."""
     before = faulty.read_bytes()
