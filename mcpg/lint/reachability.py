@@ -50,7 +50,7 @@ def opening(text: str) -> str:
     query = ""
     for sentence in _SENTENCE_END.split(text.strip()):
         query = f"{query} {sentence}".strip()
-        if len(stems(query)) >= _FEWEST_WORDS:
+        if len(query) >= _LONGEST_QUERY or len(stems(query)) >= _FEWEST_WORDS:
             break
     return query[:_LONGEST_QUERY]
 

@@ -9,6 +9,8 @@ import pytest
 from lint.conftest import sound, tool
 
 from mcpg.lint import RULES, Report
+from mcpg.lint.catalogue import stems
+from mcpg.lint.reachability import opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,3 +229,12 @@ def test_every_rule_has_a_page_of_its_own() -> None:
         assert min(len(rule.why), len(rule.remedy)) >= 10
         assert rule.severity in {"error", "warning", "info"}
         assert rule.is_default == (rule.severity != "info")
+
+
+def test_an_opening_is_sought_no_further_than_a_query_is_long() -> None:
+    """Of thousands of sentences without words, as many are read as the longest query holds."""
+    before = stems.cache_info()
+    query = opening("#\n" * 5_000)
+    after = stems.cache_info()
+    assert len(query) == 300
+    assert after.hits + after.misses - before.hits - before.misses <= len(query)
