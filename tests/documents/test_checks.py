@@ -50,7 +50,10 @@ def told(text: str) -> list[tuple[int, str]]:
         ("rdf_types: [Thing]", "write an IRI, or a name such as schema:Thing"),
         ("rdf_properties: {level: 1}", "'level' has no prefix"),
         ("rdf_types: ['{0} {x}']", "a name such as schema:0x"),
-        ('rdf_properties: {"schema:x": {id: "x:y"}}', "the prefix 'x' of 'x:y' is unknown"),
+        (
+            'rdf_properties: {"schema:x": {id: "x:y"}}',
+            "'x:y' is unknown; declare it in `rdf_prefixes`",
+        ),
         ('rdf_properties: {"schema:x": {value: 1.5, datatype: xsd:int}}', "'1.5' is no xsd:int"),
         ('rdf_properties: {"schema:x": {value: 1, datatype: xsd:integr}}', "mean 'integer'?"),
         ('rdf_properties: {"schema:x": {value: a, lang: d e}}', "'d e' is no language tag"),

@@ -57,6 +57,11 @@ def test_the_order_of_sessions_changes_no_byte(sessions: list[tuple[str, str]]) 
     assert encode(merge([observed_of([pair]) for pair in sessions])) == encode(expected)
 
 
+def test_a_file_shows_names_as_they_are_written() -> None:
+    """A person who looks through a file reads names of any script."""
+    assert '["größe_ändern","保存"]' in encode(observed_of([["größe_ändern", "保存"]]))
+
+
 def test_a_file_holds_names_days_and_numbers_alone() -> None:
     """No id of a session, no time of the day and no argument is stored."""
     text = encode(observed_of([["a", "b"], ["a", "b!"]]))
