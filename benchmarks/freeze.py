@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 SPACED, REPORTED = "text", "imports"
 MASKS = (
-    (re.compile(r'("durationMs": )[\d.]+'), r"\g<1>0"),
+    (re.compile(r'("(?:durationMs|time)": )[\d.]+'), r"\g<1>0"),
     (re.compile(r"\b\d+(\.\d+)? ms\b"), "<time> ms"),
     (re.compile(r"(\.mdld-)[0-9a-f]{8}\b"), r"\1<path>"),
     (re.compile(r"^(\| \w+ \| )\d+\.\d{3} \|$", re.MULTILINE), r"\1<time> |"),
