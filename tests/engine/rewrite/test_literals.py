@@ -55,7 +55,7 @@ def test_what_means_itself_is_found(text: str, expected: list[str] | None) -> No
 SHAPES = {
     "paths": (
         *("lib/core/index.js", "docs/guide/intro.md", "x/y/z", "assets/img/logo@2x.png"),
-        *("/var/log/nginx/access.log", "~/Downloads/report.pdf", "../shared/util.ts"),
+        *("/var/log/nginx/access.log", "~/Downloads/report.pdf", "../common/util.ts"),
         *("C:\\Users\\mara\\notes.txt", "src/components", "packages/api/src", "infra/prod/main.tf"),
         *("\\\\nas01\\share\\plans.xlsx", "acme/billing-service", "torvalds/linux"),
     ),
