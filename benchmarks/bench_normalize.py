@@ -30,7 +30,7 @@ import measuring
 
 import mcpg
 from mcpg.engine.rewrite import DEPTH, SURE, language_in, merge, trust_in
-from mcpg.engine.rewrite.answers import kept_literals
+from mcpg.engine.rewrite.answers import select_literals
 from mcpg.evaluation.metrics import ndcg_at
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Set:
 
     def language(self, query: str) -> LanguageTest:
         """Say in which language *query* is."""
-        return language_in(query, kept_literals(query), self.engine.index)
+        return language_in(query, select_literals(query), self.engine.index)
 
     def merged(self, query: str, rewrite: str) -> list[str]:
         """Return the tools of both searches merged, whether or not a search would ask for it."""

@@ -9,26 +9,27 @@ asked for: they say what a tool is called, and no translation has them.
 
 Texts are scanned by the methods of `str` alone, as in `mcpg.text.words`.
 
-Source: kinds after the formats of JSON Schema, "Validation: a vocabulary for structural validation
-of JSON", draft 2020-12, section 7.3; month names after RFC 5322, section 3.3; top-level domains
-after RFC 1591, section 2; lengths of phone numbers after ITU-T E.164, section 6, of account numbers
-after ISO 13616, and the form of postal items after UPU S10.
+Source: month names after RFC 5322, section 3.3; lengths of account numbers after ISO 13616, and the
+form of postal items after UPU S10.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from itertools import chain, compress, islice, repeat, takewhile
 
-from mcpg.text.words import (
-    LANGUAGES,
-    Remembered,
-    fold,
-    is_unspaced,
-    share_of_texts,
-    stop_words_of,
-    strip_accents,
+from mcpg.text.token_kinds import (
+    FEWEST_GROUPS,
+    HALVES_OF_DAYS,
+    is_clock,
+    is_currency,
+    is_day,
+    is_name,
+    is_number,
+    is_phone,
+    is_year,
+    token_kinds,
 )
+from mcpg.text.words import Remembered, is_unspaced
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -102,35 +103,15 @@ _MONTHS = (
     "december",
 )
 _MONTH_NAMES = frozenset((*_MONTHS, *(month[:3] for month in _MONTHS), "sept"))
-_HALVES_OF_DAYS = ("am", "pm", "a.m", "p.m")
-_ORDINALS = ("st", "nd", "rd", "th")
-_DOMAINS = frozenset(("com", "edu", "gov", "int", "mil", "net", "org", "co", "ac"))
-_HEXADECIMAL = frozenset("0123456789abcdef")
-_CODE_SIGNS = frozenset("={}")
-_LENGTHS_OF_UUID = [8, 4, 4, 4, 12]
-_SHORTEST_HASH = 7
-_LONGEST_EXTENSION = 5
-_SHORTEST_SPOKEN = 3
-# Digits of a day, a month, an hour, a minute or a second, and of a year.
-_PART, _YEAR = 2, 4
-_LAST_DAY = 31
-_SIGNS_OF_DATE, _PARTS_OF_CLOCK = 2, 3
 # The most tokens of a date in words, and of a number or a code with spaces.
 _LONGEST_DATE, _MOST_GROUPS = 3, 12
-# Digits of phone numbers: with the code of a country, with a leading 0, and in groups of 3, 3, 4.
-_INTERNATIONAL, _NATIONAL, _GROUPS_OF_PHONE = range(8, 16), range(9, 13), [3, 3, 4]
-_PHONE_SIGNS = "()-./"
-# A code with spaces has so many groups and characters; what is shorter may be a list of numbers.
-_FEWEST_GROUPS, _SHORTEST_SPACED, _LONGEST_BANK = 3, 12, 4
-# A number with hyphens has so many groups and digits.
-_FEWEST_HYPHENATED = 8
-# The module `string` has them as well, but imports `re`.
-_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# Digits of a postal item, between two letters on each side.
-_POSTAL = 9
 # What a first token may be, for a number, a code or an amount to go on in the next.
 _GOING_ON = frozenset((None, "number", "code", "amount", "hash", "phone number"))
-_NUMBERS_OF_ADDRESS, _LAST_BYTE, _LONGEST_GROUP = 4, 255, 4
+_THOUSAND = 3
+# A code with spaces has so many characters; what is shorter may be a list of numbers.
+_SHORTEST_SPACED, _LONGEST_BANK = 12, 4
+# Digits of a postal item, and letters on each side of them.
+_POSTAL, _END = 9, 2
 
 
 @value
@@ -210,7 +191,7 @@ def _quoted(text: str) -> Iterator[Literal]:
         else:
             end = close + 1 if text[start : close + 1] != whole else end
             inner = text[start + 1 : close]
-            yield Literal(_kinds[inner] or QUOTED, inner, start, close + 1)
+            yield Literal(token_kinds[inner] or QUOTED, inner, start, close + 1)
 
 
 def _places(text: str, mark: str) -> list[tuple[int, str]]:
@@ -320,7 +301,7 @@ class _Tokens:
 
     def kind(self, token: str) -> str | None:
         """Return the kind of a token or a part of one, `None` for a word."""
-        return _kinds[token] or (NAME if self.with_names and _is_name(token) else None)
+        return token_kinds[token] or (NAME if self.with_names and is_name(token) else None)
 
     def literal(self, kind: str, first: int, last: int) -> Literal:
         """Return the tokens from *first* to *last* as one literal."""
@@ -356,86 +337,56 @@ def _found(tokens: _Tokens) -> Iterator[Literal]:
     for place in tokens.special:
         if place <= last:
             continue
-        free, texts = last + 1, tokens.texts(place, _LONGEST_DATE)
+        texts = tokens.texts(place, _LONGEST_DATE)
         last = place + _length_of_date(texts) - 1
         if last >= place:
             yield tokens.literal("date", place, last)
         elif _is_time(texts[:2]):
             last = place + 1
             yield tokens.literal("time", place, last)
-        elif _may_have_spaces(texts):
-            kind, first, last = _spaced(tokens, place, free)
-            yield from [tokens.literal(kind, first, last)] if kind else _of_token(tokens, place)
         else:
-            yield from _of_token(tokens, place)
+            kind, count = _spaced(tokens, place) if _may_have_spaces(texts) else ("", 0)
+            last = place + count - 1
+            yield from [tokens.literal(kind, place, last)] if kind else _of_token(tokens, place)
 
 
 def _may_have_spaces(texts: Sequence[str]) -> bool:
     """Return whether a number, a code or an amount may go on from the first of *texts*."""
-    if len(texts) == 1 or _kinds[texts[0]] not in _GOING_ON:
+    if len(texts) == 1 or token_kinds[texts[0]] not in _GOING_ON:
         return False
     others = [text for text in texts[:2] if not any(map(str.isdecimal, text))]
     return not others or (len(others) == 1 and not others[0].islower())
 
 
-def _spaced(tokens: _Tokens, place: int, free: int) -> tuple[str, int, int]:
-    """Return the kind of what goes on over several tokens from *place*, and its first and last.
-
-    Tokens before *free* are of other literals.
-    """
+def _spaced(tokens: _Tokens, place: int) -> tuple[str, int]:
+    """Return the kind of what goes on over several tokens from *place*, and their number."""
     texts = tokens.unbroken(place, _MOST_GROUPS)
     if count := _length_of_amount(texts):
-        return "amount", place, place + count - 1
+        return "amount", count
     for count in range(len(texts), 1, -1):
-        if _is_phone(texts[:count]):
-            return "phone number", place, place + count - 1
-    if count := _length_of_code(texts):
-        return "code", place, place + count - 1
-    if count := _length_of_item(tokens.unbroken(place - 1, _MOST_GROUPS) if place > free else ()):
-        return "code", place - 1, place + count - 2
-    return "", place, place - 1
+        if is_phone(texts[:count]):
+            return "phone number", count
+    count = _length_of_code(texts) or _length_of_item(texts)
+    return ("code" if count else "", count)
 
 
 def _length_of_amount(texts: Sequence[str]) -> int:
     """Return how many of *texts* are an amount with a sign of a currency before or behind it."""
-    has_sign = _is_currency(texts[0])
-    numbers = [*takewhile(_is_number, texts[has_sign:])]
+    has_sign = is_currency(texts[0])
+    first, *others = texts[has_sign:] or [""]
+    if not is_number(first):
+        return 0
     # Digits in threes may be apart: "1 200,50".
-    while len(numbers) > 1 and (numbers[0][3:] or not all(map(_is_of_three, numbers[1:]))):
-        numbers.pop()
-    count = has_sign + len(numbers)
-    if has_sign or not numbers:
-        return count if numbers else 0
-    return count + 1 if any(map(_is_currency, texts[count : count + 1])) else 0
+    thousands = takewhile(_is_thousand, others if len(first) <= _THOUSAND else ())
+    count = has_sign + 1 + len([*thousands])
+    if has_sign:
+        return count
+    return count + 1 if any(map(is_currency, texts[count : count + 1])) else 0
 
 
-def _is_currency(text: str) -> bool:
-    """Return whether *text* is a sign of a currency, with letters or not: "US$"."""
-    sign = text.strip(_CAPITALS)
-    return len(sign) == 1 and unicodedata.category(sign) == "Sc"
-
-
-def _is_of_three(text: str) -> bool:
+def _is_thousand(text: str) -> bool:
     digits = text.replace(",", ".").partition(".")[0]
-    return digits.isdecimal() and len(digits) == 3  # noqa: PLR2004 - as the name says
-
-
-def _is_phone(texts: Sequence[str]) -> bool:
-    """Return whether *texts* are the groups of a phone number."""
-    whole = " ".join(texts)
-    for sign in _PHONE_SIGNS:
-        whole = whole.replace(sign, " ")
-    groups = whole.removeprefix("+").split()
-    digits, lengths = "".join(groups), [len(one) for one in groups]
-    # A digit apart is the code of an area, or else counts something.
-    if not (digits.isdecimal() and digits.isascii()) or 1 in lengths[2:]:
-        return False
-    if whole[0] == "+":
-        return len(digits) in _INTERNATIONAL
-    if lengths[-3:] == _GROUPS_OF_PHONE and groups[:-3] in ([], ["1"]):
-        return True
-    is_grouped = len(groups) > 1 and min(lengths[:2]) > 1 and not any(map(_is_date, texts))
-    return digits[0] == "0" and is_grouped and len(digits) in _NATIONAL
+    return digits.isdecimal() and len(digits) == _THOUSAND and is_number(text)
 
 
 def _length_of_code(texts: Sequence[str]) -> int:
@@ -446,7 +397,7 @@ def _length_of_code(texts: Sequence[str]) -> int:
     )
     groups = texts[:count]
     whole = "".join(groups)
-    if count < _FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
+    if count < FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
         return 0
     if whole.isdecimal():
         # Numbers of a list have lengths of their own, and years have one.
@@ -459,9 +410,13 @@ def _length_of_code(texts: Sequence[str]) -> int:
 def _length_of_item(texts: Sequence[str]) -> int:
     """Return how many of *texts* are the number of a postal item: "RR 123456785 DE"."""
     digits = [*takewhile(str.isdecimal, texts[1:])]
-    ends = (*texts[:1], *texts[len(digits) + 1 : len(digits) + 2])
-    has_ends = [len(end) for end in ends if end.isupper()] == [2, 2]
-    return len(digits) + 2 if has_ends and len("".join(digits)) == _POSTAL else 0
+    count = len(digits) + 2
+    has_ends = _is_end(texts[0]) and any(map(_is_end, texts[count - 1 : count]))
+    return count if has_ends and len("".join(digits)) == _POSTAL else 0
+
+
+def _is_end(text: str) -> bool:
+    return len(text) == _END and text.isalpha() and text.isupper()
 
 
 def _is_group(text: str, before: Sequence[str]) -> bool:
@@ -474,14 +429,14 @@ def _is_group(text: str, before: Sequence[str]) -> bool:
 
 
 def _is_recent(text: str) -> bool:
-    return _is_year(text) and text[:2] in {"19", "20"}
+    return is_year(text) and text[:2] in {"19", "20"}
 
 
 def _is_special(run: str) -> bool:
-    """Return whether a literal may begin with *run*: it is no word, or names a month."""
+    """Return whether a literal may begin with *run*: it is no word, or a month or country."""
     token = run.rstrip(_AFTER).lstrip(_BEFORE)
     if token.isalpha() or token.replace("'", "").isalpha():
-        return token.lower() in _MONTH_NAMES
+        return token.lower() in _MONTH_NAMES or _is_end(token)
     return bool(token)
 
 
@@ -501,8 +456,8 @@ def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
     elif tokens.with_names or ("-" in token and not token.isalpha()):
         start = tokens.start(place)
         for part in (token.translate(_SEAMS) if tokens.with_names else token).split("-"):
-            kind = tokens.kind(part) if tokens.with_names else None
-            if kind := "number" if _is_number(part) else kind:
+            other = tokens.kind(part) if tokens.with_names else None
+            if kind := "number" if is_number(part) else other:
                 yield Literal(kind, part, start, start + len(part))
             start += len(part) + 1
 
@@ -511,288 +466,13 @@ def _length_of_date(texts: Sequence[str]) -> int:
     """Return how many of *texts*, of which there are up to three, are a date, from the first on."""
     first, *after = texts
     is_month = first.lower() in _MONTH_NAMES
-    if is_month and after and (_is_day(after[0]) or _is_year(after[0])):
-        return 2 + (len(after) > 1 and not _is_year(after[0]) and _is_year(after[1]))
-    if after and after[0].lower() in _MONTH_NAMES and _is_day(first):
-        return 2 + (len(after) > 1 and _is_year(after[1]))
+    if is_month and after and (is_day(after[0]) or is_year(after[0])):
+        return 2 + (len(after) > 1 and not is_year(after[0]) and is_year(after[1]))
+    if after and after[0].lower() in _MONTH_NAMES and is_day(first):
+        return 2 + (len(after) > 1 and is_year(after[1]))
     return 0
-
-
-def _is_decimal(text: str, longest: int) -> bool:
-    return text.isdecimal() and len(text) <= longest
-
-
-def _is_day(text: str) -> bool:
-    number = text[:-2] if text[-2:].lower() in _ORDINALS else text
-    return _is_decimal(number, _PART) and 1 <= int(number) <= _LAST_DAY
-
-
-def _is_year(text: str) -> bool:
-    return _is_decimal(text, _YEAR) and len(text) == _YEAR
 
 
 def _is_time(texts: Sequence[str]) -> bool:
     """Return whether *texts* are a time of two tokens: "9 a.m"."""
-    first, *rest = texts
-    has_half = bool(rest) and rest[0].lower() in _HALVES_OF_DAYS
-    return has_half and all(_is_decimal(part, _PART) for part in first.split(":"))
-
-
-def _kind(token: str) -> str | None:
-    """Return the kind of a *token*, `None` for one that is a word or holds white space."""
-    if token.isalpha() or not token or any(map(str.isspace, token)):
-        return None
-    if token.isdecimal() and token.isascii():
-        return "number"
-    if not token.isascii() and any(map(is_unspaced, token)):
-        return None
-    kinds = _KINDS if any(map(str.isdecimal, token)) else _KINDS_WITHOUT_DIGITS
-    return next((kind for kind, is_kind in kinds if is_kind(token)), None)
-
-
-def _is_url(token: str) -> bool:
-    scheme, sign, rest = token.partition("://")
-    if sign:
-        return bool(rest) and scheme[:1].isalpha() and scheme.replace("+", "").isalnum()
-    return token[:4].lower() == "www." and "." in token[4:]
-
-
-def _is_email(token: str) -> bool:
-    name, sign, host = token.partition("@")
-    return bool(name and sign) and "." in host.strip(".") and "@" not in host and "/" not in name
-
-
-def _is_uuid(token: str) -> bool:
-    parts = token.lower().split("-")
-    return [len(part) for part in parts] == _LENGTHS_OF_UUID and _is_hexadecimal("".join(parts))
-
-
-def _is_hexadecimal(token: str) -> bool:
-    return bool(token) and _HEXADECIMAL.issuperset(token.lower())
-
-
-def _is_hash(token: str) -> bool:
-    mixed = not token.isalpha() and not token.isdecimal()
-    return len(token) >= _SHORTEST_HASH and mixed and _is_hexadecimal(token)
-
-
-def _is_address(token: str) -> bool:
-    """Return whether *token* is an IP address, with or without a port or a length of prefix."""
-    host, *ports = token.partition("/")[0].split(":")
-    numbers = host.split(".")
-    if len(numbers) == _NUMBERS_OF_ADDRESS and len(ports) <= 1:
-        return all(_is_decimal(one, 3) and int(one) <= _LAST_BYTE for one in numbers)
-    groups = (host, *ports)
-    return len(ports) > 1 and all(
-        not one or (len(one) <= _LONGEST_GROUP and _is_hexadecimal(one)) for one in groups
-    )
-
-
-def _is_number(token: str) -> bool:
-    number = token.lstrip("#+-~").lower()
-    number = number[:-2] if number[-2:] in _ORDINALS else number
-    return number[:1].isdecimal() and all(sign.isdecimal() or sign in ".,:/'x" for sign in number)
-
-
-def _is_amount(token: str) -> bool:
-    """Return whether *token* is a number with a sign of a currency."""
-    if token.isascii() and "$" not in token:
-        return False
-    signs = [sign for sign in token if unicodedata.category(sign) == "Sc"]
-    rest = token.strip("".join(signs)).rstrip("kKmMbB")
-    return len(signs) == 1 and _is_number(rest)
-
-
-def _is_percentage(token: str) -> bool:
-    return token[-1] == "%" and _is_number(token[:-1])
-
-
-def _is_date(token: str) -> bool:
-    """Return whether *token* is a date in digits: day, month and year in any order."""
-    sign = next((sign for sign in "-/." if token.count(sign) == _SIGNS_OF_DATE), "")
-    if not sign:
-        return False
-    short, middle, long = sorted(token.split(sign), key=len)
-    has_year = _is_year(long) or (sign == "/" and _is_decimal(long, _PART))
-    return has_year and _is_decimal(short, _PART) and _is_decimal(middle, _PART)
-
-
-def _is_clock(token: str) -> bool:
-    lowered = token.lower()
-    half = next((half for half in _HALVES_OF_DAYS if lowered.endswith(half)), "")
-    parts = lowered.removesuffix(half).split(":")
-    is_whole = bool(half) or 1 < len(parts) <= _PARTS_OF_CLOCK
-    return is_whole and all(_is_decimal(part, _PART) for part in parts)
-
-
-def _is_moment(token: str) -> bool:
-    date, sign, time = token.partition("T")
-    clock = time.removesuffix("Z").split("+")[0].split(".")[0]
-    return bool(sign) and _is_date(date) and _is_clock(clock)
-
-
-def _is_hyphenated(token: str) -> bool:
-    """Return whether *token* is a long number in groups, such as an ISBN."""
-    groups = token.split("-")
-    is_whole = len(groups) >= _FEWEST_GROUPS and all(map(str.isdecimal, groups))
-    return is_whole and len(token) - len(groups) + 1 >= _FEWEST_HYPHENATED
-
-
-def _is_numbered(token: str) -> bool:
-    """Return whether *token* is an id with slashes in capitals: `INV/2024/0042`."""
-    parts = token.split("/")
-    is_mixed = any(map(str.isalpha, token)) and any(map(str.isdecimal, token))
-    return is_mixed and token == token.upper() and len(parts) > 1 and all(map(str.isalnum, parts))
-
-
-def _is_version(token: str) -> bool:
-    number = token[1:] if token[0] in "vV" else token
-    parts = number.split(".")
-    fewest = 1 if len(number) < len(token) else 3
-    head = parts[:-1] or parts
-    return (
-        len(parts) >= fewest
-        and all(part.isdecimal() for part in head)
-        and parts[-1][:1].isdecimal()
-        and all(sign.isalnum() or sign in "-+" for sign in parts[-1])
-    )
-
-
-def _is_path(token: str) -> bool:
-    if "/" not in token and "\\" not in token:
-        return False
-    if not any(map(str.isalnum, token)):
-        return False
-    if token.startswith(("/", "~/", "./", "../", "\\\\")) or token[1:3] in (":\\", ":/"):
-        return True
-    parts = token.replace("\\", "/").split("/")
-    is_named = any(part.replace(".", "").isalpha() for part in parts) or len(parts[2:]) > 0
-    return is_named and (not parts[-1] or any(_is_code_like(part) for part in parts))
-
-
-def _is_code_like(part: str) -> bool:
-    return any(sign.isdecimal() or sign in "._-" for sign in part)
-
-
-def _is_pattern(token: str) -> bool:
-    is_marked = token[0] == token[-1] == "*"
-    return "*" in token and not is_marked and ("." in token or "/" in token)
-
-
-def _labels(token: str) -> list[str]:
-    """Return the parts of a name with dots; none where *token* is no such name."""
-    labels = token.split(".")
-    is_name = all(label and label.replace("-", "").replace("_", "").isalnum() for label in labels)
-    return labels if len(labels) > 1 and is_name and max(map(len, labels)) > 1 else []
-
-
-def _is_domain(token: str) -> bool:
-    labels = _labels(token.lower().split("/")[0])
-    return not _DOMAINS.isdisjoint(labels[1:]) and labels[-1].isalpha()
-
-
-def _is_file(token: str) -> bool:
-    if token[0] == "." and token[1:2].isalpha() and token[2:]:
-        return token[1:].replace(".", "").replace("-", "").replace("_", "").isalnum()
-    labels = _labels(token)
-    if not labels:
-        return False
-    extension = labels[-1]
-    is_extension = extension.isalnum() and len(extension) <= _LONGEST_EXTENSION
-    return is_extension and not extension.istitle() and not extension.isdecimal()
-
-
-def _is_handle(token: str) -> bool:
-    """Return whether *token* is the name of a user, with or without a server: `@jane@example`."""
-    name, _, server = token[1:].partition("@")
-    return token[0] == "@" and _is_tag(name) and (not server or _is_tag(server))
-
-
-def _is_channel(token: str) -> bool:
-    return token[0] == "#" and _is_tag(token[1:]) and not token[1:].isdecimal()
-
-
-def _is_tag(text: str) -> bool:
-    return text[:1].isalnum() and all(sign.isalnum() or sign in "._-/" for sign in text)
-
-
-def _is_mixed(token: str) -> bool:
-    """Return whether *token* is of letters and digits and holds no word in small letters."""
-    if not any(map(str.isdecimal, token)):
-        return bool(token[1:-1]) and not _CODE_SIGNS.isdisjoint(token[1:-1])
-    if not any(map(str.isalpha, token)):
-        return not _CODE_SIGNS.isdisjoint(token)
-    if "'" in token or "\u2019" in token:
-        return False
-    small = 0
-    for sign in token:
-        small = small + 1 if sign.islower() else 0
-        if small == _SHORTEST_SPOKEN:
-            return not _CODE_SIGNS.isdisjoint(token)
-    return True
-
-
-def _is_name(token: str) -> bool:
-    """Return whether *token* is a name of a program: one with seams, or several with slashes."""
-    parts = token.split(".")
-    if all(map(str.isidentifier, parts)) and any(map(_has_seam, parts)):
-        return True
-    steps = token.split("/")
-    return len(steps) > 1 and all(map(_is_tag, steps)) and not _are_words(steps)
-
-
-def _has_seam(part: str) -> bool:
-    return "_" in part.strip("_") or (part[:1].islower() and part != part.lower())
-
-
-def _are_words(parts: Sequence[str]) -> bool:
-    """Return whether *parts* are words of one language, as in "red/green"; letters are none."""
-    words = [fold(strip_accents(part)) for part in parts]
-    return all(word[1:] for word in words) and any(
-        all(word in stop_words_of(one) or share_of_texts(word, one) for word in words)
-        for one in LANGUAGES
-    )
-
-
-_kinds = Remembered(_kind)
-
-# The first kind that fits counts.
-_KINDS = (
-    ("url", _is_url),
-    ("e-mail address", _is_email),
-    ("date and time", _is_moment),
-    ("date", _is_date),
-    ("time", _is_clock),
-    ("IP address", _is_address),
-    ("UUID", _is_uuid),
-    ("amount", _is_amount),
-    ("percentage", _is_percentage),
-    ("phone number", lambda token: _is_phone([token])),
-    ("code", _is_hyphenated),
-    ("version", _is_version),
-    ("number", _is_number),
-    ("file pattern", _is_pattern),
-    ("domain", _is_domain),
-    ("code", _is_numbered),
-    ("path", _is_path),
-    ("file name", _is_file),
-    ("hash", _is_hash),
-    ("handle", _is_handle),
-    ("channel", _is_channel),
-    ("code", _is_mixed),
-)
-_WITHOUT_DIGITS = frozenset(
-    (
-        "url",
-        "e-mail address",
-        "IP address",
-        "file pattern",
-        "domain",
-        "path",
-        "file name",
-        "handle",
-        "channel",
-        "code",
-    )
-)
-_KINDS_WITHOUT_DIGITS = tuple([one for one in _KINDS if one[0] in _WITHOUT_DIGITS])
+    return any(one.lower() in HALVES_OF_DAYS for one in texts[1:]) and is_clock("".join(texts))

@@ -26,10 +26,10 @@ from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.rewrite.answers import (
     LanguageTest,
     judge,
-    kept_literals,
     lost,
     read_language,
     restored,
+    select_literals,
     without,
 )
 from mcpg.engine.searcher import Searcher
@@ -166,7 +166,7 @@ def rewrite_of(
     """
     if normalizer is None:
         return Rewrite(query, RewriteStatus.MISSING)
-    literals = kept_literals(query)
+    literals = select_literals(query)
     language = language_in(query, literals, index)
     if language.is_plain_english:
         return Rewrite(query, RewriteStatus.PLAIN, language=language)

@@ -34,9 +34,10 @@ LONGEST_PHRASE = 80
 """What is quoted or holds spaces, and is longer, is a text to work on, not a name."""
 
 _SHORTEST_NUMBER = 4
+_SPOKEN = ("date", "time")
 
 
-def kept_literals(query: str) -> tuple[Literal, ...]:
+def select_literals(query: str) -> tuple[Literal, ...]:
     """Return the literals of *query* that a rewrite must keep, each text once, in order of place.
 
     Dates in words, percentages and small numbers may be written otherwise.
@@ -60,9 +61,6 @@ def _is_kept(kind: str, text: str) -> bool:
     return is_name and any(map(str.isalnum, text))
 
 
-_SPOKEN = frozenset(("date", "time"))
-
-
 def without(text: str, literals: Iterable[Literal]) -> str:
     """Return *text* with a space for each of *literals* that it holds as a whole."""
     for literal in sorted(literals, key=lambda one: -len(one.text)):
@@ -76,9 +74,8 @@ def without(text: str, literals: Iterable[Literal]) -> str:
 
 def lost(literals: Iterable[Literal], rewrite: str) -> tuple[Literal, ...]:
     """Return those of *literals* that *rewrite* does not hold; any white space is one blank."""
-    folded = _folded(rewrite)
-    places = ((one, next(_places(folded, _folded(one.text)), None)) for one in literals)
-    return tuple([one for one, place in places if place is None])
+    folded = _fold_line(rewrite)
+    return tuple([one for one in literals if not [*_places(folded, _fold_line(one.text))]])
 
 
 def restored(rewrite: str, missing: Iterable[Literal]) -> str:
@@ -86,7 +83,7 @@ def restored(rewrite: str, missing: Iterable[Literal]) -> str:
     return " ".join((rewrite, *(literal.text for literal in missing)))
 
 
-def _folded(text: str) -> str:
+def _fold_line(text: str) -> str:
     return fold(" ".join(text.split()))
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.rewrite.answers import LONGEST, Verdict, judge, kept_literals
+from mcpg.engine.rewrite.answers import LONGEST, Verdict, judge, select_literals
 from mcpg.text.safeyaml import UNSAFE
 
 QUERY = "trouver un hôtel avec petit déjeuner près du centre"
@@ -79,7 +79,7 @@ def test_what_is_no_query_is_refused(answer: str, reason: str) -> None:
 def test_what_is_copied_from_the_query_is_not_held_against_it() -> None:
     """Literals may hold whatever signs they like, and a label of the query may stay."""
     query = "öffne https://x.de/a?b={c}|d bitte"
-    assert judge(query, "open https://x.de/a?b={c}|d", kept_literals(query)).text
+    assert judge(query, "open https://x.de/a?b={c}|d", select_literals(query)).text
     assert judge("fehler: was nun", "fehler: what now").text
 
 
@@ -92,7 +92,7 @@ def test_a_rewrite_may_have_as_many_sentences_as_the_query() -> None:
 @given(st.text(max_size=60), st.text(max_size=600))
 def test_what_is_accepted_is_one_harmless_line(query: str, answer: str) -> None:
     """Whatever a stranger answers, what is used is short, printable and on one line."""
-    text = judge(query, answer, kept_literals(query)).text
+    text = judge(query, answer, select_literals(query)).text
     assert len(text) <= LONGEST
     assert len(text.splitlines()) <= 1
     assert not UNSAFE.search(text)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.rewrite.answers import kept_literals, lost, restored, without
+from mcpg.engine.rewrite.answers import lost, restored, select_literals, without
 from mcpg.text.literals import MOST, Literal
 
 
@@ -48,7 +48,7 @@ from mcpg.text.literals import MOST, Literal
 )
 def test_what_means_itself_is_found(text: str, expected: list[str] | None) -> None:
     """Addresses, names, numbers and quoted names are literals; plain words are none."""
-    found = [literal.text for literal in kept_literals(text)]
+    found = [literal.text for literal in select_literals(text)]
     assert found == (text.split() if expected is None else expected)
 
 
@@ -91,7 +91,7 @@ SHAPES = {
 def test_what_a_rewrite_must_keep_is_one_literal(shape: str, text: str) -> None:
     """Paths, addresses, ids, phone numbers, handles and amounts are kept whole, with spaces."""
     for query in (f"bitte {text} öffnen", f"öffne {text}, bitte", f"suche ({text})."):
-        assert [one.text for one in kept_literals(query)] == [text], shape
+        assert [one.text for one in select_literals(query)] == [text], shape
 
 
 @pytest.mark.parametrize(
@@ -105,26 +105,26 @@ def test_what_a_rewrite_must_keep_is_one_literal(shape: str, text: str) -> None:
 )
 def test_what_may_be_written_otherwise_is_no_literal(text: str) -> None:
     """Alternatives, dates in words, small numbers and abbreviations are translated."""
-    assert kept_literals(text) == ()
+    assert select_literals(text) == ()
 
 
 @pytest.mark.parametrize("marks", ['""', "''", "``", "“”", "«»"])
 def test_quotation_marks_around_everything_hide_no_literal(marks: str) -> None:
     """What means itself does so in a query that is quoted as a whole, too."""
     query = "öffne /etc/passwd und ORDER-123"
-    quoted, bare = kept_literals(f" {marks[0]}{query}{marks[1]} "), kept_literals(query)
+    quoted, bare = select_literals(f" {marks[0]}{query}{marks[1]} "), select_literals(query)
     assert [one.text for one in quoted] == [one.text for one in bare]
 
 
 def test_literals_have_kinds_and_are_bounded() -> None:
     """What takes characters first names them, and no query has more than so many."""
     kinds = [
-        one.kind for one in kept_literals("a@b.de c/d e.py f1 g_h https://i.de/j.py 1.2 k.l/m")
+        one.kind for one in select_literals("a@b.de c/d e.py f1 g_h https://i.de/j.py 1.2 k.l/m")
     ]
     assert kinds == [
         *("e-mail address", "name", "file name", "code", "name", "url", "number", "path"),
     ]
-    assert len(kept_literals(" ".join(f"a{n}b" for n in range(100)))) == MOST
+    assert len(select_literals(" ".join(f"a{n}b" for n in range(100)))) == MOST
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_literal_is_held_as_a_whole(rewrite: str, is_lost: bool) -> None:
 @pytest.mark.parametrize("blank", ["  ", "\t", "\n", "\u00a0"])
 def test_a_literal_is_held_with_any_white_space(blank: str) -> None:
     """A rewrite has single blanks, where the query may have others."""
-    assert lost(kept_literals(f"suche 'foo{blank}bar'"), "find 'foo bar'") == ()
+    assert lost(select_literals(f"suche 'foo{blank}bar'"), "find 'foo bar'") == ()
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_a_literal_is_held_with_any_white_space(blank: str) -> None:
 )
 def test_a_literal_is_taken_out_as_a_whole(text: str, expected: str) -> None:
     """A quoted letter is no part of the words that hold it, in any script."""
-    assert without(text, kept_literals(text)) == expected
+    assert without(text, select_literals(text)) == expected
 
 
 @given(st.text(max_size=200))
 def test_what_is_restored_is_there(text: str) -> None:
     """Every literal of any text can be put back into any other one."""
-    literals = kept_literals(text)
+    literals = select_literals(text)
     assert all(literal.text for literal in literals)
     assert not any(literal.text in without(text, literals).split() for literal in literals)
     assert lost(literals, restored("other words", literals)) == ()
@@ -184,7 +184,7 @@ def test_hostile_texts_take_linear_time(part: str) -> None:
 
     def seconds(length: int) -> float:
         start = time.thread_time()
-        kept_literals(part * (length // len(part)))
+        select_literals(part * (length // len(part)))
         return time.thread_time() - start
 
     assert seconds(16_384) < 24 * seconds(2_048)
