@@ -135,7 +135,7 @@ def _count(value: Any) -> int:
     return max(0, value) if is_count else 0
 
 
-def written_forms(secret: str) -> tuple[str, ...]:
+def list_encodings(secret: str) -> tuple[str, ...]:
     """Return the texts that stand for *secret* where it is written: plain, or encoded.
 
     These are the percent-encodings of the usual libraries, JSON with its options, and base64.
@@ -183,7 +183,7 @@ class Secret:
 
     def hidden_in(self, text: str) -> str:
         """Return *text* with the key masked, plain or encoded, even where it is cut off."""
-        for form in written_forms(self._text):
+        for form in list_encodings(self._text):
             text = text.replace(form, _MASK)
             for length in range(min(len(form), len(text)), _SHORTEST_PREFIX - 1, -1):
                 if text.endswith(form[:length]):

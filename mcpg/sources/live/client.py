@@ -111,23 +111,23 @@ async def _listed(client: Client, listing: Listing) -> Listing:
     known: set[str] = set()
     ttls: list[float] = []
     size = 0
+    is_whole = False
     for _ in range(MAX_PAGES):
         params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
         page = await client.session.send_request(ListToolsRequest(params=params), _Page)
         found = page.tools if page.all_tools is None else page.all_tools
         if isinstance(page.ttl, int):
             ttls.append(min(max(page.ttl, 0), MAX_TTL_MS) / 1000)
-        is_last = page.cursor is None
-        if is_repeated(found, "name", known):
-            found, is_last = [], True
+        is_whole = is_repeated(found, "name", known)
         size += len(json.dumps(found))
-        if size > MAX_RESPONSE or len(tools) + len(found) > _MAX_TOOLS:
+        if is_whole or size > MAX_RESPONSE or len(tools) + len(found) > _MAX_TOOLS:
             break
         tools += found
         cursor = page.cursor
-        if is_last:
-            return replace(listing, tools=tuple(tools), ttl=min(ttls, default=None))
-    return replace(listing, tools=tuple(tools), ttl=min(ttls, default=None), is_whole=False)
+        is_whole = cursor is None
+        if is_whole:
+            break
+    return replace(listing, tools=tuple(tools), ttl=min(ttls, default=None), is_whole=is_whole)
 
 
 def is_repeated(items: Iterable[Any], key: str, known: set[str]) -> bool:

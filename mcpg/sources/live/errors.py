@@ -5,18 +5,15 @@ Messages are written here rather than taken from servers, whose own may repeat s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import groupby
-from os.path import commonprefix
 from typing import Any
 
 from mcpg.json_types import JsonObject
-from mcpg.net.http import written_forms
+from mcpg.net.http import list_encodings
 
 MAX_RESPONSE = 32 << 20
 """Bytes of one response of a server, and of its list of tools as a whole."""
@@ -28,7 +25,6 @@ MAX_STDERR = 16_384
 
 _MIN_SECRET, _MIN_NAMED = 12, 4
 _REDACTED = "***"
-_NOTHING = "(?!)"
 
 
 class FailureKind(StrEnum):
@@ -119,11 +115,6 @@ class TransportErrors:
             self.message = self.message or message
             self.on_end()
 
-    def silence(self) -> None:
-        """Report that announcements are not heard."""
-        if self.on_silence is not None:
-            self.on_silence()
-
     @property
     def current(self) -> TransportErrors:
         """The errors of the request that runs in this context, else those of the connection."""
@@ -199,42 +190,30 @@ def redact(
     long = {one for one in (*secrets, *known) if len(one) >= _MIN_SECRET}
     if not (known or long):
         return value, False
-    longer, every = _pattern(long), _pattern(long | known)
-    count = 0
+    longer, every = _encodings(long), _encodings(long | known)
 
-    def replaced(text: str, pattern: re.Pattern[str]) -> str:
-        nonlocal count
-        result, found = pattern.subn(_REDACTED, text)
-        count += found
-        return result
+    def mask(text: str, forms: Sequence[str]) -> str:
+        for form in forms:
+            text = text.replace(form, _REDACTED)
+        return text
 
-    def walk(item: Any, pattern: re.Pattern[str]) -> Any:
+    def walk(item: Any, forms: Sequence[str]) -> Any:
         if isinstance(item, str):
-            return replaced(item, pattern)
+            return mask(item, forms)
         if isinstance(item, list):
-            return [walk(member, pattern) for member in item]
+            return [walk(member, forms) for member in item]
         if isinstance(item, dict):
             return {
-                replaced(key, longer): walk(member, longer if key in identifiers else every)
+                mask(key, longer): walk(member, longer if key in identifiers else every)
                 for key, member in item.items()
             }
         return item
 
-    return walk(value, every), count > 0
+    result = walk(value, every)
+    return result, result != value
 
 
-def _pattern(secrets: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern of *secrets* however they are encoded, the longest first."""
-    forms = sorted({form for one in secrets for form in written_forms(one)})
-    return re.compile(_any_of(forms) if forms else _NOTHING)
-
-
-def _any_of(texts: Sequence[str]) -> str:
-    """Return an expression of sorted *texts* that looks at what several begin with once."""
-    parts: list[str] = []
-    for first, group in groupby(texts, key=lambda one: one[:1]):
-        alike = [*group]
-        common = commonprefix(alike)  # noqa: RUF071 - of texts, not of paths
-        rest = _any_of([one[len(common) :] for one in alike]) if len(alike) > 1 else ""
-        parts += [re.escape(common) + rest] if first else []
-    return f"(?:{'|'.join(parts)}){'' if texts[0] else '?'}"
+def _encodings(secrets: Iterable[str]) -> list[str]:
+    """Return *secrets* however they are encoded, the longest first."""
+    forms = {form for one in secrets for form in list_encodings(one)}
+    return sorted(forms, key=lambda one: (-len(one), one))

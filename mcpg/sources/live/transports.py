@@ -56,20 +56,18 @@ MAX_OPENING = 16
 """Connections that are opened at the same time."""
 
 GRACE = 1.0
-# A busy system reports late how a program has exited.
-_EXIT = 3 * GRACE
 """Seconds that a program has to exit by itself, and again after it was terminated."""
+
+_EXIT = 3 * GRACE  # a busy system reports late how a program has exited
 
 ALL_TOOLS = "mcpg/tools"
 """The member of a page that holds all its tools, where some of them are invalid."""
 
 _BETWEEN_EVENTS = re.compile(rb"\n[\r\n]|\r\r")
 _NO_COMPRESSION = {"Accept-Encoding": "identity"}
-_REDIRECTION, _CLIENT_ERROR, _UNAUTHORISED, _FORBIDDEN, _UNAVAILABLE = 300, 400, 401, 403, 503
-_NOT_FOUND = 404
-_NO_STREAM = frozenset((405, 409))
-"""Status of a server without a stream of announcements, and of one that has one already."""
-
+_REDIRECTION, _CLIENT_ERROR, _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 300, 400, 401, 403, 404
+_UNAVAILABLE = 503
+_NO_STREAM = (405, 409)  # of a server without a stream of announcements, or with one already
 _SESSION_HEADER = "mcp-session-id"
 
 _MAX_INVALID_LINES = 1000
@@ -221,8 +219,9 @@ class _StreamTransport(_HttpTransport):
             status = response.status_code
         finally:
             is_stream = request.method == "GET" and OAUTH_REQUEST not in request.extensions
-            if is_stream and status >= _CLIENT_ERROR and status not in _NO_STREAM:
-                self._errors.silence()
+            is_lost = is_stream and status >= _CLIENT_ERROR and status not in _NO_STREAM
+            if is_lost and self._errors.on_silence is not None:
+                self._errors.on_silence()
         return response
 
 
