@@ -83,7 +83,7 @@ def _of_engine(
 
     @wraps(method, assigned=WRAPPED)
     async def answer(self: Gateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        engine = (await self._used()).engine
+        engine = (await self._use()).engine
         if is_brief is None:
             return await self._in_thread(partial(method, engine, *given, **named))
         if engine is self._warm and is_brief(engine, *given, **named):
@@ -343,7 +343,7 @@ class Gateway:
         """Return the current snapshot; wait only for changes by the host itself."""
         return await self._open().ready()
 
-    async def _used(self) -> Snapshot:
+    async def _use(self) -> Snapshot:
         """Return the current snapshot for a request, which keeps lists of servers up to date."""
         self.sessions.uses += 1
         return await self.snapshot()
@@ -356,7 +356,7 @@ class Gateway:
         Args:
             include_disabled: Whether to include tools that are disabled by default.
         """
-        snapshot = await self._used()
+        snapshot = await self._use()
         tools = await self._in_thread(lambda: snapshot.catalog.tools)
         return tuple(tool for tool in tools if include_disabled or tool.enabled)
 
@@ -371,7 +371,7 @@ class Gateway:
             UsageError: *tool* is no text.
         """
         check_text("tool", tool)
-        snapshot = await self._used()
+        snapshot = await self._use()
         found = await self._found(snapshot, tool)
         if isinstance(found, Fault):
             raise NotFoundError(found.message, remedy=found.remedy)
@@ -425,7 +425,7 @@ class Gateway:
         """
         for argument, given in (("tool", tool), ("source_id", source_id), ("name", name)):
             check_text(argument, given)
-        snapshot = await self._used()
+        snapshot = await self._use()
         began, start = time.time(), time.perf_counter()
         with observed_call(self._observer, session) as report:
             found = await self._found(snapshot, tool, source_id, name)

@@ -37,24 +37,21 @@ class Backoff:
         self.until = 0.0
         self._pauses = pauses
         self._pause = 0.0
-        self._is_announced = False
-        self._is_hasty = False
+        self._announced = math.inf
 
-    def announced(self) -> None:
+    def record_announcement(self) -> None:
         """Record that the server has announced a change."""
-        if not self._is_announced:
-            self._is_announced = True
-            quiet = max(self._pauses[0], self._pause)
-            self._is_hasty = anyio.current_time() < self.until + quiet
+        self._announced = min(self._announced, anyio.current_time())
 
-    def listed(self, *, has_changed: bool) -> None:
+    def record_list(self, *, has_changed: bool) -> None:
         """Record that the server was listed."""
         shortest, longest = self._pauses
-        if self._is_announced and (self._is_hasty or not has_changed):
+        pause = max(shortest, self._pause)
+        if self._announced < (self.until + pause if has_changed else math.inf):
             self._pause = min(max(shortest, 2 * self._pause), longest)
         elif has_changed:
             self._pause = 0.0
-        self._is_announced = False
+        self._announced = math.inf
         self.until = anyio.current_time() + self._pause
 
 
@@ -101,12 +98,12 @@ class ServerState:
         self.tasks = frozenset(name for tool in listing.tools if (name := _name_of_task(tool)))
         before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
         has_changed = self.digest != before
-        self._backoff.listed(has_changed=has_changed)
+        self._backoff.record_list(has_changed=has_changed)
         return before is not None and has_changed
 
     async def announced(self) -> bool:
         """Record the announcement of a change, and wait until the tools may be listed."""
-        self._backoff.announced()
+        self._backoff.record_announcement()
         if self._is_waiting:
             return False
         self._is_waiting = True

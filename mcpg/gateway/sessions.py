@@ -539,10 +539,10 @@ class Sessions:
     def _update(self, server: Server, listing: Listing) -> bool:
         """Record the tools of a server; return whether they differ from those before."""
         known = self._state(server)
-        known.due = anyio.current_time() + self._period(listing.ttl)
+        known.due = anyio.current_time() + self._choose_period(listing.ttl)
         return known.update(listing)
 
-    def _period(self, ttl: float | None) -> float:
+    def _choose_period(self, ttl: float | None) -> float:
         """Return the seconds after which a list is due again whose server states *ttl*."""
         seconds = self._limits.relist_seconds or math.inf
         return seconds if ttl is None or seconds == math.inf else max(ttl, _SHORTEST_TTL)
@@ -551,30 +551,28 @@ class Sessions:
         """List tools again whose time is over, as long as there are clients."""
         async with anyio.create_task_group() as self._relists:
             while not self._is_left:
-                await anyio.sleep(min(self._period(None), _SHORTEST_TTL) / _TICKS)
+                await anyio.sleep(min(self._choose_period(None), _SHORTEST_TTL) / _TICKS)
                 now = anyio.current_time()
                 for one in self._states:
                     if one.due <= now and (self.has_clients or one.uses != self.uses):
-                        one.due, one.uses = math.inf, self.uses
+                        one.uses = self.uses
                         self._relists.start_soon(self._relist, one.server)
 
     async def _relist(self, server: Server) -> None:
         """List the tools of *server* again over the connection that there is.
 
-        To an address, a new one is opened where that is lost.
+        To an address, a new one is opened if that is lost.
         """
-        seconds, known = self._live.timeout, self._state(server)
-        known.due = math.inf
+        seconds = self._live.timeout
+        self._state(server).due = anyio.current_time() + self._choose_period(0.0)  # if it fails
         with _for_all(), suppress(ServerError):
-            kept = self._kept(server)
-            if kept is not None:
-                await self._compare(kept, seconds)
-            if isinstance(server, HttpServer) and self._kept(server) is None:
+            shared = self._find_shared(server)
+            if shared is not None:
+                await self._compare(shared, seconds)
+            if isinstance(server, HttpServer) and self._find_shared(server) is None:
                 await self._connection(server, seconds, compares=True)
-        if known.due == math.inf and self._limits.relist_seconds:  # it failed, or goes on
-            known.due = anyio.current_time() + min(self._period(None), _SHORTEST_TTL)
 
-    def _kept(self, server: Server) -> Connection | None:
+    def _find_shared(self, server: Server) -> Connection | None:
         """Return an open connection to *server* that clients share, best that of lists."""
         shared = [one for one in self._connections if (one.server, one.client) == (server, None)]
         usable = [one for one in shared if one.is_open and one.is_usable]

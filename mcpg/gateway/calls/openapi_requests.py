@@ -158,7 +158,7 @@ class _Writer:
                 continue
             try:
                 if place == "querystring":
-                    yield from _whole_query(parameter, value)
+                    yield from _write_query(parameter, value)
                     continue
                 style = Style() if parameter.media else parameter.style
                 yield from _in_query(parameter.name, _content(parameter, value), style)
@@ -352,7 +352,7 @@ def _content(parameter: Parameter, value: JsonValue) -> JsonValue:
     return _scalar(value) if parameter.media else value
 
 
-def _whole_query(parameter: Parameter, value: JsonValue) -> Iterator[str]:
+def _write_query(parameter: Parameter, value: JsonValue) -> Iterator[str]:
     """Write a value as a whole query: the fields of a form, or else one text."""
     if parameter.media == JSON or not isinstance(value, dict):
         yield _encoded(_content(parameter, value))

@@ -219,7 +219,7 @@ def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
         raise UnusableGraphError(Code.GRAPH_FACTORY_MISSING, message)
     try:
         found = graph.documents(catalog.tools)
-        made = [*(from_thread.run(_awaited, found) if isinstance(found, Awaitable) else found)]
+        made = [*(from_thread.run(_await, found) if isinstance(found, Awaitable) else found)]
         if not all(isinstance(one, SourceDocument) for one in made):
             raise TypeError  # noqa: TRY301 - as an error of the host's function
         return SourceBatch(documents=tuple(made))
@@ -228,7 +228,7 @@ def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, message) from fault
 
 
-async def _awaited(found: Awaitable[Iterable[SourceDocument]]) -> Iterable[SourceDocument]:
+async def _await(found: Awaitable[Iterable[SourceDocument]]) -> Iterable[SourceDocument]:
     return await found
 
 
@@ -319,7 +319,7 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
     # `sorted` keeps the order of the others.
     for reading in sorted(readings, key=lambda one: not _runs_any(one)):
         for tool in reading.batch.tools:
-            live.setdefault((tool.source_id, tool.name), _strict(tool) if plan.is_strict else tool)
+            live.setdefault((tool.source_id, tool.name), _strip(tool) if plan.is_strict else tool)
             owners.setdefault((tool.source_id, tool.name), reading.source)
     batch, held = _held(batch, plan, memo)
     if isinstance(plan.graph, GeneratedGraph):
@@ -336,7 +336,7 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
     )
 
 
-def _strict(tool: Tool) -> Tool:
+def _strip(tool: Tool) -> Tool:
     """Return *tool* without members of its entry that are not compared, except for icons."""
     return replace(tool, listed={key: tool.listed[key] for key in tool.listed if key == _ICONS})
 

@@ -21,8 +21,8 @@ from mcpg.json_types import JsonObject
 
 SCHEME = "mcpg://"
 _MOST_LINKS = 10_000
-# Links of a result that are shown without the name of their source where that is unambiguous.
-_MOST_MATCHED = 1000
+# Comparing an address with a template takes time by its length.
+_MOST_MATCHES, _LONGEST_MATCHED = 10_000, 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Directory:
         if known is not None:
             return known
         for template, place in self._matchers:
-            if template.match(uri) is not None:
+            if template.match(uri, max_uri_length=_LONGEST_MATCHED) is not None:
                 return Located(place.source, uri)
         return None
 
-    def changes(self, before: Directory) -> list[str]:
+    def find_changes(self, before: Directory) -> list[str]:
         """Return which of `prompts` and `resources` differ from those *before*."""
         is_same = {
             "prompts": self.prompts == before.prompts,
@@ -168,16 +168,18 @@ class Links:
     def readdressed(
         self, result: JsonObject, source: ServerSource, directory: Directory
     ) -> JsonObject:
-        """Return a result of *source* with addresses by which clients can read its resources."""
+        """Return a result of *source* with addresses by which clients can read its resources.
+
+        If there are too many to compare all with templates, all have the name of *source*.
+        """
         changed = dict(result)
         for member in ("content", "contents", "messages"):
             items = result.get(member)
             if isinstance(items, list):
-                # Comparing an address with all templates takes its time.
                 address = partial(self._address, source, directory)
-                first = [_item(one, address) for one in items[:_MOST_MATCHED]]
-                prefixed = partial(directory.prefixed, source)
-                changed[member] = [*first, *(_item(one, prefixed) for one in items[_MOST_MATCHED:])]
+                if len(items) * len(directory.templates) > _MOST_MATCHES:
+                    address = partial(directory.prefixed, source)
+                changed[member] = [_item(one, address) for one in items]
         return changed if changed != result else result
 
     def _address(self, source: ServerSource, directory: Directory, uri: str) -> str:

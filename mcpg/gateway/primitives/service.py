@@ -118,7 +118,7 @@ class Primitives:
             if source.server == server:
                 known = self._of(source)
                 known.is_fresh, known.again = False, 0.0
-                known.backoff.announced()
+                known.backoff.record_announcement()
 
     def called(self, source: Source | None) -> None:
         """Record a call of a tool of *source*, which may have changed what it would list."""
@@ -258,7 +258,7 @@ class Primitives:
         except CallError:
             return
         finally:
-            known.backoff.listed(has_changed=known.lists != before)
+            known.backoff.record_list(has_changed=known.lists != before)
 
     def _of(self, source: ServerSource) -> _Known:
         return self._known.setdefault(source.id, _Known())

@@ -205,7 +205,7 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
     return {**shown, "_meta": meta} if meta else shown
 
 
-def bounded_error(error: JsonObject, budget: int) -> JsonObject:
+def bound_error(error: JsonObject, budget: int) -> JsonObject:
     """Return a JSON-RPC *error* of at most *budget* bytes: its data are omitted before its text."""
     error = repaired(error)
     if size(error) <= budget:
@@ -373,7 +373,7 @@ def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObjec
     )
     meta: JsonObject = {"toolId": invoked.tool_id, "faults": [to_json(one) for one in faults]}
     if invoked.error is not None:
-        meta["error"] = bounded_error(invoked.error, budget - size({**meta, "error": 0}))
+        meta["error"] = bound_error(invoked.error, budget - size({**meta, "error": 0}))
     blocks = result["content"] or [text_block("\n".join(sentences))]
     return {**result, "content": blocks, "_meta": meta}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -41,7 +40,7 @@ _MOST_LISTENERS = 1000
 MOST_URIS = 1000
 """The most resources that a client can be subscribed to."""
 
-_MOST_UNREAD, _MOST_UNREAD_BYTES = 1000, 1 << 20
+_UNREAD_BYTES, _LEAST_BYTES = 1_000_000, 1_000
 _PROGRESS = 500
 _LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 _MESSAGE = "notifications/message"
@@ -84,32 +83,29 @@ def check_capability(
 
 
 class _Unread:
-    """The notifications that a client has yet to read, bounded in number and size.
+    """The notifications that a client has yet to read, each of which takes some room.
 
-    The same change is announced once, and of other notifications those beyond the maximum are
-    dropped, so that a client that has stopped reading takes no more memory.
+    The same change is announced once, whatever the room. Others are dropped if there is none left,
+    so that a client that has stopped reading takes no more memory.
     """
 
     def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._changes: set[tuple[str, str] | None] = set()
         self._bytes = 0
 
     async def send(self, channel: Outbound, method: str, params: JsonObject) -> None:
-        kind = method, str(params["uri"]) if method == _UPDATED else ""
-        is_announcement = method.endswith(_ANNOUNCEMENTS)
-        if self._counts[kind] >= (1 if is_announcement else _MOST_UNREAD):
+        change = (method, str(params.get("uri"))) if method.endswith(_ANNOUNCEMENTS) else None
+        room = 0 if change else max(size(params), _LEAST_BYTES)
+        if change in self._changes or (room and 0 < self._bytes > _UNREAD_BYTES - room):
             return
-        length = size(params)
-        if self._bytes and self._bytes + length > _MOST_UNREAD_BYTES and not is_announcement:
-            return
-        self._counts[kind] += 1
-        self._bytes += length
+        if change:
+            self._changes.add(change)
+        self._bytes += room
         try:
             await channel.notify(method, params or None)
         finally:
-            self._bytes -= length
-            self._counts[kind] -= 1
-            self._counts += Counter()  # without zeros
+            self._changes.discard(change)
+            self._bytes -= room
 
 
 class Client:

@@ -38,7 +38,7 @@ _LISTEN_BYTES = 64 << 10
 _HEADER_BYTES = 32 << 10
 _BODY_BYTES = 4 << 20
 _ARRIVING_BYTES = 64 << 20
-_SPARE = 64
+_TOO_MANY = PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,7 @@ class Guard:
         self._security = TransportSecurityMiddleware(rules.settings())
         self._streams: set[anyio.CancelScope] = set()
         self._busy = 0
-        self._arriving = 0
-        self._arrived_bytes = 0
+        self._arriving_bytes = 0
         self._is_closing = False
 
     def close(self) -> None:
@@ -108,13 +107,12 @@ class Guard:
         if isinstance(body, Response):
             await body(scope, receive, send)
             return
-        kind = _kind_of(request.method, body)
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def again() -> Message:
+        async def replay() -> Message:
             return messages.pop() if messages else await receive()
 
-        await self._handle(kind, scope, again, send)
+        await self._handle(_classify(request.method, body), scope, replay, send)
 
     def _refusal(self, request: Request) -> PlainTextResponse | None:
         size = sum(len(name) + len(value) for name, value in request.headers.raw)
@@ -134,26 +132,22 @@ class Guard:
 
     async def _body(self, receive: Receive) -> bytes | PlainTextResponse:
         """Return the body of a request, or the refusal of one that is late or too much."""
-        if self._arriving >= _SPARE + self._rules.requests:
-            return _too_many()
         body = bytearray()
-        self._arriving += 1
         try:
             with anyio.move_on_after(self._rules.body_seconds):
                 while (message := await receive())["type"] == "http.request":
                     part = message.get("body", b"")
                     body += part
-                    self._arrived_bytes += len(part)
+                    self._arriving_bytes += len(part)
                     if len(body) > self._body_bytes:
                         return PlainTextResponse("Request body too large", 413)
-                    if self._arrived_bytes > max(_ARRIVING_BYTES, self._body_bytes):
-                        return _too_many()
+                    if self._arriving_bytes > max(_ARRIVING_BYTES, self._body_bytes):
+                        return _TOO_MANY
                     if not message.get("more_body", False):
                         return bytes(body)
             return PlainTextResponse("request timed out", 408)
         finally:
-            self._arriving -= 1
-            self._arrived_bytes -= len(body)
+            self._arriving_bytes -= len(body)
 
     async def _handle(self, kind: _Kind, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request whose body has arrived."""
@@ -165,7 +159,7 @@ class Guard:
         elif kind is _Kind.BRIEF:  # a call that is under way may wait for it
             await self._app(scope, receive, send)
         elif self._busy >= self._rules.requests:
-            await _too_many()(scope, receive, send)
+            await _TOO_MANY(scope, receive, send)
         else:
             self._busy += 1
             try:
@@ -182,11 +176,7 @@ class Guard:
                 self._streams.discard(stream)
 
 
-def _too_many() -> PlainTextResponse:
-    return PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
-
-
-def _kind_of(method: str, body: bytes) -> _Kind:
+def _classify(method: str, body: bytes) -> _Kind:
     """Return what a request does, by its method and its body."""
     if method != "POST":
         return _Kind.STREAM if method == "GET" else _Kind.BRIEF
@@ -206,7 +196,7 @@ PATH = "/mcp"
 SHORTEST_TOKEN = 16
 _GRACE = 5
 _ABANDON = 1.0
-_OF_SESSION = 4
+_SPARE, _OF_SESSION = 64, 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class _Call:
             self.questions = {}
             self._answered.set()
 
-    async def turn(self) -> None:
+    async def wait_for_turn(self) -> None:
         """Wait until there is a question or a result."""
         while not self.questions and self.result is None:
             self._turn = anyio.Event()
@@ -142,7 +142,7 @@ class Parking:
             call = _Call(context, self._parked)
             self.group.start_soon(self._run, call, work)
         try:
-            await call.turn()
+            await call.wait_for_turn()
         except BaseException:
             call.scope.cancel()
             raise
@@ -167,5 +167,5 @@ class Parking:
             }
         if isinstance(call.result, Exception):
             raise call.result
-        assert call.result is not None  # noqa: S101 - `turn` has waited for it
+        assert call.result is not None  # noqa: S101 - that was waited for
         return call.result

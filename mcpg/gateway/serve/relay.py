@@ -102,9 +102,9 @@ class Relay:
             case ["resources", "updated"] if isinstance(uri, str):
                 await self._updated(server, uri)
             case ["elicitation", "complete"]:
-                await self._completed(origin, params)
+                await self._pass_on_completion(origin, params)
 
-    async def _completed(self, origin: Origin, params: JsonObject) -> None:
+    async def _pass_on_completion(self, origin: Origin, params: JsonObject) -> None:
         """Pass on that an elicitation is complete; other clients ignore what they did not begin."""
         receiver = self._receiver(origin)
         if receiver is not None:

@@ -14,7 +14,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, LOG_LEVEL_META_KEY
 
-from mcpg.gateway.serve.answers import bounded_error
+from mcpg.gateway.serve.answers import bound_error
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.requests import Progress
 
@@ -127,7 +127,7 @@ def unaltered(result: JsonObject) -> JsonObject:
 
 def error_of(error: JsonObject, budget: int) -> MCPError:
     """Return the JSON-RPC *error* of a server as an exception of at most *budget* bytes."""
-    error = bounded_error(error, budget)
+    error = bound_error(error, budget)
     code, message = error["code"], error["message"]
     return MCPError(
         code if isinstance(code, int) else INTERNAL_ERROR, str(message), error.get("data")

@@ -244,7 +244,7 @@ class GatewayServer:
         known = self._announced = await self._gateway.primitives.listed(is_fresh=False)
         if before is None or known is before:
             return
-        for kind in known.changes(before):
+        for kind in known.find_changes(before):
             await self._clients.notify(kind)
         self._wake()
 

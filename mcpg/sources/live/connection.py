@@ -440,7 +440,7 @@ class Connection:
                 try:
                     yield client, errors
                     if request is not None:
-                        await request.all_told()
+                        await request.wait_for_notifications()
                 except ServerError:
                     raise
                 except Exception as fault:  # noqa: BLE001 - servers fail in any way

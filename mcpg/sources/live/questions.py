@@ -92,7 +92,7 @@ class Questions:
             return
         self._underway.append(request)
         if request.caller is not None and len(self._users) <= 1:
-            self._users.add(_client_of(request.caller))
+            self._users.add(_identify(request.caller))
         try:
             yield
         finally:
@@ -107,7 +107,7 @@ class Questions:
         params = message.model_dump(by_alias=True, mode="json", exclude_none=True)
         with ExitStack() as stack:
             for one in causes:
-                stack.enter_context(one.telling())
+                stack.enter_context(one.count_notification())
             await self._host.told(origin, str(message.method), params.get("params") or {})
 
     async def responses(self, result: JsonObject, request: Underway) -> JsonObject:
@@ -183,13 +183,12 @@ class Questions:
         return [one for one in self._underway if one.caller is known]
 
     def _origin(self, causes: list[Underway], *, is_certain: bool) -> Origin:
-        known = [one.caller for one in causes if one.caller is not None]
-        each = {_client_of(one): one for one in known}
+        each = {_identify(one.caller): one.caller for one in causes if one.caller is not None}
         is_alone = len(self._users) == 1
         return Origin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
 
 
-def _client_of(caller: Caller) -> object:
+def _identify(caller: Caller) -> object:
     """Return the client of *caller*; without a session it may be another one in each call."""
     return caller if caller.client is None else caller.client
 

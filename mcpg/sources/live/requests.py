@@ -16,7 +16,7 @@ from mcpg.json_types import JsonObject, JsonValue
 if TYPE_CHECKING:
     from mcpg.sources.client_config import Server
 
-_TELLING = 1.0
+_NOTIFYING = 1.0
 
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 """Receives the progress of a call: how much is done, the total if known, and a message."""
@@ -192,25 +192,24 @@ class Underway:
         self.caller = caller
         self.patience = patience
         self._latest = LatestProgress(progress) if progress is not None else None
-        self._telling = 0
-        self._told = anyio.Event()
+        self._notifying: set[anyio.Event] = set()
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
+    def count_notification(self) -> Iterator[None]:
         """Pass a notification on in the context that the request may have caused."""
-        self._telling += 1
+        end = anyio.Event()
+        self._notifying.add(end)
         try:
             yield
         finally:
-            self._telling -= 1
-            self._told.set()
+            self._notifying.discard(end)
+            end.set()
 
-    async def all_told(self) -> None:
+    async def wait_for_notifications(self) -> None:
         """Wait until notifications are passed on that came before; nothing can follow a result."""
-        with anyio.move_on_after(_TELLING):
-            while self._telling:
-                self._told = anyio.Event()
-                await self._told.wait()
+        with anyio.move_on_after(_NOTIFYING):
+            for end in [*self._notifying]:
+                await end.wait()
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
         """Receive progress, which renews the time."""

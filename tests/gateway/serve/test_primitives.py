@@ -170,12 +170,16 @@ async def test_two_servers_never_collide() -> None:
 
 
 async def test_links_beyond_a_limit_name_their_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are not compared with what servers list, and are read at their server all the same."""
-    monkeypatch.setattr("mcpg.gateway.primitives.directory._MOST_MATCHED", 1)
+    """They are not compared with templates, and are read at their server all the same."""
+    monkeypatch.setattr("mcpg.gateway.primitives.directory._MOST_MATCHES", 2)
     async with served(shop()) as client:
         blocks: list[Any] = (await client.call_tool("link", {})).content
         uris = [str(one.uri if one.type == "resource_link" else one.resource.uri) for one in blocks]
-        assert uris == ["note://shared", "mcpg://shop/x:un", "mcpg://shop/note://shared"]
+        assert uris == [
+            "mcpg://shop/note://shared",
+            "mcpg://shop/x:un",
+            "mcpg://shop/note://shared",
+        ]
         for uri in uris:
             assert "shop " in str((await client.read_resource(uri)).contents)
 
