@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from bisect import bisect_left
-from collections import Counter
 
 from mcpg.values import value
 
@@ -13,15 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rapidfuzz.distance import MatchingBlock
-
 SAME, REMOVED, ADDED = "same", "removed", "added"
 """The kinds of runs."""
 
 # A token has the white space before it, so that no run consists of white space.
 _TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
-# Comparing takes a bit for each pair of tokens: 8 MB at most, and about 10 ms.
-_MOST_COMPARED = 64_000_000
+# To compare takes a bit for each pair of items of two parts: 8 MB, and about 10 ms.
+_PART = 8_000
 _CONTEXT = 5
 
 
@@ -41,13 +37,12 @@ class Run:
 def word_diff(before: str, after: str) -> tuple[Run, ...]:
     """Return the runs of words that two texts share, and that only one of them has.
 
-    White space counts as one blank, and the texts begin with one. Parts that are long and different
-    throughout are not compared word by word.
+    White space counts as one blank, and the texts begin with one.
     """
     old, new = _tokens(before), _tokens(after)
     runs: list[tuple[str, list[str]]] = []
     at = other = 0
-    for start, match, size in (*matching_blocks(old, new), (len(old), len(new), 0)):
+    for start, match, size in matching_blocks(old, new):
         runs += (REMOVED, old[at:start]), (ADDED, new[other:match])
         at, other = start + size, match + size
         runs.append((SAME, old[start:at]))
@@ -102,8 +97,7 @@ class _Matcher(difflib.SequenceMatcher[str]):
         self.a, self.b = before, after
 
     def get_matching_blocks(self) -> list[difflib.Match]:
-        found = matching_blocks(self.a, self.b)
-        return [*map(difflib.Match._make, found), difflib.Match(len(self.a), len(self.b), 0)]
+        return matching_blocks(self.a, self.b)
 
 
 def _range(start: int, stop: int) -> str:
@@ -112,84 +106,40 @@ def _range(start: int, stop: int) -> str:
     return f"{start + 1}" if size == 1 else f"{start + (size > 0)},{size}"
 
 
-def matching_blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield what two sequences share: its start in *old*, its start in *new*, and its length.
+def matching_blocks(before: Sequence[str], after: Sequence[str]) -> list[difflib.Match]:
+    """Return what two sequences share, as `difflib.SequenceMatcher.get_matching_blocks` does.
 
-    The blocks are a longest common subsequence. In sequences too long for that, the items that both
-    have once are matched first; what lies between two of them and is still too long is not matched.
+    The blocks are a longest common subsequence. Long sequences are compared in parts, and each part
+    begins where the last block ends.
     """
-    numbers: dict[str, int] = {}
-    one, other = ([numbers.setdefault(item, len(numbers)) for item in side] for side in (old, new))
-    at = match = size = 0
-    for block in _blocks(one, other):
-        if block[:2] == (at + size, match + size):
-            size += block[2]
-            continue
-        if size:
-            yield at, match, size
-        at, match, size = block
-    if size:
-        yield at, match, size
-
-
-def _blocks(old: list[int], new: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield what two sequences share, in blocks that may adjoin or be empty."""
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    yield 0, 0, head
-    at = match = head
-    stop, end = len(old) - tail, len(new) - tail
-    anchors = _anchors(old[head:stop], new[head:end])
-    fixed = [*((head + one, head + other, 1) for one, other in anchors), (stop, end, tail)]
-    for start, place, size in fixed:
-        for block in _subsequence(old[at:start], new[match:place]):
-            yield at + block.a, match + block.b, block.size
-        yield start, place, size
-        at, match = start + size, place + size
-
-
-def _common(old: Sequence[int], new: Sequence[int]) -> int:
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
-
-
-def _is_short(old: Sequence[int], new: Sequence[int]) -> bool:
-    return len(old) * len(new) <= _MOST_COMPARED
-
-
-def _anchors(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the places of items that two long sequences have once each and in the same order.
-
-    They are the longest increasing subsequence of these places, as in patience sorting.
-    """
-    if _is_short(old, new):
-        return []
-    counts, others = Counter(old), Counter(new)
-    places = {item: place for place, item in enumerate(new) if others[item] == counts[item] == 1}
-    pairs = [(at, places[item]) for at, item in enumerate(old) if item in places]
-    ends: list[int] = []  # the least end of a subsequence of each length, and its pair
-    last: list[int] = []
-    before: list[int] = []
-    for number, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
-        before.append(last[length - 1] if length else -1)
-        ends[length : length + 1] = [place]
-        last[length : length + 1] = [number]
-    found: list[tuple[int, int]] = []
-    number = last[-1] if last else -1
-    while number >= 0:
-        found.append(pairs[number])
-        number = before[number]
-    return found[::-1]
-
-
-def _subsequence(old: list[int], new: list[int]) -> Sequence[MatchingBlock]:
-    """Return the blocks of a longest common subsequence, none of sequences that are too long."""
-    if not (old and new and _is_short(old, new)):
-        return ()
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415 - most commands compare nothing
 
-    return LCSseq.editops(old, new).as_matching_blocks()
+    numbers: dict[str, int] = {}
+    old, new = (
+        [numbers.setdefault(item, len(numbers)) for item in side] for side in (before, after)
+    )
+    found = [difflib.Match(0, 0, 0)]
+    at = match = 0
+    while at < len(old) and match < len(new):
+        edits = LCSseq.editops(old[at : at + _PART], new[match : match + _PART])
+        for block in edits.as_matching_blocks():
+            _append(found, difflib.Match(at + block.a, match + block.b, block.size))
+        end = _end(found[-1])
+        at, match = end if end > (at, match) else (at + _PART, match + _PART)
+    return [*found, difflib.Match(len(old), len(new), 0)]
+
+
+def _append(blocks: list[difflib.Match], block: difflib.Match) -> None:
+    """Append *block*, or make the last block longer if *block* adjoins it."""
+    last = blocks[-1]
+    if _end(last) == (block.a, block.b):
+        blocks[-1] = last._replace(size=last.size + block.size)
+    elif block.size:
+        blocks.append(block)
+
+
+def _end(block: difflib.Match) -> tuple[int, int]:
+    return block.a + block.size, block.b + block.size
 
 
 def _tokens(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from bounded import calls_in
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text.diffs import ADDED, REMOVED, SAME, diff_text, unified_diff, word_diff
+from mcpg.text.diffs import ADDED, REMOVED, SAME, Run, diff_text, unified_diff, word_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,14 +52,16 @@ def test_only_words_near_a_change_are_shown() -> None:
     assert shown == "... w18 w19 [-w20-]{+x+} w21 w22 ..."
 
 
-def test_long_texts_are_compared_from_the_words_that_both_have_once() -> None:
-    """In texts too long for a whole comparison, words that both have once are matched first."""
+def test_long_texts_are_compared_in_parts() -> None:
+    """In texts too long for one comparison, words that both share are found all the same."""
     before, after = (" ".join([name] * 9_000) for name in ("old", "new"))
     runs = word_diff(f"first {before} middle {before}", f"first {after} middle {after} last")
     assert [(run.kind, run.text[:7]) for run in runs] == [
         *((SAME, " first"), (REMOVED, " old ol"), (ADDED, " new ne")),
         *((SAME, " middle"), (REMOVED, " old ol"), (ADDED, " new ne")),
     ]
+    (same,) = word_diff(before, before)
+    assert same == Run(SAME, f" {before}")
 
 
 @pytest.mark.parametrize("size", [500, 20_000])
