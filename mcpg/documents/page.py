@@ -15,6 +15,7 @@ from mcpg.catalog.view import unique
 from mcpg.documents.front_matter import one_line
 from mcpg.documents.model import read_enabled, read_flag, read_tier
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -195,71 +196,56 @@ def _parted(
     lines: Sequence[str], known: re.Pattern[str], schema: JsonObject, description: str
 ) -> tuple[list[str], list[str]]:
     """Part labelled values, some of several lines, from the lines of a person between them."""
-    values: list[str] = []
+    values: list[list[str]] = []
     prose: list[str] = []
     taken: set[str] = set()
-    marks = [*map(known.match, lines), None]
-    fence, is_below, at = "", False, 0
-    while at < len(lines):
-        label = None if fence or is_below else marks[at]
-        end = at + 1
-        if label is None or _is_prose(label, taken):
-            fence = fence_after(lines[at], fence)
-            is_below = is_below or heading_of(lines[at])[0] > 0
-            prose.append(lines[at])
+    fence, whole, at = "", "", 0
+    is_below = is_value = False
+    for line in lines:
+        label = None if fence or is_below else known.match(line)
+        text = line[label.start(1) :] if label else line
+        part = _solid(text)
+        goes_on = at < len(whole) and whole.startswith(part, at)
+        if EXAMPLES_LABEL in taken:
+            is_value = label is not None or (is_value and part != "")
         else:
-            if EXAMPLES_LABEL in taken:
-                end = _end_of_example(lines, at, known)
-            elif label[1] not in taken and (marks[end] is None or label[1] == DESCRIPTION_LABEL):
-                end = _end_of_value(lines, at, _whole_value(label[1], schema, description))
-            value = [lines[at][label.start(1) :], *lines[at + 1 : end]]
-            values += value if EXAMPLES_LABEL in taken else ["\n".join(value)]
-            taken.add(label[1])
+            is_value = goes_on or (label is not None and _states_value(label, taken))
+        if goes_on:
+            values[-1].append(line)
+        elif is_value:
+            values.append([text])
             prose += [""] if any(prose[-1:]) else []
-        at = end
-    return values, prose
+            whole, at = _solid(_whole_value(label, schema, description)), 0
+            taken.update(label.groups() if label else ())
+        else:
+            prose.append(line)
+            fence = fence_after(line, fence)
+            is_below = is_below or heading_of(line)[0] > 0
+            whole = ""
+        at = at + len(part) if whole.startswith(part, at) else len(whole)
+    return ["\n".join(value) for value in values], prose
 
 
-def _is_prose(label: re.Match[str], taken: Collection[str]) -> bool:
-    """Return whether the line that *label* begins states nothing, beside the labels *taken*.
+def _states_value(label: re.Match[str], taken: Collection[str]) -> bool:
+    """Return whether the line that *label* begins states a value, beside the labels *taken*.
 
     Arguments whose names differ in their line breaks have the same label.
     """
-    if EXAMPLES_LABEL in taken:
-        return False
     if label[1] == EXAMPLES_LABEL:
-        return bool(label.string[label.end() :].strip())
-    is_repeated = label[1] in taken and not label[1].startswith(PARAMETER_LABEL)
-    return is_repeated or label[1] in _OF_EXAMPLES
+        return not label.string[label.end() :].strip()
+    is_new = label[1] not in taken or label[1].startswith(PARAMETER_LABEL)
+    return is_new and label[1] not in _OF_EXAMPLES
 
 
-def _end_of_example(lines: Sequence[str], start: int, known: re.Pattern[str]) -> int:
-    """Return where a text of an example ends: at a blank line, or at the next label."""
-    others = range(start + 1, len(lines))
-    ends = (at for at in others if not lines[at].strip() or known.match(lines[at]))
-    return next(ends, len(lines))
-
-
-def _end_of_value(lines: Sequence[str], start: int, whole: str) -> int:
-    """Return where the value that begins on line *start* ends: below it, if *whole* goes on."""
-    wanted, found = _solid(whole), 0
-    for at in range(start, len(lines)) if wanted else ():
-        part = _solid(lines[at])
-        if not wanted.startswith(part, found):
-            break
-        found += len(part)
-        if found == len(wanted):
-            return at + 1
-    return start + 1
-
-
-def _whole_value(label: str, schema: JsonObject, description: str) -> str:
+def _whole_value(label: re.Match[str] | None, schema: JsonObject, description: str) -> str:
     """Return the line that *label* begins, as far as the rest of the document states it."""
-    if label == DESCRIPTION_LABEL:
-        return f"{label}: {description}"
+    if label is None:
+        return ""
+    if label[1] == DESCRIPTION_LABEL:
+        return f"{label[1]}: {description}"
     properties = schema.get("properties")
-    name = label.removeprefix(f"{PARAMETER_LABEL} ")
-    if name == label or not isinstance(properties, dict) or name not in properties:
+    name = label[1].removeprefix(f"{PARAMETER_LABEL} ")
+    if name == label[1] or not isinstance(properties, dict) or name not in properties:
         return ""
     return _parameter_line(name, properties[name])
 
@@ -378,7 +364,6 @@ _KNOWN_LABELS = {
 }
 
 _OF_EXAMPLES = frozenset({INPUT_LABEL, OUTPUT_LABEL})
-_OF_ARGUMENTS = frozenset({ARGUMENTS_LABEL, SCHEMA_LABEL})
 _EXAMPLES = f"{EXAMPLES_LABEL}:"
 _SENTENCE_ENDS = (".", "!", "?", "。")
 
@@ -398,8 +383,14 @@ def _lines(tool: Tool) -> Iterator[str]:
     yield from _line(NAME_LABEL, tool.name)
     yield from _line(TITLE_LABEL, tool.display_name if titled else "")
     yield from _line(DESCRIPTION_LABEL, tool.description)
-    for label, value in _hint_values(hints).items():
-        yield from _line(label, value)
+    for attribute, label in LIST_LABELS.items():
+        yield from _line(label, ", ".join(getattr(hints, attribute)))
+    for attribute, label in FLAG_LABELS.items():
+        flag = getattr(hints, attribute)
+        yield from _line(label, "" if flag is None else str(flag))
+    for attribute, label in TIER_LABELS.items():
+        yield from _line(label, getattr(hints, attribute) or "")
+    yield from _line(ENABLED_LABEL, str(tool.enabled))
     yield from _line(ARGUMENTS_LABEL, ", ".join(tool.required_arguments))
     properties = tool.input_schema.get("properties")
     if isinstance(properties, dict):
@@ -416,17 +407,6 @@ def _lines(tool: Tool) -> Iterator[str]:
             yield from _line(OUTPUT_LABEL, example.output or "")
 
 
-def _hint_values(hints: Hints) -> dict[str, str]:
-    """Return the values of lists, flags and prices by label, "" for those without one."""
-    lists = {label: ", ".join(getattr(hints, name)) for name, label in LIST_LABELS.items()}
-    flags = {label: getattr(hints, name) for name, label in FLAG_LABELS.items()}
-    tiers = {label: getattr(hints, name) for name, label in TIER_LABELS.items()}
-    stated = {
-        label: "" if value is None else str(value) for label, value in (flags | tiers).items()
-    }
-    return {**lists, **stated, ENABLED_LABEL: str(hints.enabled_by_default is not False)}
-
-
 def impossible_values(contract: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Return the flags and prices of a contract without a known value, and the known ones."""
     for label, known in _CLOSED.items():
@@ -438,56 +418,44 @@ _CLOSED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys((*FLAG_LABELS.values(), ENABLED_LABEL), ("True", "False")),
     **dict.fromkeys(TIER_LABELS.values(), tuple(tier.value for tier in Tier)),
 }
+_HINT_LABELS = (*LIST_LABELS.values(), *_CLOSED)
+_STATED_BY = {
+    **dict.fromkeys((NAME_LABEL, TITLE_LABEL, DESCRIPTION_LABEL), "front matter"),
+    **dict.fromkeys(_HINT_LABELS, "tags"),
+}
 
 
 def differing_labels(
-    contract: Mapping[str, str], tags: Hints, hints: Hints
-) -> Iterator[tuple[str, bool]]:
-    """Return the labels of a contract whose values are not those of its document's tags.
-
-    Args:
-        contract: The values by label.
-        tags: The hints that the tags state.
-        hints: All hints of the tool.
-
-    Returns:
-        Each label, and whether its line states what the tags do not.
-    """
-    shown = read_hints(contract)
-    stated, whole = (read_hints(_flat(_hint_values(one))) for one in (tags, hints))
-    names = {
-        **LIST_LABELS,
-        **FLAG_LABELS,
-        **TIER_LABELS,
-        "enabled_by_default": ENABLED_LABEL,
-    }
-    for name, label in names.items():
-        value = getattr(shown, name)
-        if value not in (getattr(stated, name), getattr(whole, name)):
-            is_shorter = name in LIST_LABELS and {*value} < {*getattr(stated, name)}
-            yield label, label in contract and not is_shorter
-
-
-def unlike_tool(values: Iterable[str], tool: Tool) -> Iterator[tuple[str, str]]:
-    """Return the labels of a contract whose values are not those of *tool*, beside its hints.
+    values: Iterable[str], tool: Tool, tags: Hints | None
+) -> Iterator[tuple[str, str, bool]]:
+    """Return the labels of a contract whose values are not those of *tool*.
 
     Args:
         values: The execution contract.
         tool: The tool that was read.
+        tags: The hints that the tags state, if these count instead of the contract.
 
     Returns:
-        Each label, and what states its value.
+        Each label, what states its value, and whether the contract has a hint that is not there.
     """
-    shown = read_labels(_lines(tool))
-    for label, value in read_labels(takewhile(lambda one: one != _EXAMPLES, values)).items():
-        is_of_arguments = label.startswith(f"{PARAMETER_LABEL} ") or label in _OF_ARGUMENTS
-        is_known = is_of_arguments or label in (NAME_LABEL, TITLE_LABEL, DESCRIPTION_LABEL)
-        if is_known and _solid(value) != _solid(shown.get(label, "")):
-            yield label, "input schema" if is_of_arguments else "front matter"
+    contract = {ENABLED_LABEL: "True"} | _labels_above_examples(values)
+    hints = (tool.hints, tags or tool.hints)
+    known = [_labels_above_examples(_lines(replace(tool, hints=one))) for one in hints]
+    hint_labels = _HINT_LABELS if tags else ()
+    for label in dict.fromkeys((*contract, *hint_labels)):
+        value = contract.get(label, "")
+        stated = [one.get(label, "") for one in known]
+        is_compared = label in hint_labels or label not in _HINT_LABELS
+        if is_compared and _solid(value) not in map(_solid, stated):
+            is_lost = label in hint_labels and not {*value.split(", ")} <= {
+                *stated[1].split(", "),
+                "",
+            }
+            yield label, _STATED_BY.get(label, "input schema"), is_lost
 
 
-def _flat(values: Mapping[str, str]) -> dict[str, str]:
-    return {label: one_line(value) for label, value in values.items()}
+def _labels_above_examples(values: Iterable[str]) -> dict[str, str]:
+    return read_labels(takewhile(lambda one: one != _EXAMPLES, values))
 
 
 def _line(label: str, value: str) -> Iterator[str]:

@@ -40,7 +40,6 @@ from mcpg.documents.page import (
     read_hints,
     read_labels,
     read_page,
-    unlike_tool,
 )
 from mcpg.documents.page_checks import check_page
 from mcpg.documents.rewritten import authored_text
@@ -403,27 +402,20 @@ def _contract_faults(text: _Text, tool: Tool, place: str) -> Iterator[Diagnostic
 
 
 def _without_effect(text: _Text, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:
-    """Return the labels of values that have no effect, and what is reported of each.
-
-    Those are impossible ones, and those that differ from the front matter, the schema, or the tags
-    of a generated document.
-    """
-    for label, stated in unlike_tool(text.page.contract, tool):
-        # The line may be older than an edit there.
-        message = f"{label[:_SHORT]!r} differs from the {stated}, which is used instead: edit that"
-        yield label, info(Code.DOCUMENT_INVALID, message)
+    """Return the labels of values that have no effect, and what is reported of each."""
     impossible = dict(impossible_values(text.contract))
     for label, known in impossible.items():
         value = text.contract[label]
         advice = suggestion(value, known) or f"; write {', '.join(known)}"
         message = f"{label!r} has the unknown value {value[:_SHORT]!r}{advice}"
         yield label, warning(Code.VALUE_INVALID, message)
-    if not text.tag_facts.generated or not text.contract:
-        return
-    for label, is_lost in differing_labels(text.contract, text.tag_facts.hints, tool.hints):
+    tags = text.tag_facts.hints if text.tag_facts.generated and text.contract else None
+    for label, stated, is_lost in differing_labels(text.page.contract, tool, tags):
         if label not in impossible:
-            message = f"{label!r} differs from the tags, which are used instead: edit the tags"
-            # A line that lacks what the tags state may be older than an edit of these.
+            message = (
+                f"{label[:_SHORT]!r} differs from the {stated}, which counts: edit the {stated}"
+            )
+            # Otherwise the line may be older than an edit there.
             report = warning if is_lost else info
             yield label, report(Code.DOCUMENT_INVALID, message)
 
