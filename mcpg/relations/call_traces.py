@@ -459,16 +459,16 @@ class TraceFile:
         path: The file.
         end: How many bytes of it count, so that what is appended meanwhile is left for the next
             run.
-        file: The whole contents, decompressed, as they are remembered: up to the last whole line.
+        contents: All of them, decompressed, as they are remembered: up to the last whole line.
         beginnings: Those of the contents that were looked for with which the file begins.
     """
 
     path: str
     end: int
-    file: LearnedFile
+    contents: LearnedFile
     beginnings: frozenset[LearnedFile]
 
-    def learned(self, files: Collection[LearnedFile]) -> int:
+    def count_learned(self, files: Collection[LearnedFile]) -> int:
         """Return how many bytes of the contents were learned from, if *files* were."""
         return max((one.size for one in self.beginnings if one in files), default=0)
 

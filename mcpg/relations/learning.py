@@ -60,38 +60,33 @@ class Learner:
         self._counter = SessionCounter(bounds)
         self._reader = CallReader(self._counter, name_of)
         self._files: set[LearnedFile] = set(before.files)
-        self._expected: dict[str, TraceFile] = {}
         self._skipped: list[str] = []
 
-    def expect(self, paths: Collection[str]) -> None:
-        """Note the files that are to be read, so that their order does not matter.
+    def read(self, paths: Collection[str]) -> None:
+        """Learn from the files at *paths* what is not known.
 
-        Of a file and a copy of it that has grown since, both count once, whichever is read first.
+        Of a file and a copy of it that has grown since, both count once, in any order.
 
         Raises:
             SourceError: One cannot be read.
         """
-        others = (find_beginnings(path, ()).file for path in paths if len(paths) > 1)
-        known = self._files.union(others)
-        for path in paths:
-            part = self._expected[path] = find_beginnings(path, known)
-            learned = part.learned(self._files)
-            self._files |= {one for one in part.beginnings if one.size <= learned}
+        given = (find_beginnings(path, ()).contents for path in paths if len(paths) > 1)
+        known = self._files.union(given)
+        files = [find_beginnings(path, known) for path in paths]
+        for file in files:
+            learned = file.count_learned(self._files)
+            self._files |= {one for one in file.beginnings if one.size <= learned}
+        for file in files:
+            self._read(file)
 
-    def read(self, path: str) -> None:
-        """Learn from the file at *path*, where it is not known.
-
-        Raises:
-            SourceError: It cannot be read.
-        """
-        part = self._expected.pop(path, None) or find_beginnings(path, self._files)
-        if part.file in self._files:
-            self._skipped.append(path)
+    def _read(self, file: TraceFile) -> None:
+        if file.contents in self._files:
+            self._skipped.append(file.path)
             return
-        with part.open(part.learned(self._files)) as stream:
-            self._reader.read(stream, path)
+        with file.open(file.count_learned(self._files)) as stream:
+            self._reader.read(stream, file.path)
         # What it began with stays known, for an older copy may be read later.
-        self._files |= {part.file, *part.beginnings}
+        self._files |= {file.contents, *file.beginnings}
 
     def read_stream(self, stream: IO[bytes]) -> None:
         """Learn from *stream*, which is not remembered: the same bytes count again."""
@@ -128,10 +123,7 @@ def learn(
         SourceError: A file cannot be read.
     """
     learner = Learner(before, name_of)
-    paths = [*paths]
-    learner.expect(paths)
-    for path in paths:
-        learner.read(path)
+    learner.read([*paths])
     return learner.finish()
 
 

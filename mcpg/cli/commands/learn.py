@@ -256,12 +256,9 @@ def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Le
     learner = Learner(before, known)
     paths = [path for path in dict.fromkeys(chosen.traces) if path not in added]
     with output.progress("reading traces"), build.rarely_collected():
-        learner.expect([path for path in paths if path != STDIN])
-        for path in paths:
-            if path == STDIN:
-                learner.read_stream(sys.stdin.buffer if sys.stdin else BytesIO())
-            else:
-                learner.read(path)
+        learner.read([path for path in paths if path != STDIN])
+        if STDIN in paths:
+            learner.read_stream(sys.stdin.buffer if sys.stdin else BytesIO())
     lesson = learner.finish()
     return replace(lesson, diagnostics=(*noticed, *lesson.diagnostics))
 
