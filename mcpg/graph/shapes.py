@@ -6,17 +6,17 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from mcpg.errors import Code, Diagnostic, InputError, McpgError, warning
-from mcpg.graph.suggestions import OURS, unknown_names
-from mcpg.graph.terms import OWL, PREFIXES, RDF_TYPE, RDFS, Triple
+from mcpg.graph.suggestions import MOST_SUGGESTED, unknown_names
+from mcpg.graph.terms import OWL, RDF_TYPE, RDFS, Triple, compacted
 from mcpg.library_errors import turtle_reason
-from mcpg.text.spelling import likeliest
+from mcpg.suggestions import Suggester
 
 _SHIPPED = "shapes.ttl"
 _SH = "http://www.w3.org/ns/shacl#"
@@ -25,7 +25,6 @@ _ADVANCED = tuple(f"{_SH}{name}" for name in ("rule", "target", "expression", "r
 _IMPORTS, _ONTOLOGY = f"{OWL}imports", f"{OWL}Ontology"
 _MOST_FILES = 100
 _SHOWN = 200
-_MOST_SUGGESTED = 50  # no more warnings of a kind are shown
 _TARGET_NODE, _TARGET_CLASS = "targetNode", "targetClass"
 _TARGETS = (_TARGET_NODE, _TARGET_CLASS, "targetSubjectsOf", "targetObjectsOf")
 _TRUE = ("true", "1")
@@ -94,7 +93,7 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
+def find_unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Report names in the namespace of SHACL that its recommendation lacks, which do nothing.
 
     Args:
@@ -103,33 +102,18 @@ def unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     # Its names are those of https://www.w3.org/ns/shacl.ttl.
     from rdflib import SH  # noqa: PLC0415 - few validations have shapes of their own
 
-    known = [str(term).removeprefix(_SH) for term in dir(SH)]
-    left = _MOST_SUGGESTED
+    known = Suggester(str(term).removeprefix(_SH) for term in dir(SH))
+    shown = count()
     for place, text in texts.items():
-        lines = _lines_of(text)
-        terms = (term for triple in _triples(text, place) for term in triple)
+        lines = _lines_by_name(text)
+        terms = chain.from_iterable(_triples(text, place))
         values = dict.fromkeys(term.value for term in terms if _is_named(term))
         for name in (one.removeprefix(_SH) for one in values if one.startswith(_SH)):
             if name and name not in SH:
-                near = likeliest(name, known) if left > 0 else None
-                left -= 1
-                advice = f"; did you mean sh:{near}?" if near else ""
+                near = known.suggest(name) if next(shown) < MOST_SUGGESTED else ()
+                advice = f"; did you mean sh:{near[0]}?" if near else ""
                 message = f"SHACL has no sh:{name[:_SHOWN]}, so it has no effect{advice}"
                 yield warning(Code.SHAPE_TERM_UNKNOWN, message, _place_of(name, lines, place))
-
-
-class _Target(NamedTuple):
-    """What a shape targets.
-
-    Attributes:
-        place: The file, with the line.
-        kind: The local name of the property that states it.
-        value: The IRI of the node, class or property.
-    """
-
-    place: str
-    kind: str
-    value: str
 
 
 class Targets:
@@ -140,60 +124,54 @@ class Targets:
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self._targets = list(_targets_in(texts))
-        self._unseen = {one.value for one in self._targets if one.kind == _TARGET_NODE}
-        self._classes: dict[object, None] = {}
+        self._targets = list(dict.fromkeys(_find_targets(texts)))
+        self._unseen = {value for _, kind, value in self._targets if kind == _TARGET_NODE}
+        self._classes: set[object] = set()
         self._predicates: set[str] = set()
-        self._above: defaultdict[object, list[object]] = defaultdict(list)
+        self._above: defaultdict[object, set[object]] = defaultdict(set)
 
     def see(self, triple: Triple) -> None:
         """Note the nodes of a *triple* of the graph."""
         subject, predicate, value = triple
         self._predicates.add(predicate)
         if predicate == RDF_TYPE:
-            self._classes[value] = None
+            self._classes.add(value)
         elif predicate == _SUBCLASS:
-            self._above[subject].append(value)
+            self._above[subject].add(value)
         if self._unseen:
             self._unseen.difference_update((subject, value))
 
-    def without_node(self) -> Iterator[Diagnostic]:
+    def find_unmet(self) -> Iterator[Diagnostic]:
         """Report the targets that no node of the graph meets."""
-        known = self._with_superclasses()
-        unmet = [one for one in dict.fromkeys(self._targets) if not self._is_met(one, known)]
-        for place, target in enumerate(unmet):
-            near = _near_name(target.value) if place < _MOST_SUGGESTED else ""
-            stated = f"sh:{target.kind} <{target.value[:_SHOWN]}>"
-            message = f"{stated} matches no node of the graph{near}"
-            yield warning(Code.SHAPE_TARGET_EMPTY, message, target.place)
+        self._add_superclasses()
+        unmet = [one for one in self._targets if not self._is_met(*one[1:])]
+        names = ((value, compacted(value)) for _, _, value in unmet)
+        near = unknown_names(name for value, name in names if name != value)
+        for place, kind, value in unmet:
+            likely = near.get(compacted(value))
+            advice = f"; did you mean {likely[0]}?" if likely else ""
+            message = f"sh:{kind} <{value[:_SHOWN]}> matches no node of the graph{advice}"
+            yield warning(Code.SHAPE_TARGET_EMPTY, message, place)
 
-    def _with_superclasses(self) -> set[object]:
-        """Return the classes of which the graph has instances, by way of subclasses as well."""
-        waiting, known = list(self._classes), set(self._classes)
-        for one in waiting:
-            others = [above for above in self._above.pop(one, ()) if above not in known]
+    def _add_superclasses(self) -> None:
+        """Add the classes of which the graph has instances of a subclass."""
+        waiting = [*self._classes]
+        while waiting:
+            others = self._above[waiting.pop()] - self._classes
+            self._classes |= others
             waiting += others
-            known.update(others)
-        return known
 
-    def _is_met(self, target: _Target, classes: Collection[object]) -> bool:
-        if target.kind == _TARGET_NODE:
-            return target.value not in self._unseen
-        return target.value in (classes if target.kind == _TARGET_CLASS else self._predicates)
+    def _is_met(self, kind: str, value: str) -> bool:
+        if kind == _TARGET_NODE:
+            return value not in self._unseen
+        return value in (self._classes if kind == _TARGET_CLASS else self._predicates)
 
 
-def _near_name(iri: str) -> str:
-    """Return advice that names what *iri*, a name that mcpg does not define, is like."""
-    for prefix in OURS:
-        name = f"{prefix}:{iri.removeprefix(PREFIXES[prefix])}"
-        near = unknown_names([name]).get(name) if iri.startswith(PREFIXES[prefix]) else None
-        if near:
-            return f"; did you mean {near[0]}?"
-    return ""
+def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the targets of shapes, each of which may be described in several of *texts*.
 
-
-def _targets_in(texts: Mapping[str, str]) -> Iterator[_Target]:
-    """Return the targets of the shapes of *texts*, which may be described in several of them."""
+    Of each there is the place, the local name of the property that states it, and an IRI.
+    """
     parsed = {place: _triples(text, place) for place, text in texts.items()}
     types, off = defaultdict(set), set()
     for one in chain.from_iterable(parsed.values()):
@@ -202,14 +180,14 @@ def _targets_in(texts: Mapping[str, str]) -> Iterator[_Target]:
         elif one.predicate.value == _DEACTIVATED and one.object.value in _TRUE:
             off.add(one.subject)
     for place, triples in parsed.items():
-        lines = _lines_of(texts[place])
+        lines = _lines_by_name(texts[place])
         for one in triples:
             kind, node = one.predicate.value.removeprefix(_SH), one.object
             is_class = kind == RDF_TYPE and node.value == f"{RDFS}Class"
             if is_class and not types[one.subject].isdisjoint(_SHAPES):
                 kind, node = _TARGET_CLASS, one.subject
             if kind in _TARGETS and _is_named(node) and one.subject not in off:
-                yield _Target(_place_of(node.value, lines, place), kind, node.value)
+                yield _place_of(node.value, lines, place), kind, node.value
 
 
 def _is_named(term: Any) -> bool:
@@ -222,7 +200,7 @@ def _is_named(term: Any) -> bool:
 _LOCAL = re.compile(r"""(?<=[#/:])[^\s#/:<>,;"'()\[\]]+""")
 
 
-def _lines_of(text: str) -> Mapping[str, int]:
+def _lines_by_name(text: str) -> Mapping[str, int]:
     """Return for each local name in *text*, a text in Turtle, the first line that has it."""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):

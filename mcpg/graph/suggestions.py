@@ -17,8 +17,10 @@ from mcpg.suggestions import suggest
 OURS = ("kb", "mcpg")
 """The prefixes of the vocabularies that mcpg defines."""
 
+MOST_SUGGESTED = 50
+"""The most unknown names for which others are suggested; a query may have very many."""
+
 _MOST_NAMES = 3
-_MOST_SUGGESTED = 50  # a query may have a hundred thousand names
 
 
 def unknown_names(names: Iterable[str], declared: Iterable[str] = ()) -> dict[str, list[str]]:
@@ -35,7 +37,7 @@ def unknown_names(names: Iterable[str], declared: Iterable[str] = ()) -> dict[st
         name for name in dict.fromkeys(names) if name[:1] not in "?$_" and _is_unknown(name, others)
     ]
     return {
-        name: likely_names(name) if place < _MOST_SUGGESTED else []
+        name: likely_names(name) if place < MOST_SUGGESTED else []
         for place, name in enumerate(unknown)
     }
 

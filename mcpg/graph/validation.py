@@ -23,7 +23,13 @@ from mcpg.errors import Diagnostic, DocumentError, InputError, UsageError
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
 from mcpg.graph.iris import digest, node_iri, part_iri
-from mcpg.graph.shapes import Targets, complete_shapes, shipped_shapes, unknown_terms, with_base
+from mcpg.graph.shapes import (
+    Targets,
+    complete_shapes,
+    find_unknown_terms,
+    shipped_shapes,
+    with_base,
+)
 from mcpg.graph.terms import Triple
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
@@ -370,8 +376,8 @@ def validate_documents(
     findings = [Finding(result, blame.place_of(result)) for result in results]
     ordered = sorted(findings, key=_finding_order)
     pages = sum(document.is_page for document in kept)
-    doubtful = (*unknown_terms(texts), *targets.without_node()) if shapes else ()
-    diagnostics = (*noticed, *doubtful)
+    doubts = (*find_unknown_terms(texts), *targets.find_unmet()) if shapes else ()
+    diagnostics = (*noticed, *doubts)
     return Validation(tuple(ordered), len(kept), count, diagnostics, pages, tuple(texts))
 
 
