@@ -141,7 +141,7 @@ class _Naming:
         is_identifier: Whether a name begins with a letter or `_`.
     """
 
-    characters: str
+    characters: str = "a-zA-Z0-9_-"
     longest: int = 64
     is_identifier: bool = False
 
@@ -170,8 +170,8 @@ class _Api:
     """What an API takes.
 
     Attributes:
-        names: The names of tools.
         define: Writes the definition of a tool: its name, itself, and its input schema.
+        names: The names of tools.
         search: The tool of the API that searches deferred tools, `None` where it has none.
         has_own_schemas: Whether schemas are given as the server has them.
         arguments: The names of arguments, `None` if all are accepted.
@@ -180,8 +180,8 @@ class _Api:
         make_strict: Returns a definition with its strict mode set, `None` where it has none.
     """
 
-    names: _Naming
     define: Callable[[str, Tool, dict[str, Any]], dict[str, Any]]
+    names: _Naming = _Naming()
     search: dict[str, Any] | None = None
     has_own_schemas: bool = False
     arguments: _Naming | None = None
@@ -236,27 +236,25 @@ def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
 
 
 _APIS: dict[ApiName, _Api] = {
-    "openai": _Api(_Naming("a-zA-Z0-9_-"), _openai, make_strict=_openai_strict),
+    "openai": _Api(_openai, make_strict=_openai_strict),
     "openai-responses": _Api(
-        _Naming("a-zA-Z0-9_-"),
         _openai_responses,
-        {"type": "tool_search"},
+        search={"type": "tool_search"},
         has_namespaces=True,
         make_strict=lambda definition: {**definition, "strict": True},
     ),
     "anthropic": _Api(
-        _Naming("a-zA-Z0-9_-"),
         _anthropic,
-        {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+        search={"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
         arguments=_Naming("a-zA-Z0-9_.-"),
     ),
     "gemini": _Api(
-        _Naming("a-zA-Z0-9_-", is_identifier=True),
         _gemini,
+        _Naming(is_identifier=True),
         arguments=_Naming("a-zA-Z0-9_", is_identifier=True),
         wrapped_as="functionDeclarations",
     ),
-    "mcp": _Api(_Naming("a-zA-Z0-9_.-", 128), _mcp, has_own_schemas=True),
+    "mcp": _Api(_mcp, _Naming("a-zA-Z0-9_.-", 128), has_own_schemas=True),
 }
 APIS: tuple[ApiName, ...] = tuple(_APIS)
 
