@@ -110,7 +110,7 @@ def record(manifests: Path | None, sets: Path | None) -> Record:
                 "help": _help(runner),
                 **commands,
                 "files": dict(_files(work, folder)),
-                "serve": _served(work, folder),
+                "serve": _record_serve(folder),
                 "eval": _measured(runner, sets),
                 REPORTED: imports(work),
             }
@@ -253,10 +253,10 @@ def _without_stamp(data: bytes) -> bytes:
     return bytes(changed)
 
 
-def _served(work: Path, folder: Path) -> Record:
+def _record_serve(folder: Path) -> Record:
     """Record what `mcpg serve` answers."""
     code = f"import sys, {script().module}; sys.exit({script().module}.{script().attr}())"
-    found = freeze_serve.conversations(work, [sys.executable, "-c", code])
+    found = freeze_serve.hold_conversations([sys.executable, "-c", code])
     return {
         line: masked(json.dumps(answer, ensure_ascii=False, indent=1), folder)
         for line, answer in found

@@ -7,8 +7,6 @@ resources as well, and beside them a manifest, whose tools cannot be called.
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +23,10 @@ if TYPE_CHECKING:
     Send = Callable[[Message], "Message | None"]
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path.insert(0, str(TESTS))
+
+import conformance  # noqa: E402
+
 PATIENCE = 60.0
 HELLO = {
     "protocolVersion": "2025-06-18",
@@ -70,43 +72,41 @@ REQUESTS: tuple[tuple[str, Message], ...] = (
 )
 
 
-def conversations(work: Path, command: Sequence[str]) -> Iterator[tuple[str, Message]]:
+def hold_conversations(command: Sequence[str]) -> Iterator[tuple[str, Message]]:
     """Yield each request and its answer, over both transports.
 
-    Args:
-        work: The folder of the sources.
-        command: The program.
+    The working folder has the sources; *command* is the program, after that of Python.
     """
     python = sys.executable
     servers = {
         "numbers": {"command": python, "args": [str(TESTS / "sdkserver.py")]},
         "shop": {"command": python, "args": [str(TESTS / "primitiveserver.py"), "legacy"]},
     }
-    (work / "serve.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    Path("serve.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
     serve = [*command, "serve", "serve.json", "tools"]
-    for name, opened in (("stdio", over_streams), ("http", over_http)):
+    for name, connect in (("stdio", serve_streams), ("http", serve_http)):
         for exposed in ("meta", "all"):
-            with opened([*serve, "--expose", exposed], work) as send:
-                for line, answer in answers(send):
+            with connect([*serve, "--expose", exposed]) as send:
+                for line, answer in ask_all(send):
                     yield f"{name} {exposed} {line}", answer
 
 
-def answers(send: Send) -> Iterator[tuple[str, Message]]:
+def ask_all(send: Send) -> Iterator[tuple[str, Message]]:
     """Introduce a client, wait until the servers have started, and make each request."""
-    yield "initialize", send(request("initialize", HELLO)) or {}
+    yield "initialize", send(make_request("initialize", HELLO)) or {}
     send({"jsonrpc": "2.0", "method": "notifications/initialized"})
     name, arguments = READY
     end = time.monotonic() + PATIENCE
-    while not _is_ready(send(request("tools/call", {"name": name, "arguments": arguments}))):
+    while not _is_ready(send(make_request("tools/call", {"name": name, "arguments": arguments}))):
         assert time.monotonic() < end, "the servers do not start"
         time.sleep(0.2)
     for method, params in REQUESTS:
-        answer = send(request(method, params)) or {}
+        answer = send(make_request(method, params)) or {}
         answer.pop("id", None)
         yield f"{method} {json.dumps(params)}", answer
 
 
-def request(method: str, params: Message) -> Message:
+def make_request(method: str, params: Message) -> Message:
     """Return a request; its id is the same for all, for each waits for its answer."""
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
@@ -117,11 +117,11 @@ def _is_ready(answer: Message | None) -> bool:
 
 
 @contextmanager
-def over_streams(command: Sequence[str], work: Path) -> Iterator[Send]:
+def serve_streams(command: Sequence[str]) -> Iterator[Send]:
     """Serve over standard input and output."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        command, cwd=work, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -143,40 +143,29 @@ def over_streams(command: Sequence[str], work: Path) -> Iterator[Send]:
 
 
 @contextmanager
-def over_http(command: Sequence[str], work: Path) -> Iterator[Send]:
+def serve_http(command: Sequence[str]) -> Iterator[Send]:
     """Serve over streamable HTTP on loopback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [*command, "--http", str(port)], cwd=work, stderr=subprocess.DEVNULL, env=os.environ
-    )
     session: dict[str, str] = {}
+    with conformance.served(*command[1:], "--http", "{port}") as url:
 
-    def send(message: Message) -> Message | None:
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": str(HELLO["protocolVersion"]),
-            **session,
-        }
-        url, data = f"http://127.0.0.1:{port}/mcp", json.dumps(message).encode()
-        asked = urllib.request.Request(url, data, headers)
-        try:
-            with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
-                if "Mcp-Session-Id" in answer.headers:
-                    session["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
-                return _answer(answer.read().decode(), message)
-        except urllib.error.HTTPError as fault:
-            with fault:
-                return {"status": fault.code, "body": fault.read().decode()}
+        def send(message: Message) -> Message | None:
+            headers = {
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+                "MCP-Protocol-Version": str(HELLO["protocolVersion"]),
+                **session,
+            }
+            asked = urllib.request.Request(url, json.dumps(message).encode(), headers)
+            try:
+                with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
+                    if "Mcp-Session-Id" in answer.headers:
+                        session["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
+                    return _answer(answer.read().decode(), message)
+            except urllib.error.HTTPError as fault:
+                with fault:
+                    return {"status": fault.code, "body": fault.read().decode()}
 
-    try:
-        _wait_for(port)
         yield send
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
 
 
 def _answer(text: str, message: Message) -> Message | None:
@@ -184,15 +173,3 @@ def _answer(text: str, message: Message) -> Message | None:
     lines = [text] if text.startswith("{") else text.splitlines()
     found = [json.loads(line.removeprefix("data:")) for line in lines if "{" in line]
     return next((one for one in found if one.get("id") == message.get("id", 0)), None)
-
-
-def _wait_for(port: int) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise SystemExit("the gateway does not start")
