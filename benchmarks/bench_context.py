@@ -86,7 +86,7 @@ def rows(engine: Engine, queries: Sequence[dict[str, Any]]) -> Iterator[tuple[st
             yield f"{name} {way}", statistics.mean(map(gain, lists, relevant)), lost
 
 
-def unknown_seconds(engine: Engine, query: str) -> float:
+def time_unknown(engine: Engine, query: str) -> float:
     """Return the seconds of a search with misspelt context tools, after one for the caches."""
     rng = random.Random(3)
     chosen = rng.sample(engine.tools, MOST_TOOLS)
@@ -111,7 +111,7 @@ def main() -> None:
     with measuring.workshop(None) as root:
         for catalogue in map(catalogues.made, arguments.sizes):
             engine = mcpg.load(measuring.indexed(catalogue, ["mcpg"], root) / "graph.mdld")
-            taken = unknown_seconds(engine, catalogue.queries[0])
+            taken = time_unknown(engine, catalogue.queries[0])
             print(f"{MOST_TOOLS} unknown context tools of {len(catalogue.tools):,}: {taken:.2f} s")
 
 

@@ -194,7 +194,7 @@ def timed(size: int) -> str:
     return measuring.row(f"{size:,} tools", *cells, first=18)
 
 
-def repeated(schema: dict[str, Any], size: int) -> dict[str, Any]:
+def make_references(schema: dict[str, Any], size: int) -> dict[str, Any]:
     """Return an object of about *size* bytes of which every property refers to *schema*."""
     count = max(1, (size - len(json.dumps(schema))) // 32)
     return {
@@ -203,7 +203,7 @@ def repeated(schema: dict[str, Any], size: int) -> dict[str, Any]:
     }
 
 
-def slow_schemas(size: int, rng: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
+def make_slow_schemas(size: int, rng: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield schemas of about *size* bytes that are slow to compare, by what they have much of."""
 
     def text(length: int) -> str:
@@ -216,17 +216,20 @@ def slow_schemas(size: int, rng: random.Random) -> Iterator[tuple[str, dict[str,
     described = {f"p{n}": {"description": text(600)} for n in range(max(1, size // 640))}
     yield "one text", {"properties": {"p": {"description": text(size)}}}
     yield "texts", {"properties": described}
-    yield "references to a text", repeated({"description": text(half)}, size)
-    yield "references to values", repeated({"enum": names(half)}, size)
-    yield "references to names", repeated({"properties": {name: {} for name in names(half)}}, size)
+    yield "references to a text", make_references({"description": text(half)}, size)
+    yield "references to values", make_references({"enum": names(half)}, size)
+    yield (
+        "references to names",
+        make_references({"properties": {name: {} for name in names(half)}}, size),
+    )
     yield "alternatives", {"anyOf": [{"required": names(branch)} for _ in range(24)]}
     yield "parts", {"allOf": [{"properties": {one: {}}, "required": [one]} for one in names(half)]}
     yield "lines", {"properties": {"p": {"enum": [rng.randrange(99) for _ in range(size // 4)]}}}
 
 
-def compared(size: int) -> Iterator[str]:
+def measure_comparisons(size: int) -> Iterator[str]:
     """Compare definitions of about *size* bytes that are slow to compare."""
-    sides = (slow_schemas(size, random.Random(seed)) for seed in (0, 1))
+    sides = (make_slow_schemas(size, random.Random(seed)) for seed in (0, 1))
     for (name, old), (_, new) in zip(*sides, strict=True):
         before, after = (
             stated_by_source(
@@ -263,7 +266,7 @@ def main() -> None:
         print(timed(size), flush=True)
     print(measuring.row("", "compare", "lines"))
     for size in (8_000, 1_000_000):
-        for row in compared(size):
+        for row in measure_comparisons(size):
             print(row, flush=True)
 
 

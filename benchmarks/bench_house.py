@@ -212,7 +212,7 @@ def spent(folder: Path, runs: int) -> Iterator[str]:
         yield row(name, middle([turn[name] for turn in turns]) * 1e3, floor, plain)
 
 
-def counts(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
+def count_code(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
     """Yield rows about the code of *files*."""
     trees = [
         (path.relative_to(ROOT / "mcpg").parts[0], ast.parse(path.read_text("utf-8")))
@@ -220,13 +220,13 @@ def counts(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
     ]
     nodes = [node for _, tree in trees for node in ast.walk(tree)]
     functions = [node for node in nodes if isinstance(node, FUNCTION)]
-    lengths = sorted(map(length, functions))
+    lengths = sorted(map(count_lines, functions))
     yield "functions", f"{len(functions):,}"
     yield (
         "lines a function, median / p90",
         f"{middle(lengths):.0f} / {lengths[len(lengths) * 9 // 10]}",
     )
-    yield "imports in functions", f"{sum(map(lazy_imports, functions))}"
+    yield "imports in functions", f"{sum(map(count_lazy_imports, functions))}"
     decorators = [
         one for node in nodes if isinstance(node, ast.ClassDef) for one in node.decorator_list
     ]
@@ -240,13 +240,13 @@ def counts(files: Iterable[Path]) -> Iterator[tuple[str, str]]:
     yield "functions called by a participle", f"{sum(map(is_participle, names))}"
     yield "functions whose names end in _of", f"{sum(name.endswith('_of') for name in names)}"
     optional = [
-        room for room, tree in trees if room not in OPTIONAL for _ in optional_imports(tree)
+        room for room, tree in trees if room not in OPTIONAL for _ in find_optional_imports(tree)
     ]
     yield "imports of optional rooms: core", f"{len(optional) - optional.count('cli')}"
     yield "imports of optional rooms: cli", f"{optional.count('cli')}"
 
 
-def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def count_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Return the number of lines of *function* without its docstring and decorators."""
     lines = (function.end_lineno or 0) - function.lineno + 1
     if ast.get_docstring(function) is None:
@@ -255,7 +255,7 @@ def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines - ((text.end_lineno or 0) - text.lineno + 1)
 
 
-def lazy_imports(function: ast.AST) -> int:
+def count_lazy_imports(function: ast.AST) -> int:
     """Count the imports in *function*, but for those in functions within it."""
     count, inner = 0, [*ast.iter_child_nodes(function)]
     while inner:
@@ -271,7 +271,7 @@ def is_participle(name: str) -> bool:
     return PARTICIPLE.fullmatch(name) is not None
 
 
-def optional_imports(tree: ast.AST) -> Iterator[str]:
+def find_optional_imports(tree: ast.AST) -> Iterator[str]:
     """Yield each import of an optional room in *tree*, wherever it stands."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -294,7 +294,7 @@ def main() -> None:
     print(row("modules", f"{len(files)}"))
     print(row("lines", f"{lines:,}"))
     print(row("circles of imports", f"{len(circles(import_graph(ROOT)))}"))
-    for name, count in counts(files.values()):
+    for name, count in count_code(files.values()):
         print(row(name, count))
     with workshop(None) as folder:
         os.environ["MCPG_CACHE"] = str(folder / "cache")

@@ -110,7 +110,7 @@ def made_mutants() -> list[str]:
 
 def verdict(name: str, reach: Reach, seconds: Mapping[str, float]) -> str:
     """Run the tests that reach the function of the mutant *name*."""
-    tests = chosen(name, reach.get(name.rpartition("__mutmut_")[0], ()), seconds)
+    tests = choose_tests(name, reach.get(name.rpartition("__mutmut_")[0], ()), seconds)
     if not tests:
         return UNREACHED
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
@@ -135,7 +135,7 @@ def verdict(name: str, reach: Reach, seconds: Mapping[str, float]) -> str:
     return KILLED if code else SURVIVED
 
 
-def chosen(name: str, tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
+def choose_tests(name: str, tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
     """Return the tests to run for the mutant *name*: those of its folder, the quickest first."""
     own = f"tests/{folder_of(name)}/"
     ordered = sorted(tests, key=lambda test: (not test.startswith(own), seconds[test], test))

@@ -160,7 +160,7 @@ def score_text(score: float) -> str:
     return f"{min(score, 0.99):.{decimals}f}"
 
 
-def score_below(score: float, least: float) -> str:
+def format_below(score: float, least: float) -> str:
     """Return *score*, which is below *least*, with the digits that show it: "0.349, below 0.35"."""
     digits = next((one for one in range(2, DECIMALS) if round(score, one) < least), DECIMALS)
     shown = score_text(score) if digits == 2 else f"{score:.{digits}f}"  # noqa: PLR2004 - as above

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from mcpg.values import (
     DECIMALS,
     compared_members,
+    format_below,
     member,
     replace,
     round_score,
-    score_below,
     to_json,
     value,
 )
@@ -196,7 +196,7 @@ def test_scores_are_rounded_as_python_rounds(score: float) -> None:
 )
 def test_a_score_has_the_digits_that_show_it_below(score: float, shown: str) -> None:
     """A score just below a threshold does not look like it."""
-    assert score_below(score, 0.35) == f"{shown}, below 0.35"
+    assert format_below(score, 0.35) == f"{shown}, below 0.35"
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -204,6 +204,6 @@ def test_a_score_below_another_is_shown_below_it(one: float, other: float) -> No
     """No score is said to be below one that looks the same."""
     score, least = round_score(one), round(other, 2)
     if score < least:
-        shown, _, bound = score_below(score, least).partition(", below ")
+        shown, _, bound = format_below(score, least).partition(", below ")
         assert float(shown.removeprefix("<")) <= float(bound)
         assert shown != bound

@@ -49,10 +49,10 @@ def check_review(settings: Settings, tools: Sequence[Tool]) -> Iterator[Check]:
             bundled = (bundled or set()) | keys
             yield from _of_bundle(path, bundle, documents, tools)
     if bundled is not None:
-        yield from _not_bundled(tools, bundled)
+        yield from _check_new(tools, bundled)
 
 
-def _not_bundled(tools: Sequence[Tool], bundled: Collection[Key]) -> Iterator[Check]:
+def _check_new(tools: Sequence[Tool], bundled: Collection[Key]) -> Iterator[Check]:
     """Yield a check that names those of *tools* that no bundle has, if there are any."""
     new = [one for one in tools if (one.source_id, one.name) not in bundled]
     if new:

@@ -44,9 +44,7 @@ _LEAST_LEFT = 1e-3
 _MOST_PUSHES = 2_000
 _MOST_ADDED = 10
 _LONGEST_SHOWN = 100
-# Unknown names are compared with all ids if that is few comparisons, else with those that share
-# their rarest words.
-_MOST_COMPARED = 4_096
+# Unknown names are compared with the ids that share their rarest words.
 _MOST_SHARING = 48
 _MOST_HOLDERS = 256
 _MOST_CLOSE = 16
@@ -185,16 +183,13 @@ def _by_source(name: str, index: Index) -> int:
 def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     """Return a warning for each of *names*, which no tool has, with the ids close to it."""
     from mcpg.errors import Code, warning  # noqa: PLC0415 - most names are right
-    from mcpg.suggestions import Suggester  # noqa: PLC0415 - as above
+    from mcpg.suggestions import suggest  # noqa: PLC0415 - as above
 
     reported = names[:MOST_TOOLS]
-    has_few = len(reported) * len(index) <= _MOST_COMPARED
-    everything = Suggester(map(index.tool_id, range(len(index)))) if has_few else None
     found = []
     for name in reported:
         shown = name[:_LONGEST_SHOWN]
-        known = everything or Suggester(map(index.tool_id, _sharing_words(shown, index)))
-        close = known.suggest(shown, 3)
+        close = suggest(shown, map(index.tool_id, _find_sharing_words(shown, index)), 3)
         hint = f"; close: {', '.join(close)}" if close else ""
         message = f"no tool is called {shown!r}{hint}: it is not used as context"
         found.append(warning(Code.CONTEXT_TOOL_UNKNOWN, message))
@@ -204,20 +199,20 @@ def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _sharing_words(name: str, index: Index) -> list[int]:
+def _find_sharing_words(name: str, index: Index) -> list[int]:
     """Return the few tools whose names share the rarest words with *name*."""
-    terms = {term for word in split_words(name) for term in _terms_of(word, index)}
+    terms = {term for word in split_words(name) for term in _find_terms(word, index)}
     rarest = sorted((index.document_frequency(term), term) for term in terms)
     shared = dict.fromkeys(index.exact(joined(name)), 1.0)
     for holders, term in rarest:
         if len(shared) >= _MOST_SHARING:
             break
-        for tool in islice(index.holders(term, "name"), _MOST_HOLDERS):
+        for tool in islice(index.find_holders(term, "name"), _MOST_HOLDERS):
             shared[tool] = shared.get(tool, 0.0) + 1 / holders
     return heapq.nsmallest(_MOST_CLOSE, shared, key=lambda tool: (-shared[tool], tool))
 
 
-def _terms_of(word: str, index: Index) -> Iterator[int]:
+def _find_terms(word: str, index: Index) -> Iterator[int]:
     """Yield the term of *word*; if no tool has it, those of the words that are spelt like it."""
     term = index.find_stem(stem(word))
     if term == ABSENT:

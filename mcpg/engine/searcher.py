@@ -29,7 +29,7 @@ from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.scoring import FIELDS
 from mcpg.text import lexicon
-from mcpg.values import replace, score_below
+from mcpg.values import format_below, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -508,6 +508,6 @@ def _doubts(
         which = "no tool that passes the filter" if request.is_filtered else "no tool"
         return (warning(Code.LOW_CONFIDENCE, f"{which} matches any word of the query"),)
     advice = "add detail to the query" if matches else "it is not offered"
-    score = score_below(best, LOW_CONFIDENCE)
+    score = format_below(best, LOW_CONFIDENCE)
     message = f"the best match has a score of {score}: {advice}"
     return (warning(Code.LOW_CONFIDENCE, message),)

@@ -68,7 +68,7 @@ def by_subject(triples: Iterable[Triple], place: str) -> Statements:
     base = _base_of(found)
     if base is not None:
         found = _gathered(_with_original_iris(found, base))
-    if _size_of_parts(found) > MAX_PARTS:
+    if _measure_parts(found) > MAX_PARTS:
         message = f"has parts of tools that come to more than {MAX_PARTS:,} characters"
         raise SourceError(message, place=place, remedy="give each tool examples of its own")
     return {
@@ -84,7 +84,7 @@ def _gathered(triples: Iterable[Triple]) -> _Gathered:
     return found
 
 
-def _size_of_parts(found: _Gathered) -> int:
+def _measure_parts(found: _Gathered) -> int:
     """Return how long the parts of all nodes are, each as often as it is one."""
     sizes = {
         node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, Literal))

@@ -227,7 +227,7 @@ def rdf_xml(triples: Iterable[Triple]) -> Iterator[str]:
     yield "</rdf:RDF>\n"
 
 
-def _local(predicate: str) -> re.Match[str] | None:
+def _match_local_name(predicate: str) -> re.Match[str] | None:
     """Return the name that *predicate* ends in; of a long one the end, which any XML can hold."""
     return _LOCAL.search(predicate, max(0, len(predicate) - _LONGEST_NAME))
 
@@ -235,14 +235,14 @@ def _local(predicate: str) -> re.Match[str] | None:
 def beyond_xml(triples: Iterable[Triple]) -> int:
     """Return how many of *triples* RDF/XML cannot hold as they are."""
     return sum(
-        _local(predicate) is None
+        _match_local_name(predicate) is None
         or (isinstance(value, Literal) and _NOT_XML.search(value.text) is not None)
         for _, predicate, value in triples
     )
 
 
 def _element(predicate: str, value: str | Literal) -> str:
-    local = _local(predicate)
+    local = _match_local_name(predicate)
     if local is None:
         return ""
     name = _prefixed(predicate)

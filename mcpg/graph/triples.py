@@ -301,11 +301,11 @@ def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[
 
 
 def _triples_of(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
-    stated, found = stated_by(documents), _described(documents)
+    stated, found = stated_by(documents), _describe(documents)
     return _with_stated(found, stated) if stated.of else found
 
 
-def _described(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
+def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
     described: set[str] = set()
     groups = dict.fromkeys(name for document in documents for name in document.groups)
     yield from _scheme(groups)

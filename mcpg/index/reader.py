@@ -602,7 +602,7 @@ class Index:
         """
         return self._held_terms().of_term(term)
 
-    def holders(self, term: int, field: str) -> Iterator[int]:
+    def find_holders(self, term: int, field: str) -> Iterator[int]:
         """Yield the tools that hold *term* in a *field* of `FIELDS`; none hold `ABSENT`."""
         if term == ABSENT:
             return

@@ -46,7 +46,7 @@ def sarif_log(version: str, diagnostics: Sequence[Diagnostic] = ()) -> dict[str,
                 "invocations": [
                     {
                         "executionSuccessful": is_whole,
-                        "toolExecutionNotifications": [*map(_notification, diagnostics)],
+                        "toolExecutionNotifications": [*map(_make_notification, diagnostics)],
                     }
                 ],
                 "columnKind": "unicodeCodePoints",
@@ -56,7 +56,7 @@ def sarif_log(version: str, diagnostics: Sequence[Diagnostic] = ()) -> dict[str,
     }
 
 
-def _notification(one: Diagnostic) -> dict[str, Any]:
+def _make_notification(one: Diagnostic) -> dict[str, Any]:
     notification: dict[str, Any] = {
         "descriptor": {"id": one.code},
         "level": _LEVELS[one.severity],

@@ -14,7 +14,7 @@ from mcpg.relations.fields import singular
 from mcpg.relations.steps import StepScorer
 from mcpg.relations.works import CHANGE, CREATE, DELETE, MANY, ONE, Work, works_of
 from mcpg.text import lexicon, split_words, stem
-from mcpg.values import score_below
+from mcpg.values import format_below
 
 _SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
 _DONE = ("read", "find", "create", "change", "delete")
@@ -245,7 +245,7 @@ def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
     likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))
     likely = f"the likeliest next step, {tools[likeliest].name!r}, has a probability of"
-    found = f"{likely} {score_below(chances[likeliest], LEAST_CHANCE)}"
+    found = f"{likely} {format_below(chances[likeliest], LEAST_CHANCE)}"
     return f"{_lack(steps, at)}; {found}"
 
 

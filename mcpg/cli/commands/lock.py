@@ -155,7 +155,7 @@ class _Stated:
     failed: Collection[str]
     is_whole: bool
 
-    def changes_of(self, lock: Lock) -> Sequence[LockChange]:
+    def find_changes(self, lock: Lock) -> Sequence[LockChange]:
         """Return the tools that differ from *lock*; what failed sources have is not known."""
         from mcpg.catalog.lock import Kind, lock_changes  # noqa: PLC0415 - as above
 
@@ -241,7 +241,7 @@ def _compared(
     from mcpg.files import atomic_write  # noqa: PLC0415
 
     is_whole = stated.is_whole
-    changes = stated.changes_of(present or Lock())
+    changes = stated.find_changes(present or Lock())
     if differing := _differing(changes, wanted):
         _show(differing, output)
         names = _listed([one.name for one in differing])

@@ -208,7 +208,7 @@ class ToolRelationsAnswers:
                     )
             for number, other, weight in index.provides(tool):
                 yield other, weight, _flow(index.provision(number)[1])
-            for other in self._answers.mentioning(tool):
+            for other in self._answers.find_mentions(tool):
                 yield other, _NAMED_IN_DESCRIPTION, "its description names that"
 
     def _feeding(self, tools: Sequence[int], fields: Sequence[str]) -> Iterator[Evidence]:
@@ -276,7 +276,7 @@ class ToolRelationsAnswers:
             return
         takers = (tool,) if tool is not None else self._entry(field)[1]
         sources = {index.source_id(one) for one in takers}
-        holders = (index.holders(index.find_stem(one), "name") for one in subjects)
+        holders = (index.find_holders(index.find_stem(one), "name") for one in subjects)
         rows = []
         for other in {*chain.from_iterable(holders)}:
             if other == tool or index.source_id(other) not in sources:

@@ -183,7 +183,8 @@ class ToolAnswers:
         index = self.index
         document = index.record(tool)
         holders = (
-            index.holders(one, "name") for one in self._terms(split_words(document.tool.name))
+            index.find_holders(one, "name")
+            for one in self._find_terms(split_words(document.tool.name))
         )
         for other in sorted({*chain.from_iterable(holders)}):
             share = _shared_words(index.tool_name(tool), index.tool_name(other))
@@ -213,16 +214,18 @@ class ToolAnswers:
                     if other != tool and self.index.source_id(other) == source:
                         yield other
 
-    def mentioning(self, tool: int) -> Iterator[int]:
+    def find_mentions(self, tool: int) -> Iterator[int]:
         """Yield the tools of the same source whose descriptions name *tool*."""
         index = self.index
         source = index.source_id(tool)
-        found = [other for other in self._holding(tool) if index.source_id(other) == source]
+        found = [
+            other for other in self._find_likely_mentions(tool) if index.source_id(other) == source
+        ]
         for other in found[:_MOST_READ]:
             if other != tool and tool in self.mentioned_in(other, index.record(other)):
                 yield other
 
-    def _holding(self, tool: int) -> list[int]:
+    def _find_likely_mentions(self, tool: int) -> list[int]:
         """Return the tools that may name *tool* in their descriptions, the likeliest first.
 
         These hold its name or id in one piece, or else all words of its name.
@@ -233,13 +236,16 @@ class ToolAnswers:
         # A name with as many numbers as words is a word as it is spelt.
         forms = [form for one in texts for form in (one.replace("-", "_"), one.replace("_", "-"))]
         words = {word.text for form in forms for word in [*iter_words(form)][-1:]}
-        terms = (*map(self.index.find_identifier, keys), *self._terms(keys | words))
-        whole = {*chain.from_iterable(self.index.holders(one, _DESCRIPTION) for one in terms)}
-        parts = [{*self.index.holders(one, _DESCRIPTION)} for one in self._terms(split_words(name))]
+        terms = (*map(self.index.find_identifier, keys), *self._find_terms(keys | words))
+        whole = {*chain.from_iterable(self.index.find_holders(one, _DESCRIPTION) for one in terms)}
+        parts = [
+            {*self.index.find_holders(one, _DESCRIPTION)}
+            for one in self._find_terms(split_words(name))
+        ]
         spelt = set.intersection(*parts) - whole if parts else ()
         return [*sorted(whole), *sorted(spelt)]
 
-    def _terms(self, words: Iterable[str]) -> list[int]:
+    def _find_terms(self, words: Iterable[str]) -> list[int]:
         return [self.index.find_stem(stem(word)) for word in words]
 
 

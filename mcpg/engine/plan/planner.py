@@ -30,7 +30,7 @@ from mcpg.engine.plan.model import (
 )
 from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Memo, Prerequisite, prerequisites
 from mcpg.errors import Code, warning
-from mcpg.values import counted, replace, score_below, score_text, value
+from mcpg.values import counted, format_below, replace, score_text, value
 
 TYPE_CHECKING = False
 
@@ -390,6 +390,6 @@ def _nothing_left() -> Diagnostic:
 def _doubts(sure: float) -> Iterable[Diagnostic]:
     if sure >= LOW_CONFIDENCE:
         return ()
-    shown = score_below(sure, LOW_CONFIDENCE)
+    shown = format_below(sure, LOW_CONFIDENCE)
     message = f"the plan has a confidence of {shown}: add detail to the goal"
     return (warning(Code.LOW_CONFIDENCE, message),)
