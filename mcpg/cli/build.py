@@ -119,11 +119,11 @@ def assembled(
 
 
 def note_failures(batch: SourceBatch, noticed: Iterable[Diagnostic], output: Output) -> None:
-    """Report how many of the sources in *batch* failed, by what was *noticed*."""
+    """Report how many of several sources in *batch* failed, by what was *noticed*."""
     failed = len({item.place for item in noticed if is_failure(item)})
-    if failed:
-        # A file that was read may have parts that cannot be used.
-        output.note(f"{failed:,} of {counted(max(batch.sources, failed), 'source')} failed")
+    sources = max(batch.sources, failed)  # a file that was read may have parts that cannot be used
+    if failed and sources > 1:
+        output.note(f"{failed:,} of {sources:,} sources failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +385,7 @@ def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
     return f"{signature} {_LAYOUT}" if signature else ""
 
 
-# Of the bundles that are written; those of another one are made anew.
+# The number of the form in which bundles are written: one of another form is made anew.
 _LAYOUT = 2
 
 

@@ -55,7 +55,8 @@ def usage_words(fault: Any) -> tuple[str, str]:
 
 def _unknown_option(fault: Any, see_help: str) -> tuple[str, str]:
     known = [one for it in fault.ctx.command.params for one in (*it.opts, *it.secondary_opts)]
-    near = suggest(fault.option_name, known, 2)
+    begun = [one for one in known if one.startswith(fault.option_name)]
+    near = begun[:2] or suggest(fault.option_name, known, 2)
     return _sentence(fault.message), f"did you mean {either(near)}?" if near else see_help
 
 

@@ -175,6 +175,7 @@ class TestUsage:
             (["qqqq"], "no such command 'qqqq'", "see `mcpg --help`"),
             (["search", "--formt", "json"], "no such option: --formt", "did you mean --format?"),
             (["search", "--score-min", "0"], "--score-min", "did you mean --min-score?"),
+            (["search", "--lim", "3"], "no such option: --lim", "did you mean --limit?"),
             (["search", "--no-lexcon"], "--no-lexcon", "did you mean --no-lexicon?"),
             (["search", "--lim-xy", "3"], "no such option: --lim-xy", "see `mcpg search --help`"),
             (["search", "--limit", "many"], "--limit", "see `mcpg search --help`"),

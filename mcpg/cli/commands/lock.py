@@ -401,7 +401,7 @@ def _note(outcome: _Outcome, output: Output) -> None:
         output.note(f"wrote {outcome.path}: {tools}{approved}")
     left = outcome.left
     if outcome.is_missing:
-        message = f"there is no such file: {counted(len(left), 'tool')} not as approved"
+        message = "there is no such file, so no tool is approved"
         output.error(message, place=outcome.path, remedy="write it with `mcpg lock`")
     elif left:
         named = shlex.quote(left[0].label)
