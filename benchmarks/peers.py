@@ -12,9 +12,10 @@ the manifest, and build in memory what they search.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from texts import document, key, qualified, told
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any

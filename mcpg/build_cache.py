@@ -13,16 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
+from mcpg.build_store import Spool
+from mcpg.build_workers import Workers
 from mcpg.files import atomic_write
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Self
-
-    from mcpg.build_store import Spool
-    from mcpg.build_workers import Workers
 
 T = TypeVar("T")
 

@@ -10,14 +10,12 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from os import SEEK_END
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from mcpg.files import open_at_once
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _DIGEST = 32
 _NUMBER = 8

@@ -11,6 +11,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +19,11 @@ from itertools import islice
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from mcpg.build_pieces import NOWHERE, PieceFile, Place, pieces_at
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
-    Make = Callable[[bytes], bytes | None]
-    Rows = list[list[bytes | None]]
+Make = Callable[[bytes], bytes | None]
+Rows = list[list[bytes | None]]
 
 # A task is short enough to wait for its end, and long enough to be worth sending.
 _PER_TASK = 64

@@ -12,14 +12,12 @@ McpgError
 
 from __future__ import annotations
 
-from mcpg.values import to_json, value
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
 
-TYPE_CHECKING = False
+from mcpg.values import to_json
 
-if TYPE_CHECKING:
-    from typing import Any, Final, Literal, TypeAlias
-
-    SeverityName: TypeAlias = Literal["info", "warning", "error"]
+SeverityName: TypeAlias = Literal["info", "warning", "error"]
 
 
 def os_reason(fault: Exception) -> str:
@@ -190,7 +188,7 @@ class Code:
 CODES = tuple(code for name, code in vars(Code).items() if name.isupper())
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """A problem that does not stop the run.
 

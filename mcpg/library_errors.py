@@ -8,14 +8,11 @@ returns what is wrong and what to do about it. The module imports none of the li
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from json import JSONDecodeError
+from typing import Any
 
 from mcpg.suggestions import suggest
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from json import JSONDecodeError
-    from typing import Any
 
 _SHOWN = 30
 

@@ -1,30 +1,12 @@
-"""Value objects for the search path, and how numbers are written.
-
-Value objects are frozen and slotted, at a fraction of the cost to import: the `dataclasses` module
-takes longer to import than Python takes to start, and compiles source code for every class. What a
-cold search imports therefore uses `@value`, everything else `@dataclass(frozen=True, slots=True)`;
-type checkers take the one for the other.
-
-`to_json` writes both kinds as JSON.
-"""
+"""How values are written: as JSON, as text, and how scores are rounded."""
 
 from __future__ import annotations
 
-from itertools import repeat, takewhile
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from typing import Any, ClassVar, TypeVar, dataclass_transform
-
     from mcpg.json_types import JsonValue
-
-    T = TypeVar("T")
-else:
-
-    def dataclass_transform(**_: bool) -> Callable[[T], T]:
-        """Stand in for what only type checkers read."""
-        return lambda decorator: decorator
 
 
 DECIMALS = 9
@@ -48,88 +30,6 @@ _CLEAR = 0.499
 def counted(number: int, one: str, many: str = "") -> str:
     """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-class _Member:
-    """What a class says of a member."""
-
-    __slots__ = ("compare", "default", "make")
-
-    def __init__(
-        self, default: object, make: Callable[[], object] | None, *, compare: bool
-    ) -> None:
-        self.default, self.make, self.compare = default, make, compare
-
-
-def member(
-    default: Any = None, default_factory: Callable[[], Any] | None = None, *, compare: bool = True
-) -> Any:
-    """Declare a member of a value, as `dataclasses.field` does.
-
-    Args:
-        default: What it is where it is not given.
-        default_factory: Makes that anew for each value; takes precedence.
-        compare: Whether it counts when values are compared and hashed.
-    """
-    return _Member(default, default_factory, compare=compare)
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(member,))
-def value(cls: type[T]) -> type[T]:
-    """Make a class of annotated members, with or without defaults, a class of frozen values.
-
-    Values are made from positional or named members, equal when class and members are, hashable
-    when their members are, and can be copied and pickled; `asdict`, `fields` and `replace` of
-    `dataclasses` take them. The class must inherit from nothing, and
-    its methods must not call `super()`, because the class is made anew to have slots.
-    """
-    members = dict(cls.__dict__)
-    names = members["__slots__"] = members["__match_args__"] = tuple(cls.__annotations__)
-    # The class that is made gets its own of both.
-    del members["__dict__"], members["__weakref__"]
-    defaults = {name: members.pop(name) for name in names if name in members}
-    factories, ignored = {}, []
-    for name, one in defaults.items():
-        if type(one) is _Member:
-            defaults[name] = one.default
-            if one.make:
-                factories[name] = one.make
-            if not one.compare:
-                ignored.append(name)
-    if factories:
-        defaults = {name: one for name, one in defaults.items() if name not in factories}
-    with_defaults = takewhile(defaults.__contains__, reversed(names))
-    members["_defaults"], members["_factories"] = defaults, factories
-    members["_last"] = tuple([defaults[name] for name in with_defaults])[::-1]
-    members["_compared"] = tuple([name for name in names if name not in ignored])
-    members["__qualname__"] = cls.__qualname__
-    made: Any = type(cls.__name__, (_Value,), members)
-    slots = made.__dict__
-    made._setters = tuple([slots[name].__set__ for name in names])  # noqa: SLF001
-    return made  # type: ignore[no-any-return]
-
-
-def replace(old: T, **changes: object) -> T:
-    """Return a copy of the value *old* with other members."""
-    kind: Any = type(old)
-    names = kind.__match_args__
-    parts = [*map(getattr, repeat(old), names)]
-    for name in changes.keys() & names:
-        parts[names.index(name)] = changes.pop(name)
-    changed: T = kind(*parts, **changes)
-    return changed
-
-
-def default_of(kind: type, name: str) -> object:
-    """Return the default of the member *name* of the class of values *kind*, `None` without one."""
-    made: Any = kind
-    return made._defaults.get(name)  # noqa: SLF001 - of this module
-
-
-def compared_members(kind: type) -> tuple[str, ...]:
-    """Return the names of those members of the class of values *kind* that are compared."""
-    made: Any = kind
-    return made._compared  # type: ignore[no-any-return]  # noqa: SLF001 - as above
 
 
 def round_score(score: float) -> float:
@@ -177,7 +77,7 @@ def to_json(
     place of a member, and `{"schema": ...} | to_json(thing)` puts one first.
 
     Args:
-        thing: An object of a class made with `@value` or `@dataclass`.
+        thing: An object of a dataclass.
         names: JSON names of members that are called otherwise, here and in values within.
         without: Members of *thing* that are left out.
     """
@@ -214,87 +114,3 @@ class _CamelCase(dict[str, str]):
 
 
 _camel_case = _CamelCase()
-
-
-class _Fields:
-    """`__dataclass_fields__`, made when `dataclasses` first needs it."""
-
-    def __get__(self, _: object, cls: type[_Value]) -> Mapping[str, object]:
-        from dataclasses import MISSING, field, make_dataclass  # noqa: PLC0415 - a search does without
-
-        def described(name: str) -> Any:
-            compare = name in cls._compared
-            make = cls._factories.get(name)
-            if make:
-                return field(default_factory=make, compare=compare)
-            return field(default=cls._defaults.get(name, MISSING), compare=compare)
-
-        parts = [
-            (name, annotation, described(name)) for name, annotation in cls.__annotations__.items()
-        ]
-        made: Any = make_dataclass(cls.__name__, parts, kw_only=True)
-        found: Mapping[str, object] = made.__dataclass_fields__
-        # Compiling a class takes long: from now on the class has them itself.
-        type.__setattr__(cls, "__dataclass_fields__", found)
-        return found
-
-
-class _Value:
-    """What all values can do."""
-
-    __slots__ = ()
-    __dataclass_fields__ = _Fields()
-    __match_args__: ClassVar[tuple[str, ...]]
-    _defaults: ClassVar[Mapping[str, object]]
-    _last: ClassVar[tuple[object, ...]]
-    _factories: ClassVar[Mapping[str, Callable[[], object]]]
-    _compared: ClassVar[tuple[str, ...]]
-    _setters: ClassVar[tuple[Callable[[object, object], None], ...]]
-
-    def __init__(self, *given: object, **named: object) -> None:
-        setters = self._setters
-        if named or len(given) != len(setters):
-            given = self._completed(given, named)
-        for setter, part in zip(setters, given):  # noqa: B905 - they are as many; `strict` takes as long as the rest
-            setter(self, part)
-
-    def _completed(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
-        names, defaults, last = self.__match_args__, self._defaults, self._last
-        missing = len(names) - len(given)
-        if not named and 0 < missing <= len(last):  # most values are made so
-            return (*given, *last[len(last) - missing :])
-        left = names[len(given) :]
-        if self._factories:
-            made = {name: make() for name, make in self._factories.items() if name not in named}
-            defaults = {**defaults, **made}
-        try:
-            others = [named.pop(name) if name in named else defaults[name] for name in left]
-        except KeyError:
-            others = []
-        if named or len(given) + len(others) != len(names):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}, each once")
-        return (*given, *others)
-
-    def _parts(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__match_args__)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self._compared)
-
-    def __hash__(self) -> int:
-        return hash(tuple(getattr(self, name) for name in self._compared))
-
-    def __repr__(self) -> str:
-        parts = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
-        return f"{type(self).__qualname__}({', '.join(parts)})"
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), self._parts()
-
-    def __setattr__(self, name: str, _part: object) -> None:
-        raise AttributeError(f"{type(self).__name__}.{name} is frozen")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__}.{name} is frozen")

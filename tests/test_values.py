@@ -4,26 +4,17 @@ import copy
 import json
 import pickle
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from dataclasses import replace as dataclass_replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.values import (
-    DECIMALS,
-    compared_members,
-    format_below,
-    member,
-    replace,
-    round_score,
-    to_json,
-    value,
-)
+from mcpg.values import DECIMALS, compared_members, format_below, round_score, to_json
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Point:
     """A place on a sheet."""
 
@@ -103,21 +94,21 @@ def test_values_are_taken_for_dataclasses() -> None:
     assert found == {"x": ("int", MISSING), "y": ("int", 2), "names": ("tuple[str, ...]", ())}
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Described:
     """A value whose members are declared."""
 
     name: str
-    marks: dict[str, int] = member(default_factory=dict)
-    place: str = member("", compare=False)
+    marks: dict[str, int] = field(default_factory=dict)
+    place: str = field(default="", compare=False)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Placed:
     """A hashable value with a member that is not compared."""
 
     name: str
-    place: str = member("", compare=False)
+    place: str = field(default="", compare=False)
 
 
 def test_declared_members_are_those_of_a_dataclass() -> None:
@@ -147,7 +138,7 @@ def test_methods_stay() -> None:
     assert (point.shifted(), point) == (Point(2), Point(1))
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Leaf:
     """A value within another."""
 

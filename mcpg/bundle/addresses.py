@@ -9,7 +9,6 @@ own lines are kept beside them, and are what this package reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.definitions import is_generated
 from mcpg.bundle.links import MEMBER, PROSE_REASON, meaning_of
@@ -18,10 +17,8 @@ from mcpg.documents.front_matter import one_line
 from mcpg.documents.markdown import targets_of, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import GRAPH_KEYS, LINK_KEYS, SPELLINGS
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 _EDGES = ("graph_edges", "graphEdges")
 _ENTITIES = ("graph_entities", "graphEntities")

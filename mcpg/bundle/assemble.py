@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import merge
 from itertools import compress
 from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.bundle.carried import carried_ranking, still_stale
@@ -52,15 +51,13 @@ from mcpg.documents.writer import (
     write_document,
 )
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.relations.infer import Inferred, authored_edges, infer
+from mcpg.relations.provides import Provision
+from mcpg.sources import SourceBatch
 from mcpg.text.spelling import joined_name
-from mcpg.values import counted, replace
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.relations.provides import Provision
-    from mcpg.sources import SourceBatch
+from mcpg.values import counted
 
 
 @dataclass(frozen=True, slots=True)

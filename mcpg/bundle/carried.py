@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO
 from mcpg.bundle.codec import Bundle, read_documents
 from mcpg.catalog.catalog import build_catalog
+from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import Code, Diagnostic, warning
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import SourceDocument, Tool
-    from mcpg.json_types import JsonValue
+from mcpg.json_types import JsonValue
 
 
 def carried_ranking(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.catalog.schema_changes import SchemaChange, Verdict, input_changes, output_changes
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.values import replace
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    FieldValue: TypeAlias = str | tuple[str, ...]
+FieldValue: TypeAlias = str | tuple[str, ...]
 
 GROUP = "group"
 """The kind of a relation to a group, beside those of edges."""

@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from mcpg import __version__
 from mcpg.build_cache import Kind, Memo
@@ -23,12 +23,9 @@ from mcpg.documents.rewritten import authored_text
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.library_errors import json_reason
-from mcpg.values import counted, replace
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-
+from mcpg.values import counted
 
 _REBUILD = "rebuild it with `mcpg bundle`"
 _NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"

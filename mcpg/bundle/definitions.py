@@ -10,16 +10,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.codec import Bundle, ReadDocument
 from mcpg.catalog.definitions import Key, is_same_definition
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 Definitions = Mapping[Key, tuple[Tool, ...]]
 """Tools as their servers define them, by identity; none where no definition is known."""

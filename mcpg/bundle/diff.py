@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcpg.bundle.changes import field_text, field_values
 from mcpg.bundle.codec import Bundle
@@ -13,7 +13,6 @@ from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
 from mcpg.text.diffs import unified_diff
-from mcpg.values import replace
 
 _SHORT = 80
 _SCHEMAS = ("input_schema", "output_schema")

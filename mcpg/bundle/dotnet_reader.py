@@ -9,22 +9,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents import dotnet
 from mcpg.documents.apart import Named, named_nodes, shared_nodes
 from mcpg.documents.front_matter import FrontMatter, front_matter_text, split_front_matter
+from mcpg.documents.markdown import Targets
 from mcpg.documents.model import LineNumbers
 from mcpg.documents.portable import numbered, portable_values
 from mcpg.documents.rewritten import MAX_REWRITTEN
-from mcpg.errors import DocumentError, Severity
-from mcpg.values import value
-
-if TYPE_CHECKING:
-    from mcpg.documents.markdown import Targets
-    from mcpg.errors import SeverityName
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.errors import DocumentError, Severity, SeverityName
+from mcpg.json_types import JsonObject, JsonValue
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 _DATES = frozenset({"date_published", "datepublished", "date_modified", "datemodified"})
@@ -33,7 +29,7 @@ _TOPICS = frozenset({"about", "author"})
 _MOST_SHOWN = 5
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ReaderFinding:
     """Something that another reader refuses, or reads otherwise.
 

@@ -12,7 +12,6 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.codec import ReadDocument
 from mcpg.bundle.definitions import is_generated
@@ -27,10 +26,8 @@ from mcpg.documents.markdown import Reference, Targets, read_markdown, retarget
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.spelling import likeliest
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)

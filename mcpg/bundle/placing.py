@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcpg.bundle.codec import ReadDocument, path_fault
 from mcpg.bundle.links import NearNames
@@ -16,7 +16,6 @@ from mcpg.documents.addresses import normal_path, path_key, uris_for
 from mcpg.documents.markdown import targets_of, with_pages
 from mcpg.documents.reader import parse_document
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.values import replace
 
 
 @dataclass(frozen=True, slots=True)

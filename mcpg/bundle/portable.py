@@ -8,8 +8,8 @@ own lines are kept beside it, which are what this package reads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.addresses import Addresses, relates, states_targets
 from mcpg.bundle.codec import ReadDocument
@@ -25,10 +25,7 @@ from mcpg.documents.portable import names_rdf, portable_values
 from mcpg.documents.reader import URI_KEYS
 from mcpg.documents.rewritten import is_disputed, is_hidden, rewritten_text
 from mcpg.errors import Code, Diagnostic, DocumentError, warning
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+from mcpg.json_types import JsonObject
 
 # Groups that are made of what tools have in common, each an address of its own.
 _GENERATED = ("domain:", "source-domain:", "category:")

@@ -8,11 +8,11 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, chain, pairwise
 from typing import overload
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.values import replace
 
 _MOST_PLAIN = 32 * 1024 * 1024
 _PER_BLOCK = 256 * 1024

@@ -13,15 +13,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 from mcpg.catalog.api_schemas import Schema, acceptable
+from mcpg.catalog.model import Tool
 from mcpg.catalog.strict_schemas import NotStrictError, strict_schema, without_left_out
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.values import replace, value
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
 
 ApiName: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini", "mcp"]
 
@@ -34,7 +32,7 @@ _NAMING = {
 }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ToolOrigin:
     """The tool behind a name that was given to a model.
 
@@ -66,7 +64,7 @@ class ToolOrigin:
         }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call that a model asks for, as `Gateway.invoke` takes it.
 
@@ -83,7 +81,7 @@ class ToolCall:
     arguments: dict[str, Any]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ApiTools:
     """Tools as an API of language models takes them.
 
@@ -131,7 +129,7 @@ class ApiTools:
         }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Naming:
     """Which names an API accepts.
 
@@ -165,7 +163,7 @@ class _Naming:
         return found
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Api:
     """What an API takes.
 

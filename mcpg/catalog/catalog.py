@@ -14,14 +14,13 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from mcpg.catalog.claims import overlong_claims
 from mcpg.catalog.lookup import ToolLookup
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.values import replace
 
 __all__ = [
     "Assertion",

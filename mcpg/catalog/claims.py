@@ -7,15 +7,13 @@ source. Then `mcpg.catalog.hints` reads them as hints, and they are claims no lo
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
 from mcpg.catalog.hints import HINT_FIELDS, claimed_hints, meta_parts
 from mcpg.catalog.model import HINT_LISTS, NO_HINTS, Hints, Tool
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.values import value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MOST_WORDS = 64
 """How many distinct words of the claims of one tool are searched."""
@@ -24,7 +22,7 @@ MOST_WORDS = 64
 _KEYS = frozenset(key for name in HINT_LISTS for key in HINT_FIELDS[name].keys)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ClaimedWords:
     """The words of a tool's claims.
 

@@ -12,19 +12,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import Hints, Tool
 from mcpg.catalog.plain_schema import plain_number, written
 from mcpg.catalog.schema_changes import Verdict, input_changes, output_changes
-from mcpg.values import to_json, value
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-
+from mcpg.json_types import JsonObject, JsonValue
+from mcpg.values import to_json
 
 Key = tuple[str, str]
 """Identity of a tool: its source id and its name there."""
@@ -59,7 +56,7 @@ _MEMBERS = {
 }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class PartChange:
     """A part that differs between two definitions of one tool.
 

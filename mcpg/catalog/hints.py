@@ -5,16 +5,17 @@ A hints file adds to tools whose manifests its author does not own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
 from mcpg.catalog.model import HINT_LISTS, NO_HINTS, HintRule, Hints, Tier, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
-from mcpg.values import replace, value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from mcpg.json_types import JsonObject, JsonValue
+
 
 TYPED_ANNOTATIONS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 """The annotations that the MCP specification defines as booleans."""
@@ -72,7 +73,7 @@ def _text_of(mapping: JsonObject, *keys: str) -> str | None:
     return None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class HintField:
     """One member of `Hints`: the keys that may hold it, in order, and how a value is read."""
 
@@ -213,7 +214,7 @@ def _merged(parts: Iterable[JsonObject]) -> Hints:
 
 def without_lists(hints: Hints) -> Hints:
     """Return the single values of *hints*."""
-    lists = {name: () for name in HINT_LISTS if getattr(hints, name)}
+    lists: dict[str, Any] = {name: () for name in HINT_LISTS if getattr(hints, name)}
     return replace(hints, **lists) if lists else hints
 
 

@@ -8,13 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from mcpg.errors import SourceError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.library_errors import json_reason
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 MAX_DEPTH = 100
 """Deepest nesting of arrays and objects that is read, in levels."""

@@ -14,8 +14,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mcpg.catalog.claims import claims_of
 from mcpg.catalog.definitions import (
@@ -33,12 +34,10 @@ from mcpg.catalog.hints import claimed_hints
 from mcpg.catalog.model import HINT_LISTS, Hints, Tool
 from mcpg.catalog.plain_schema import written
 from mcpg.errors import InputError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.diffs import unified_diff
 from mcpg.text.safeyaml import UNSAFE, json_form
-from mcpg.values import counted, member, replace, value
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.values import counted
 
 DIGITS = 32
 """How many digits of a digest are shown: too many to find two texts with the same."""
@@ -60,7 +59,7 @@ _SHOWN = 80
 _NO_HINTS = Hints()
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Document:
     """What a document states of a tool, which models read in place of its definition.
 
@@ -73,7 +72,7 @@ class Document:
     body: str = ""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Statement:
     """What a source states of a tool.
 
@@ -88,7 +87,7 @@ class Statement:
     tool: Tool
     has_hints: bool
     document: Document | None = None
-    added: Hints = member(default=_NO_HINTS, compare=False)
+    added: Hints = field(default=_NO_HINTS, compare=False)
 
     @property
     def key(self) -> Key:
@@ -112,7 +111,7 @@ class Statement:
         return self.document or Document(replace(self.tool, hints=self.hints))
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Lock:
     """Tools that people have approved.
 
@@ -139,7 +138,7 @@ class Kind(StrEnum):
     """The lock has it, and no source does."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class LockChange:
     """A tool that differs from a lock.
 
@@ -221,7 +220,7 @@ def as_approved(tool: Tool, approved: Statement) -> Tool:
     hints, meta = tool.hints, tool.meta
     now, known = stated_by_source(tool).tool, approved.hints
     if _adds_hints(known, now.hints, _NO_HINTS):
-        lists = {
+        lists: dict[str, Any] = {
             name: tuple(one for one in getattr(hints, name) if one in getattr(known, name))
             for name in HINT_LISTS
         }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mcpg.catalog.definitions import Key, Part
 from mcpg.catalog.hints import hints_from
@@ -14,13 +16,8 @@ from mcpg.catalog.lock import BODY, PARTS, Document, Lock, Statement, digests_of
 from mcpg.catalog.model import Tool
 from mcpg.errors import InputError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE, json_form
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from mcpg.json_types import JsonObject, JsonValue
 
 DEFAULT_LOCK = "mcpg.lock"
 """Name of the lock file where nothing names one."""
@@ -174,7 +171,7 @@ def _statement(entry: JsonValue, place: str) -> Statement:
 
 def _read_tool(entry: JsonObject, base: Tool, place: str) -> Tool:
     """Return *base* with those parts of a definition that *entry* has."""
-    found: dict[str, object] = {
+    found: dict[str, Any] = {
         "title": _text(entry, Part.TITLE.member, place),
         "description": _text(entry, Part.DESCRIPTION.member, place) or "",
         "input_schema": _members(entry, Part.INPUT_SCHEMA.member, place) or {},

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from mcpg.errors import NotFoundError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.suggestions import Suggester
+from mcpg.suggestions import Suggester
 
 _SIGNS_OF_GLOBS = "*?["
 _SUGGESTIONS = 3

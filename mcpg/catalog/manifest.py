@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, states_lists
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
 from mcpg.catalog.model import Hints, SourceKind, Tool
 from mcpg.errors import Code, Diagnostic, SourceError, info, warning
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")

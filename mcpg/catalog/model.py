@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.view import (
     ToolView,
@@ -13,13 +16,9 @@ from mcpg.catalog.view import (
     required_arguments,
     unique,
 )
-from mcpg.values import default_of, member, to_json, value
+from mcpg.values import to_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
     from mcpg.json_types import JsonObject, JsonValue
 
 
@@ -40,7 +39,7 @@ class Tier(StrEnum):
     HIGH = "High"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ToolExample:
     """One request that a tool serves.
 
@@ -55,7 +54,7 @@ class ToolExample:
     description: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Hints:
     """What an author adds so that a tool is found and judged well.
 
@@ -99,11 +98,11 @@ class Hints:
 NO_HINTS = Hints()
 """No hints: most tools share it."""
 
-HINT_LISTS = tuple(name for name in Hints.__match_args__ if default_of(Hints, name) == ())
+HINT_LISTS = tuple(one.name for one in fields(Hints) if one.default == ())
 """The members of `Hints` that are lists."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One tool as its server describes it, with the author's hints.
 
@@ -132,14 +131,14 @@ class Tool:
     name: str
     title: str | None = None
     description: str = ""
-    input_schema: JsonObject = member(default_factory=lambda: {"type": "object", "properties": {}})
+    input_schema: JsonObject = field(default_factory=lambda: {"type": "object", "properties": {}})
     output_schema: JsonObject | None = None
-    annotations: JsonObject = member(default_factory=dict)
-    meta: JsonObject = member(default_factory=dict)
-    hints: Hints = member(default_factory=Hints)
+    annotations: JsonObject = field(default_factory=dict)
+    meta: JsonObject = field(default_factory=dict)
+    hints: Hints = field(default_factory=Hints)
     source_kind: SourceKind = SourceKind.LOCAL
-    place: str = member(default="", compare=False)
-    listed: JsonObject = member(default_factory=dict, compare=False)
+    place: str = field(default="", compare=False)
+    listed: JsonObject = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
         """Return the tool without its schemas and hints, which may be long."""
@@ -180,7 +179,7 @@ class Tool:
         return self.hints.enabled_by_default is not False
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class HintRule:
     """One entry of a hints file: hints for every tool that its pattern names.
 
@@ -201,7 +200,7 @@ class HintRule:
     lint_ignore: tuple[str, ...] = ()
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class SourceDocument:
     """A Markdown-LD document as it stands in a folder or a bundle, not yet parsed.
 
@@ -215,7 +214,7 @@ class SourceDocument:
     path: str
     content: str
     canonical_uri: str | None = None
-    place: str = member(default="", compare=False)
+    place: str = field(default="", compare=False)
 
 
 MAX_TEXT = 256 * 1024
@@ -232,7 +231,7 @@ _NODES_PER_PARAMETER = 4
 _LONGEST_POSITION = 6
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of a tool.
 
@@ -253,7 +252,7 @@ class Parameter:
     format: str = ""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Node:
     """A schema to look into.
 
@@ -270,7 +269,7 @@ class _Node:
     trail: frozenset[int]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Part:
     """One schema without those that it refers to, read once however often it is met.
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import resolve
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 MOST_BRANCHES = 24
 """The most branches of a union that are told apart."""

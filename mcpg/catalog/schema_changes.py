@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Flag, StrEnum, auto
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard, overload
+from typing import NamedTuple, TypeAlias, TypeGuard, TypeVar, overload
 
 from mcpg.catalog.plain_schema import (
     MOST_BRANCHES,
@@ -33,17 +34,11 @@ from mcpg.catalog.plain_schema import (
     with_plain_numbers,
     written,
 )
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.diffs import diff_text
-from mcpg.values import value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias, TypeVar
-
-    from mcpg.json_types import JsonObject, JsonValue
-
-    Item = TypeVar("Item")
-    Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...] | _Texts]"
+Item = TypeVar("Item")
+Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...] | _Texts]"
 
 
 class Verdict(StrEnum):
@@ -54,7 +49,7 @@ class Verdict(StrEnum):
     COMPATIBLE = "compatible"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class SchemaChange:
     """One change of a schema.
 

@@ -6,13 +6,11 @@ as they are written there: the modules of `Tool` take longer to import than a se
 
 from __future__ import annotations
 
-from mcpg.values import value
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
     from mcpg.json_types import JsonObject, JsonValue
 
 
@@ -64,7 +62,7 @@ def hints_json(hints: Mapping[str, Any]) -> JsonObject:
     }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ToolView:
     """What lists show of a tool.
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Sequence
 
+from mcpg.cli.output import Output
 from mcpg.cli.quick import quick_run
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcpg.cli.output import Output
 
 __all__ = ["main"]
 

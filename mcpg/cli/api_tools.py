@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.output import Output
 from mcpg.cli.query import Question, arguments_of, exit_code, nothing_found
 from mcpg.errors import UsageError
-from mcpg.values import value
-
-if TYPE_CHECKING:
-    from mcpg.cli.output import Output
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ToolList:
     """What `--as` asks for.
 

@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING, Any, Self
 from mcpg.build_cache import NO_MEMO, KeptMemo, Memo, load_memo, save_memo
 from mcpg.build_workers import COLLECTED_AFTER, Workers, processors
 from mcpg.bundle import RANKING, Assembly, decode_bundle
+from mcpg.catalog.model import SourceDocument
 from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import ServerOptions
+from mcpg.cli.locks import Guard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.code.page import is_code_page
+from mcpg.documents.model import ToolDocument
 from mcpg.engine.loading import ignored, ranking_json, ranking_of, with_graphs_read
 from mcpg.errors import (
     Code,
@@ -36,21 +40,17 @@ from mcpg.errors import (
     info,
 )
 from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
+from mcpg.gateway.sources import ServerSource
 from mcpg.index.file import cached_path
+from mcpg.index.word_sections import Handover, WordSections
+from mcpg.json_types import JsonValue
 from mcpg.sources import SourceBatch, is_failure
 from mcpg.sources.client_config import Live
 from mcpg.sources.model import CODE, FailedSource
 from mcpg.values import counted
 
 if TYPE_CHECKING:
-    from mcpg.catalog.model import SourceDocument
-    from mcpg.cli.locks import Guard
-    from mcpg.cli.settings import Settings
     from mcpg.cli.source_settings import ConfiguredSource
-    from mcpg.documents.model import ToolDocument
-    from mcpg.gateway.sources import ServerSource
-    from mcpg.index.word_sections import Handover, WordSections
-    from mcpg.json_types import JsonValue
 
 _TOLD = 10
 

@@ -11,17 +11,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
 from mcpg.cli.providers import NONE, ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.provider import EmbeddingProvider
+from mcpg.engine import Engine
 from mcpg.errors import McpgError, NotFoundError
 from mcpg.installation import install_command
-
-if TYPE_CHECKING:
-    from mcpg.engine import Engine
 
 
 class Status(StrEnum):

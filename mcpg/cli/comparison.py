@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.terminal import diagnostic_text
 from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
 from mcpg.errors import Severity
 from mcpg.reports.blocks import (
+    Block,
     Bullets,
     Code,
     Column,
     Facts,
     Figure,
+    Inline,
     Paragraph,
     Score,
     Section,
@@ -25,10 +27,7 @@ from mcpg.reports.explain import became, related
 from mcpg.reports.explain_summary import gains
 from mcpg.values import counted, score_text
 
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _SHOWN = 6
 _NAMED = 8

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
@@ -18,15 +18,13 @@ from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.embeddings.stores import EmbeddingStore
 from mcpg.errors import Diagnostic, OutputError, UsageError
 from mcpg.index.file import cached_path
+from mcpg.telemetry import Observer
 from mcpg.values import counted
 from mcpg.vectors import SUFFIX
 from mcpg.vectors.build import Built, vectors_for
 from mcpg.vectors.file import Found, find_vectors, pack_vectors, write_vectors
 from mcpg.vectors.matrix import FEWEST, FLOAT32, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
-
-if TYPE_CHECKING:
-    from mcpg.telemetry import Observer
 
 
 @dataclass(frozen=True, slots=True)

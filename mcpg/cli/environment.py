@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-
-from mcpg.values import value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from dataclasses import dataclass
+from typing import Any
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Key:
     """Where a setting comes from.
 

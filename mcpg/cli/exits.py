@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Final
 
 from mcpg.cli.output import ClosedPipeError, Output
 from mcpg.cli.terminal import silence
 from mcpg.errors import McpgError, NotFoundError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Final
 
 
 class ExitCode:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcpg.catalog.model import Tool
+from mcpg.catalog.view import ToolView
 from mcpg.cli.environment import cache_folder
+from mcpg.documents.model import ToolDocument
 from mcpg.engine.model import recipe
 from mcpg.engine.opening import noticed_at_opening
+from mcpg.errors import Diagnostic
 from mcpg.index.file import fresh_index
 from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
-from mcpg.values import replace, value
+from mcpg.index.reader import Index
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeVar
-
-    from mcpg.catalog.model import Tool
-    from mcpg.catalog.view import ToolView
-    from mcpg.documents.model import ToolDocument
-    from mcpg.errors import Diagnostic
-    from mcpg.index.reader import Index
     from mcpg.json_types import JsonObject
 
-    Answer = TypeVar("Answer")
+
+Answer = TypeVar("Answer")
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class IndexedBundle:
     """The index of a bundle.
 

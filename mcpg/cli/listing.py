@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from mcpg.cli.matches import View
+from mcpg.cli.output import Output
 from mcpg.cli.terminal import is_terminal, json_safe, lines_kept, one_line
+from mcpg.reports.blocks import Table
 from mcpg.text.plain_json import write_json
-from mcpg.values import value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from mcpg.cli.matches import View
-    from mcpg.cli.output import Output
-    from mcpg.reports.blocks import Table
 
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Listing:
     """A list that a command prints.
 

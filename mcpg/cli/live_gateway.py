@@ -6,19 +6,16 @@ import os
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.environment import SOURCES, cache_folder, login_folder
 from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.settings import Settings
+from mcpg.engine.results import EngineServices
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
+from mcpg.gateway import Gateway, Limits, OnChange, Source, ToolLock
 from mcpg.net.addresses import TCHAR
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live
-
-if TYPE_CHECKING:
-    from mcpg.cli.settings import Settings
-    from mcpg.engine.results import EngineServices
-    from mcpg.gateway import Gateway, Limits, OnChange, Source, ToolLock
-
 
 _LIMITS = {
     "invoke_seconds": "invoke",

@@ -6,24 +6,20 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from mcpg.bundle import Assembly
 from mcpg.bundle.locked import assembly_changes, change_diagnostics, quarantined
 from mcpg.catalog.definitions import Part
 from mcpg.catalog.lock import Kind, Lock, LockChange, change_diff, visible
 from mcpg.catalog.lock_file import DEFAULT_LOCK, read_lock
+from mcpg.cli.output import Output
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept, paint
 from mcpg.errors import NotFoundError
+from mcpg.json_types import JsonObject
 from mcpg.sources import SourceBatch, is_failure
 from mcpg.values import counted
-
-if TYPE_CHECKING:
-    from typing import TextIO
-
-    from mcpg.cli.output import Output
-    from mcpg.cli.settings import Settings
-    from mcpg.json_types import JsonObject
 
 REFUSE, WARN, HIDE = "refuse", "warn", "hide"
 REACTIONS = (REFUSE, WARN, HIDE)

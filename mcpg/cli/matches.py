@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TextIO
+
+from mcpg.catalog.model import Tool
+from mcpg.cli.indexed import IndexedTool
 from mcpg.cli.terminal import cut, one_line, one_lines, pad, width
+from mcpg.engine import Match, SearchResult
 from mcpg.index.layout import SUMMARY_LENGTH
 from mcpg.values import score_text
 
-TYPE_CHECKING = False
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Protocol, TextIO
+class View(Protocol):
+    """What text is laid out for."""
 
-    from mcpg.catalog.model import Tool
-    from mcpg.cli.indexed import IndexedTool
-    from mcpg.engine import Match, SearchResult
+    @property
+    def columns(self) -> int:
+        """Columns to wrap text at."""
 
-    class View(Protocol):
-        """What text is laid out for."""
+    @property
+    def row_columns(self) -> int:
+        """Columns that a row may take before it is cut."""
 
-        @property
-        def columns(self) -> int:
-            """Columns to wrap text at."""
+    def colored(self, stream: TextIO | None) -> bool:
+        """Return whether text on *stream* is coloured."""
 
-        @property
-        def row_columns(self) -> int:
-            """Columns that a row may take before it is cut."""
-
-        def colored(self, stream: TextIO | None) -> bool:
-            """Return whether text on *stream* is coloured."""
-
-        def paint(self, text: str, style: str) -> str:
-            """Put *text* in a style where colour is wanted."""
+    def paint(self, text: str, style: str) -> str:
+        """Put *text* in a style where colour is wanted."""
 
 
 _ID_LIMIT, _SOURCE_LIMIT = 44, 16

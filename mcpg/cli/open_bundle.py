@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from mcpg.catalog.model import Tool
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
+from mcpg.documents.model import ToolDocument
+from mcpg.engine import Engine
 from mcpg.engine.model import recipe
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import StaleIndexError
-from mcpg.values import replace, to_json, value
+from mcpg.index.reader import Index
+from mcpg.values import to_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import Tool
-    from mcpg.documents.model import ToolDocument
-    from mcpg.engine import Engine
     from mcpg.evaluation.judged import Judgements
     from mcpg.index.packing import Section
-    from mcpg.index.reader import Index
     from mcpg.sources import SourceBatch
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Opened:
     """The tools, and of the graph as much as could be had.
 
@@ -235,7 +234,7 @@ def judgements_of(path: str) -> Judgements:
 _SECTION = "lastrun"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class BuildStamp:
     """What a build made of which sources.
 

@@ -7,19 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import wraps
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from mcpg.catalog.model import Tool
 from mcpg.cli import parameters
 from mcpg.cli.help_text import command_help, group_help, help_columns
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, Parameter, output_of
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
 
 
 class OutputFormat(StrEnum):

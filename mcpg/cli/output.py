@@ -5,6 +5,11 @@ from __future__ import annotations
 import errno
 import math
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mcpg.cli import terminal
 from mcpg.cli.terminal import (
@@ -19,15 +24,8 @@ from mcpg.cli.terminal import (
     width,
 )
 from mcpg.errors import Diagnostic, OutputError, Severity, UsageError, os_reason
-from mcpg.values import value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-    from typing import Any, Final, TextIO
-
     from rich.status import Status
 
 _SAME_KIND_LIMITS = {Severity.INFO: 10, Severity.WARNING: 50, Severity.ERROR: 1000}
@@ -48,7 +46,7 @@ class Color:
 COLORS = (Color.AUTO, Color.ALWAYS, Color.NEVER)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Output:
     """How a run talks.
 
@@ -301,7 +299,7 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
 # are often broken, so it is ASCII; a terminal gets finer bars.
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Glyphs:
     """Signs of one kind of output.
 

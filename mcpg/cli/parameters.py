@@ -6,17 +6,14 @@ declarations, and `mcpg.cli.options` makes Typer parameters of them.
 
 from __future__ import annotations
 
-from mcpg.values import value
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from mcpg.cli.output import Output
+from mcpg.cli.output import Output
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """An option or an argument.
 

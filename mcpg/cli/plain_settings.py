@@ -8,13 +8,10 @@ reads all of TOML and reports what is wrong.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from mcpg.cli.environment import KEYS, SECTIONS, SOURCES, holds_password
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 _LONGEST = 64 * 1024
 _MOST_DIGITS = 9

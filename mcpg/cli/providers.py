@@ -7,7 +7,10 @@ is needed. Secrets come from the environment alone.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from mcpg.caches import SearchCache
 from mcpg.cli.environment import (
     FOREIGN_KEY_VARIABLE,
     FOREIGN_URL_VARIABLE,
@@ -16,24 +19,19 @@ from mcpg.cli.environment import (
     POSTGRES_VARIABLE,
     cache_folder,
 )
+from mcpg.cli.settings import Setting, Settings
+from mcpg.embeddings.provider import EmbeddingProvider
+from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, UsageError, warning
+from mcpg.llm.normalizer import Normalizer
+from mcpg.net.http import Budget
+from mcpg.telemetry import Observer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.caches import SearchCache
-    from mcpg.cli.settings import Setting, Settings
-    from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
-    from mcpg.llm.normalizer import Normalizer
-    from mcpg.net.http import Budget
     from mcpg.postgres import Database, PostgresCandidates
-    from mcpg.telemetry import Observer
 
 # A store of vectors that is opened when it is first asked.
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import FUSION, SETTINGS, filters_of
@@ -12,16 +17,8 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
 from mcpg.errors import McpgError, UsageError
-from mcpg.values import value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from mcpg.cli.listing import Listing
-    from mcpg.json_types import JsonObject
-    from mcpg.reports.blocks import Block
+from mcpg.json_types import JsonObject
+from mcpg.reports.blocks import Block
 
 _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
@@ -30,7 +27,7 @@ LIST_FORMS = ("jsonl", "csv", "ids")
 """Forms in which a list is written alone."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Question:
     """A query, and how it is to be answered.
 
@@ -84,7 +81,7 @@ class Question:
         return " ".join(self.words).strip() or None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Showing:
     """How an explanation is shown.
 

@@ -12,17 +12,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mcpg.cli.parameters import COMMON, FREQUENT, Parameter, output_of
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from mcpg.engine.engine import Engine
-    from mcpg.engine.results import SearchResult
+from mcpg.engine.engine import Engine
+from mcpg.engine.results import SearchResult
 
 _DEFAULT_BUNDLE = "graph.mdld"
 _PLAIN = {

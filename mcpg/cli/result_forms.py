@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-    from mcpg.cli.listing import Listing
-    from mcpg.cli.matches import View
-    from mcpg.engine import Match, SearchResult
-    from mcpg.errors import Diagnostic
+from mcpg.cli.listing import Listing
+from mcpg.cli.matches import View
+from mcpg.engine import Match, SearchResult
+from mcpg.errors import Diagnostic
+from mcpg.reports.blocks import Table
+
+if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
-    from mcpg.reports.blocks import Table
 
 
 def result_text(

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
+from mcpg.bundle import Bundle
+from mcpg.catalog.definitions import Key
+from mcpg.catalog.lock import Lock, LockChange
+from mcpg.catalog.model import Tool
 from mcpg.cli.checks import Check, Status, tried
 from mcpg.cli.environment import cache_folder
+from mcpg.cli.settings import Settings
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import McpgError, remedy_of
+from mcpg.sources.model import SourceBatch
 from mcpg.values import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from mcpg.bundle import Bundle
-    from mcpg.catalog.definitions import Key
-    from mcpg.catalog.lock import Lock, LockChange
-    from mcpg.catalog.model import Tool
-    from mcpg.cli.settings import Settings
-    from mcpg.documents.model import ToolDocument
-    from mcpg.sources.model import SourceBatch
 
 _NAME, _NEW, _LOCK = "review", "new tools", "lock"
 _REVIEW = "review the changes with `mcpg lock`, and approve with `mcpg lock --approve TOOL`"

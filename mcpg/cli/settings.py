@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.environment import (
     KEY_VARIABLE,
@@ -17,14 +21,8 @@ from mcpg.cli.environment import (
 from mcpg.cli.plain_settings import NotPlainError, plain_values
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
-from mcpg.values import value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
     from mcpg.cli.source_settings import ConfiguredSource
 
 CONFIG_FILE = "mcpg.toml"
@@ -48,7 +46,7 @@ _TABLES: dict[str, tuple[str, ...]] = {CONFIG_FILE: (), PROJECT_FILE: ("tool", "
 _LONGEST_STATEMENT = 400
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Setting:
     """A value and its origin.
 
@@ -251,7 +249,7 @@ def _value_of(key: Key, text: str) -> Any:
     return _flat(check_settings(values, fail, are_texts=True))[key.name]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ConfigFile:
     """A configuration file that was read.
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import unicodedata
+from collections.abc import Mapping, Sequence
+from io import BufferedReader
+from typing import Any, TextIO
 
+from mcpg.errors import Diagnostic
 from mcpg.values import counted
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Mapping, Sequence
-    from io import BufferedReader
-    from typing import Any, TextIO
-
-    from mcpg.errors import Diagnostic
 
 PIPE_WIDTH = 100
 """Columns at which text that goes to a pipe or a file is wrapped."""

@@ -7,21 +7,17 @@ one renderer serves all commands.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import Any, ClassVar, TypeAlias
 
+from mcpg.cli.matches import View
 from mcpg.cli.output import glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, one_lines, width, widths
 from mcpg.reports import blocks as model
 from mcpg.values import score_text
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, ClassVar, TypeAlias
-
-    from mcpg.cli.matches import View
-
-    Span: TypeAlias = tuple[str, str]
+Span: TypeAlias = tuple[str, str]
 
 INDENT = "    "
 _GAP = "  "

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+from mcpg.json_types import JsonObject
 
 ENTRY_TYPE = "source-code"
 """The `entry_type` of pages of source files."""

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from urllib.parse import quote
 
+from mcpg.catalog.model import Tool
 from mcpg.text.words import normalized
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcpg.catalog.model import Tool
 
 BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
 """What the canonical URI of every tool begins with, as in the .NET gateway."""

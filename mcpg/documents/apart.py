@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcpg.documents import dotnet
 from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, means_itself, text_of
 from mcpg.documents.labels import label_iri
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 _GROUPS = frozenset({"graph_groups", "graphgroups"})
 _ITEMS = _GROUPS | {

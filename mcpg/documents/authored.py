@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcpg.documents.front_matter import member
 from mcpg.errors import DocumentError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import load_yaml, masked_pairs
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 # A number that JSON writes otherwise.
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]*0|(?:\.[0-9]+)?[eE][-+]?[0-9]+|\.[0-9]{16,})")

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
 from mcpg.catalog.model import Hints, SourceKind
@@ -28,13 +28,11 @@ from mcpg.documents.namespaces import (
     is_of_datatype,
 )
 from mcpg.errors import Code, Diagnostic, warning
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.spelling import edit_distance, likeliest
 
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-
-    Path: TypeAlias = tuple[str | int, ...]
-    Found: TypeAlias = Iterator[tuple[str, str, Path]]
+Path: TypeAlias = tuple[str | int, ...]
+Found: TypeAlias = Iterator[tuple[str, str, Path]]
 
 _TEXT_KEYS = (
     *("title", "displayName", "display_name", "name", "toolName", "tool_name"),

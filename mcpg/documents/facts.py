@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from mcpg.catalog.model import HINT_LISTS, Hints, Tier, Tool, ToolExample
 from mcpg.documents.addresses import is_absolute
@@ -17,11 +17,9 @@ from mcpg.documents.front_matter import EXTRAS_KEY
 from mcpg.documents.model import LineNumbers
 from mcpg.documents.namespaces import XSD
 from mcpg.errors import Code, Diagnostic, warning
+from mcpg.json_types import JsonObject, JsonValue
 
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-
-    Path: TypeAlias = tuple[str | int, ...]
+Path: TypeAlias = tuple[str | int, ...]
 
 LABEL_KEYS = ("label", "name", "value", "target", "object", "id")
 """The members of an item that can say what the thing is called, in order."""

@@ -9,15 +9,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import is_deeper
 from mcpg.errors import DocumentError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import MAX_DEPTH, plain_value
 from mcpg.text.written_numbers import WrittenNumber
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 MAX_FRONT_MATTER = 256 * 1024
 """Longest front matter that is read or written, in characters."""

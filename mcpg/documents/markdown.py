@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,13 @@ from urllib.parse import unquote
 
 from mcpg.catalog.model import Tool
 from mcpg.documents.addresses import BASE_URI, normal_path, path_key
-from mcpg.values import value
+from mcpg.documents.model import ToolDocument
+from mcpg.json_types import JsonObject
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
-
-    from mcpg.documents.model import ToolDocument
-    from mcpg.json_types import JsonObject
 
 
 MAX_PARSED = 256 * 1024
@@ -31,7 +30,7 @@ _WIKI = "wikilink"
 _MOST_REMEMBERED, _LONGEST_REMEMBERED = 4_096, 1_024
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Reference:
     """A link in the text.
 
@@ -192,7 +191,7 @@ _IDS = (0, 1)
 _PATHS = 2
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Targets:
     """The documents that a link can reach, by everything an author may call them.
 

@@ -6,8 +6,11 @@ Facts about a tool are stated as `prefix:value` tags, as in the .NET gateway; th
 from __future__ import annotations
 
 import marshal
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
@@ -15,18 +18,13 @@ from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.plain_json import read_json
 from mcpg.text.written_numbers import read_float, write_json
-from mcpg.values import compared_members, member, value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.text.safeyaml import YamlPath
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Link:
     """An edge as a document writes it: to the URI of another document.
 
@@ -49,7 +47,7 @@ class Link:
     coverage: Coverage | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ToolDocument:
     """One tool, its place in the graph, and what a person wrote about it.
 
@@ -78,7 +76,7 @@ class ToolDocument:
     links: tuple[Link, ...] = ()
     body: str = ""
     states_relations: bool = True
-    further: JsonObject = member(default_factory=dict)
+    further: JsonObject = field(default_factory=dict)
     is_page: bool = False
     written: str = ""
 
@@ -106,7 +104,7 @@ _FLAGS = {
 _TIERS = {"cost-tier": "cost_tier", "latency-tier": "latency_tier"}
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class TagFacts:
     """What the tags of a document say.
 
@@ -300,7 +298,7 @@ _SAID_IF_TRUE = {"further", "is_page", "written"}
 _LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
 _VALUES = {"tool": Tool, "hints": Hints}
 _MEMBERS = {
-    kind: compared_members(kind)
+    kind: tuple(one.name for one in fields(kind) if one.compare)
     for kind in (FieldMapping, Hints, Link, Tool, ToolDocument, ToolExample)
 }
 

@@ -8,17 +8,15 @@ left out where no reader could use them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.documents import dotnet
 from mcpg.documents.checks import is_misspelt_triple
 from mcpg.documents.facts import TARGET_KEYS, facts_of, text_of
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
+from mcpg.json_types import JsonObject, JsonValue
 
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-
-    Path: TypeAlias = tuple[str | int, ...]
+Path: TypeAlias = tuple[str | int, ...]
 
 _DECLARABLE: Mapping[str, str] = {**dotnet.ONLY_IN_RULES, "mcpg": "urn:mcpg:vocab:"}
 _KNOWN = {**dotnet.BUILT_IN, **_DECLARABLE}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
@@ -44,13 +43,9 @@ from mcpg.documents.page import (
 from mcpg.documents.page_checks import check_page
 from mcpg.documents.rewritten import authored_text
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.text.written_numbers import without_spelling
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-
 
 GROUPS_KEY = "graph_groups"
 RELATIONS_KEY = "relations"

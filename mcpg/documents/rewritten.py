@@ -23,12 +23,12 @@ from mcpg.documents.front_matter import (
     split_front_matter,
 )
 from mcpg.errors import DocumentError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import PAIR, masked_pairs
 
 if TYPE_CHECKING:
     from yaml import Node
 
-    from mcpg.json_types import JsonObject, JsonValue
 
 AUTHORED_KEY = "authored"
 """The member of the `mcpg` key that holds the lines of the author."""

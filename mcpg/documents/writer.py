@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcpg.build_cache import Kind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
@@ -59,9 +59,7 @@ from mcpg.documents.reader import (
     tool_without_extras,
 )
 from mcpg.errors import DocumentError
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 # What stands in a record stands in front matter four times at most, each time with six characters
 # for one at most, and each time beside a key.

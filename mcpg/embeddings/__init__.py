@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.embeddings.local import LOCAL_MODELS, LocalEmbeddings
 from mcpg.embeddings.provider import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Embed = Callable[[list[str]], Iterable[NDArray[np.float32]]]
+Embed: TypeAlias = "Callable[[list[str]], Iterable[NDArray[np.float32]]]"
 
 __all__ = [
     "EmbeddingError",

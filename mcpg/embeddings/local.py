@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.installation import install_command
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Encoder = Callable[[str], NDArray[np.float32]]
+Encoder: TypeAlias = "Callable[[str], NDArray[np.float32]]"
 
 
 MOST_CHARACTERS = 8192

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from mcpg.errors import McpgError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    OnBatch = Callable[[int, NDArray[np.float32]], None]
+OnBatch: TypeAlias = "Callable[[int, NDArray[np.float32]], None]"
 
 EmbeddingFault = Literal[
     "missing", "failed", "timeout", "count", "empty", "nonfinite", "dimensions"

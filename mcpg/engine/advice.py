@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.hint_words import RequestWords
+from mcpg.engine.pipeline import RankedList
+from mcpg.engine.results import SearchResult
 from mcpg.engine.retrieval import widened
 from mcpg.engine.scores import clause_impacts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from mcpg.engine.hint_words import RequestWords
-    from mcpg.engine.pipeline import RankedList
-    from mcpg.engine.results import SearchResult
-    from mcpg.engine.trace import QueryWord
-    from mcpg.index import Index
+from mcpg.engine.trace import QueryWord
+from mcpg.index import Index
 
 _MOST_NAMED = 5
 

@@ -7,19 +7,14 @@ last bit, to what `mcpg.engine.scores` and `mcpg.engine.features` compute one by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from mcpg.engine.index_arrays import arrays_of
-from mcpg.engine.scores import GRAM_SCALE, SCALE
+from mcpg.engine.scores import GRAM_SCALE, SCALE, Variants
+from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from mcpg.engine.scores import Variants
-    from mcpg.index import Index
 
 # Beyond so many postings, their transpose takes longer than a search should: it is made only where
 # a host prepares for many searches.

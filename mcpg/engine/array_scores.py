@@ -6,22 +6,19 @@ The lists of a query are laid end to end and added up at once, a few nanoseconds
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mcpg.engine.index_arrays import arrays_of
-from mcpg.engine.scores import SCALE, STEPS
+from mcpg.engine.scores import SCALE, STEPS, MergedLists, Weighed
+from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from mcpg.engine.index_arrays import Numbers
-    from mcpg.engine.scores import MergedLists, Weighed
-    from mcpg.index import Index
 
 # So many documents of one list tell what the worst wanted score is at least.
 _SAMPLE = 1_024

@@ -7,13 +7,9 @@ to pay once for what saves a little each time).
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from mcpg.index import Index
+from mcpg.index import Index
 
 # From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
 _MANY = 400

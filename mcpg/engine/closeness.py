@@ -11,19 +11,16 @@ Source: Jacobs, Jordan, Nowlan & Hinton, "Adaptive mixtures of local experts", N
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import exp, fsum, log, log1p
 from operator import mul
+from typing import Any
 
 from mcpg.engine.confidence import MARGIN_DEPTH
-from mcpg.values import DECIMALS, value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.vectors import VectorScores
+from mcpg.engine.query import Analysis
+from mcpg.engine.vectors import VectorScores
+from mcpg.values import DECIMALS
 
 WEIGHT_INPUTS = ("contentWords", "graphMargin")
 """The inputs of the weight, in order: the logarithm of one more than the number of words of the
@@ -36,7 +33,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 0.5, 12.0
 _LEAST_MARGIN = 0.05
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ClosenessWeight:
     """The weight of closeness in one query, and why.
 

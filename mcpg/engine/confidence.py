@@ -6,23 +6,20 @@ a coefficient of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, compress
 from math import copysign, exp, fsum, log1p
 from operator import itemgetter, mul
 
 from mcpg.engine.features import Candidate
+from mcpg.engine.fusion import Fused
 from mcpg.engine.model import FEATURES, Model
+from mcpg.engine.query import Analysis
+from mcpg.engine.query_terms import QueryTerm, TermExpansion
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL, RELATED_CREDIT
-from mcpg.values import SHOWN_DECIMALS, round_score, value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mcpg.engine.fusion import Fused
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.query_terms import QueryTerm, TermExpansion
+from mcpg.values import SHOWN_DECIMALS, round_score
 
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
@@ -49,7 +46,7 @@ _without_lead = itemgetter(
 )
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """From evidence to a probability, for one match.
 

@@ -18,21 +18,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from math import log
+from typing import TypeAlias
 
+from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT
 from mcpg.text import joined, split_words, stem
 from mcpg.values import DECIMALS
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from mcpg.errors import Diagnostic
-
-    Nearness: TypeAlias = tuple[float, float, float]
-    """The features `contextEdge`, `contextWalk` and `contextSource` of a tool, each in [0, 1]."""
+Nearness: TypeAlias = tuple[float, float, float]
+"""The features `contextEdge`, `contextWalk` and `contextSource` of a tool, each in [0, 1]."""
 
 MOST_TOOLS = 64
 """The most context tools of a request over MCP, and the most unknown ones that are reported."""

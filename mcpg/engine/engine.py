@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from mcpg.catalog.model import Hints, Tool
+from mcpg.catalog.view import ToolView
+from mcpg.documents.model import ToolDocument
 from mcpg.engine.results import (
     ASK_LIMIT,
     DEFAULT_LIMIT,
+    Context,
+    EngineServices,
+    FusionName,
     Request,
+    SearchResult,
     Strategy,
+    StrategyName,
     check_flag,
     check_limit,
     check_request,
@@ -16,39 +27,26 @@ from mcpg.engine.results import (
     texts_of,
 )
 from mcpg.engine.searcher import Searcher
+from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-from mcpg.values import counted, replace
+from mcpg.values import counted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Concatenate, ParamSpec, TypeVar
-
     from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import Hints, Tool
-    from mcpg.catalog.view import ToolView
     from mcpg.code.graph import CodeScope
-    from mcpg.documents.model import ToolDocument
     from mcpg.engine.ask import AskResult, IntentPattern
     from mcpg.engine.ask.model import IntentName
     from mcpg.engine.circuit_breaker import GuardedCache
     from mcpg.engine.code_search import CodeSearch
     from mcpg.engine.plan import Plan
     from mcpg.engine.result_cache import Answering
-    from mcpg.engine.results import (
-        Context,
-        EngineServices,
-        FusionName,
-        SearchResult,
-        StrategyName,
-    )
     from mcpg.engine.trace import Explanation, Trace
-    from mcpg.errors import Diagnostic
     from mcpg.telemetry.observer import GuardedObserver
 
-    Given = ParamSpec("Given")
-    Answer = TypeVar("Answer")
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 
 class Engine:
@@ -91,7 +89,8 @@ class Engine:
         self._observer = _guarded_observer(services)
         cache = _guarded_cache(services)
         # A search cannot fail by these two; all others are guarded where they are called.
-        self._guarded = services and replace(services, observer=self._observer, cache=cache)
+        guarded: dict[str, Any] = {"observer": self._observer, "cache": cache}
+        self._guarded = services and replace(services, **guarded)
         self._answer = _answering(cache)
         self._searcher = Searcher(index, self._tool, self._view, self._guarded)
         self._rebuild = rebuild

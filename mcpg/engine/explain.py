@@ -6,6 +6,8 @@ All of it is put together afterwards from what the search left behind; a plain s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import fsum
 from operator import mul
 
@@ -16,6 +18,7 @@ from mcpg.engine.features import NameMatcher, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank
 from mcpg.engine.model import FEATURES, INPUTS, Model, provenance_of
+from mcpg.engine.pipeline import RankedList
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion, related_words
 from mcpg.engine.results import PREREQUISITE, Request, SearchResult
@@ -24,6 +27,7 @@ from mcpg.engine.retrieval import (
     RELATED_CREDIT,
     widened,
 )
+from mcpg.engine.searcher import Searcher
 from mcpg.engine.trace import (
     CalibrationExplanation,
     CalibrationInput,
@@ -37,21 +41,13 @@ from mcpg.engine.trace import (
     TermMatch,
     Trace,
 )
+from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.decoded import impact_of, posting
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, occurrence_weight
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text import fold, iter_words, stem
-from mcpg.values import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.engine.pipeline import RankedList
-    from mcpg.engine.searcher import Searcher
-    from mcpg.errors import Diagnostic
-    from mcpg.json_types import JsonObject, JsonValue
 
 
 class StageDetails:

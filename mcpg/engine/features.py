@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from math import fsum
-from operator import itemgetter, mul
+from operator import mul
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.engine.arrays import ARRAYS
+from mcpg.engine.query import Analysis
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.scores import GRAM_SCALE, clause_impacts
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.text import operations
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import NamedTuple, TypeAlias
-
     from mcpg.engine.context import Nearness
-    from mcpg.engine.query import Analysis
 
-    _Hits: TypeAlias = list[tuple[int, float]]
-    """The clauses that a document holds, by place, with the impact of each there."""
+
+_Hits: TypeAlias = list[tuple[int, float]]
+"""The clauses that a document holds, by place, with the impact of each there."""
 
 _NOT_NEAR = (0.0, 0.0, 0.0)
 _ASKED = ("term", "unknown")
@@ -32,78 +31,54 @@ _RELATED_POWER = 1.5
 _RELATED_NAME_CREDIT = 0.7
 
 
-if TYPE_CHECKING:
+class Candidate(NamedTuple):
+    """A document of the pool and its features.
 
-    class Candidate(NamedTuple):
-        """A document of the pool and its features.
+    Attributes:
+        document: Number of the document.
+        lexical: Share of the query, weighed by idf, that it answers, saturated; at least 0.
+        impacts: For each clause, the credited impact of its best variant here, in [0, 1).
+        name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
+        opening: Share of the query that its opening words take when they are the tool's whole
+            name, else 0; in [0, 1].
+        related_name: What related words add to the name coverage, in [0, 1].
+        grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
+        cosine: Cosine of the query's and the document's words, weighed by idf, in [0, 1];
+            words that the document lacks, or no tool holds, count against it.
+        source: Greatest lexical score of any tool of its source among the first `POOL`, or
+            its own.
+        coverage: Share of the query, weighed by idf, that it holds at all, in [0, 1].
+        sentence: Greatest lexical score that a single sentence of the query gives it.
+        intents: For each intent of the query, the lexical score that it gives.
+        related: What related words add to the lexical score, in [0, 1].
+        gains: The clauses that related words add to, by place, with the share of the query
+            that each gains, before it is damped.
+        operation: How much more likely it does the kind of operation that is asked for than
+            any tool does: the logarithm of a ratio, in [-1.5, 1.5].
+        question: Where the query is a question, the same of reading.
+        context: How near it is to the tools in use: by an edge, by a walk, by its source.
+        exact: 1 when the query names the tool exactly, else the share of the query that an
+            alias which opens it is.
+    """
 
-        Attributes:
-            document: Number of the document.
-            lexical: Share of the query, weighed by idf, that it answers, saturated; at least 0.
-            impacts: For each clause, the credited impact of its best variant here, in [0, 1).
-            name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
-            opening: Share of the query that its opening words take when they are the tool's whole
-                name, else 0; in [0, 1].
-            related_name: What related words add to the name coverage, in [0, 1].
-            grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
-            cosine: Cosine of the query's and the document's words, weighed by idf, in [0, 1];
-                words that the document lacks, or no tool holds, count against it.
-            source: Greatest lexical score of any tool of its source among the first `POOL`, or
-                its own.
-            coverage: Share of the query, weighed by idf, that it holds at all, in [0, 1].
-            sentence: Greatest lexical score that a single sentence of the query gives it.
-            intents: For each intent of the query, the lexical score that it gives.
-            related: What related words add to the lexical score, in [0, 1].
-            gains: The clauses that related words add to, by place, with the share of the query
-                that each gains, before it is damped.
-            operation: How much more likely it does the kind of operation that is asked for than
-                any tool does: the logarithm of a ratio, in [-1.5, 1.5].
-            question: Where the query is a question, the same of reading.
-            context: How near it is to the tools in use: by an edge, by a walk, by its source.
-            exact: 1 when the query names the tool exactly, else the share of the query that an
-                alias which opens it is.
-        """
-
-        document: int
-        lexical: float
-        impacts: tuple[float, ...]
-        name_coverage: float
-        opening: float
-        related_name: float
-        grams: float
-        cosine: float
-        source: float
-        coverage: float
-        sentence: float
-        intents: tuple[float, ...]
-        related: float
-        gains: tuple[tuple[int, float], ...]
-        operation: float
-        question: float
-        context: Nearness
-        exact: float
-
-else:  # `typing` and `collections` take longer to import than the search of a small catalogue
-    try:
-        from _collections import _tuplegetter  # what `collections.namedtuple` uses
-    except ImportError:
-
-        def _tuplegetter(place: int, _: str) -> property:
-            return property(itemgetter(place))
-
-    _NAMES = (
-        "document lexical impacts name_coverage opening related_name grams "
-        "cosine source coverage sentence intents related gains operation question context exact"
-    )
-
-    class Candidate(tuple):
-        """A document of the pool and its features, as declared above."""
-
-        __slots__ = ()
-        _make = classmethod(tuple.__new__)
-
-    for _place, _name in enumerate(_NAMES.split()):
-        setattr(Candidate, _name, _tuplegetter(_place, _name))
+    document: int
+    lexical: float
+    impacts: tuple[float, ...]
+    name_coverage: float
+    opening: float
+    related_name: float
+    grams: float
+    cosine: float
+    source: float
+    coverage: float
+    sentence: float
+    intents: tuple[float, ...]
+    related: float
+    gains: tuple[tuple[int, float], ...]
+    operation: float
+    question: float
+    context: Nearness
+    exact: float
 
 
 def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Candidate]:

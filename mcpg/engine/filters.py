@@ -10,25 +10,21 @@ every kind of condition that is set.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mcpg.catalog.model import Tool
 from mcpg.engine.results import Request
+from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import READS, WRITES, StaleIndexError
-from mcpg.values import value
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from mcpg.catalog.model import Tool
-    from mcpg.errors import Diagnostic
 
 _MOST_NOTED = 16
 _MOST_NAMED = 5
 _LONGEST_SHOWN = 80
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Filtered:
     """What the filter of a request leaves of an index, by numbers of tools.
 

@@ -19,21 +19,17 @@ again).
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from math import fsum
 from operator import mul
+from typing import TypeAlias
 
-from mcpg.values import round_score, value
+from mcpg.engine.features import Candidate
+from mcpg.values import round_score
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import TypeAlias
-
-    from mcpg.engine.features import Candidate
-
-    _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Candidate, float]
+_Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Candidate, float]
 
 
 def spread(
@@ -85,7 +81,7 @@ def spread(
             heapreplace(left, (-reached, place, count, added))
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Fused:
     """A candidate with the score that decides the order.
 

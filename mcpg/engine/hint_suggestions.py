@@ -8,12 +8,12 @@ searched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, takewhile
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints, SourceDocument
+from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.engine.confidence import calibrate
@@ -22,6 +22,7 @@ from mcpg.engine.fusion import fuse
 from mcpg.engine.hint_words import HintWord, RequestWords, as_alias, as_keywords, preference
 from mcpg.engine.model import PROVENANCE
 from mcpg.engine.pipeline import Search, gather
+from mcpg.engine.query import Analysis
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError
@@ -31,11 +32,6 @@ from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.index.what_if import WhatIf
 from mcpg.text import joined, lexicon
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from mcpg.documents.model import ToolDocument
-    from mcpg.engine.query import Analysis
 
 
 def recompiled(index: Index, tool: int, hints: Hints) -> Index:

@@ -6,24 +6,19 @@ names of individual places, persons and days. What remains of a short request is
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import dropwhile, groupby
 
 from mcpg.catalog.model import Hints
-from mcpg.engine.query import analyse
+from mcpg.engine.query import Analysis, analyse
 from mcpg.engine.query_literals import without_literals
+from mcpg.engine.query_terms import QueryTerm
+from mcpg.index import Index
 from mcpg.index.scoring import FIELDS
 from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
 from mcpg.text.literals import QUOTED, blanked
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
-from mcpg.values import replace, value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.query_terms import QueryTerm
-    from mcpg.index import Index
 
 MOST_WORDS = 24
 """The most words of a query that are tried, the weightiest."""
@@ -54,7 +49,7 @@ _SENTENCE_END = (".", "!", "?", ":", ";")
 LITERAL, NAME, STRANGE = "literal", "name", "strange"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class RequestToken:
     """A word of a request as it is written.
 
@@ -74,7 +69,7 @@ class RequestToken:
     kind: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class HintWord:
     """A word that may be added.
 

@@ -6,10 +6,14 @@ their provenance. They hold for every embedding model, tool and language.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import fsum, log1p
 from operator import mul
+from typing import Any, TypeAlias
 
+from mcpg.embeddings.provider import EmbeddingError
 from mcpg.engine.closeness import ClosenessWeight, closeness, weigh, weight_inputs
 from mcpg.engine.confidence import (
     MARGIN_DEPTH,
@@ -21,22 +25,14 @@ from mcpg.engine.features import Candidate, extract_features
 from mcpg.engine.fusion import Fused, feature_values, fuse, greatest_lexical, spread
 from mcpg.engine.model import FEATURES, Model
 from mcpg.engine.query import Analysis
-from mcpg.engine.results import MAX_LIMIT, RankingMode, Request, Strategy
+from mcpg.engine.results import MAX_LIMIT, RankingMode, RankingModeName, Request, Strategy
 from mcpg.engine.retrieval import POOL, Pool
+from mcpg.engine.vectors import VectorScores
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.values import DECIMALS, replace, value
+from mcpg.values import DECIMALS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeAlias
-
-    from mcpg.embeddings.provider import EmbeddingError
-    from mcpg.engine.results import RankingModeName
-    from mcpg.engine.vectors import VectorScores
-
-    Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]
+Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]
 
 
 EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
@@ -76,7 +72,7 @@ _LEAST_WINDOW = 8
 _INTENT = FEATURES.index("intent")
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Scheme:
     """The numbers of one way to rank with vectors.
 
@@ -144,7 +140,7 @@ def weighed(scheme: Scheme, weight: float) -> Scheme:
     return replace(scheme, weights=(*scheme.weights[:-1], weight))
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class HybridPool:
     """Candidates of graph and vectors.
 
@@ -161,7 +157,7 @@ class HybridPool:
     further: list[Candidate]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class HybridDetails:
     """What vectors contributed to a ranking.
 

@@ -6,27 +6,25 @@ their transpose; it is made once, in some ten nanoseconds a posting.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-from mcpg.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, TypeAlias
-
     from numpy.typing import NDArray
 
-    Numbers: TypeAlias = NDArray[Any]
-    """Whole numbers of 16, 32 or 64 bits."""
+Numbers: TypeAlias = "NDArray[Any]"
+"""Whole numbers of 16, 32 or 64 bits."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows of numbers, laid end to end.
 

@@ -6,10 +6,20 @@ checked before it ranks; what does not pass is ignored, and the shipped model ra
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
 from os import PathLike, fspath
 from os.path import isfile
+from typing import Any
 
+from mcpg.build_cache import Memo
+from mcpg.bundle import Assembly
+from mcpg.caches import SearchCache
+from mcpg.documents.model import ToolDocument
+from mcpg.embeddings.provider import EmbeddingProvider
+from mcpg.embeddings.stores import EmbeddingStore
+from mcpg.engine.candidate_source import CandidateSource
 from mcpg.engine.engine import Engine
 from mcpg.engine.model import (
     FEATURES,
@@ -42,30 +52,14 @@ from mcpg.index.file import (
     index_for,
     renewed_index,
 )
-from mcpg.index.layout import NO_KEY, StaleIndexError
+from mcpg.index.layout import NO_KEY, Header, StaleIndexError
+from mcpg.index.packing import Section
 from mcpg.index.reader import Index
-from mcpg.values import replace, value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from typing import Any
-
-    from mcpg.build_cache import Memo
-    from mcpg.bundle import Assembly
-    from mcpg.caches import SearchCache
-    from mcpg.documents.model import ToolDocument
-    from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.embeddings.stores import EmbeddingStore
-    from mcpg.engine.candidate_source import CandidateSource
-    from mcpg.index.layout import Header
-    from mcpg.index.packing import Section
-    from mcpg.index.word_sections import WordSections
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.llm.normalizer import Normalizer
-    from mcpg.sources import SourceBatch
-    from mcpg.telemetry.observer import Observer
-
+from mcpg.index.word_sections import WordSections
+from mcpg.json_types import JsonObject, JsonValue
+from mcpg.llm.normalizer import Normalizer
+from mcpg.sources import SourceBatch
+from mcpg.telemetry.observer import Observer
 
 SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
@@ -102,7 +96,7 @@ LONGEST_NAME, LONGEST_PROVENANCE = 200, 2_000
 _GREATEST_COEFFICIENT = 100.0
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """A fitted model, and where it comes from."""
 

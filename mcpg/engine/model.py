@@ -6,16 +6,16 @@ An index holds the model that it was compiled with; the one that ships with mcpg
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-from mcpg.values import value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcpg.index.packing import Section
+
 
 FEATURES = (
     "bm25f",
@@ -55,7 +55,7 @@ INPUTS = (
 """The inputs of the calibration, in the order in which models list their coefficients."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Model:
     """Fitted numbers.
 
@@ -129,7 +129,7 @@ IGNORED = "model.ignored"
 """Section with the reason why the model of the bundle is not used; absent where it is."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ModelProvenance:
     """A model's name, and for people what it was fitted on, how, and how well."""
 

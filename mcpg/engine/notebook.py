@@ -7,15 +7,12 @@ escaped by `mcpg.text.markup`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mcpg.text.markup import element, joined
+from mcpg.text.markup import Child, Markup, element, joined
 from mcpg.values import counted, score_text
 
-if TYPE_CHECKING:
-    from mcpg.text.markup import Child, Markup
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _LONGEST = 200
 _CONTRIBUTIONS = 3

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from mcpg.errors import Diagnostic
+from mcpg.index.reader import Index
 from mcpg.text.plain_json import read_json, write_json
 from mcpg.values import to_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcpg.index.packing import Section
-    from mcpg.index.reader import Index
+
 
 OPENING = "opening"
 """The section of an index for what was noticed when its bundle was read."""

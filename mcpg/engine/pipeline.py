@@ -6,29 +6,28 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
 from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, calibrate, worth_offering
 from mcpg.engine.features import Candidate, extract_features, named_exactly
 from mcpg.engine.fusion import Fused, fuse
-from mcpg.engine.query import analyse
+from mcpg.engine.model import Model
+from mcpg.engine.query import Analysis, analyse
+from mcpg.engine.query_terms import Memo
 from mcpg.engine.results import MAX_LIMIT, Request
 from mcpg.engine.retrieval import POOL, Pool, depth, pooled, retrieve_for_each, widened
 from mcpg.index import Index
-from mcpg.values import replace, value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from mcpg.engine.candidate_source import Selection
     from mcpg.engine.hybrid import HybridDetails
-    from mcpg.engine.model import Model
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.query_terms import Memo
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import SearchVectors
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Search:
     """One search of one index: what every stage of the pipeline is given.
 
@@ -62,7 +61,7 @@ class Search:
         return replace(self, excluded=self.excluded - {tool}, allowed=allowed)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class RankedList:
     """The result of the pipeline.
 

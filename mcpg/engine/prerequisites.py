@@ -14,19 +14,14 @@ with products of weights in (0, 1] for sums of lengths.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
+from mcpg.index import Index
 from mcpg.text import operations, split_words
-from mcpg.text.literals import QUOTED, WORDS_OF_KINDS
-from mcpg.values import replace, round_score, value
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from mcpg.index import Index
-    from mcpg.text.literals import Literal
+from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, Literal
+from mcpg.values import round_score
 
 PROVIDES, NEXT_STEP = "provides", "nextStep"
 
@@ -66,7 +61,7 @@ LEAST_PATH = 0.2
 """The least strength of a path to a prerequisite that a search shows."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Need:
     """Why one tool must run before another.
 
@@ -108,7 +103,7 @@ class Memo:
         self.arguments: dict[tuple[int, int], tuple[frozenset[str], ...]] = {}
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Prerequisite:
     """A tool that must run before one of the goals.
 
@@ -127,7 +122,7 @@ class Prerequisite:
     need: Need
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Closure:
     """What must run before the goals.
 

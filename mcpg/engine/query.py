@@ -6,8 +6,11 @@ short. Each segment may be an intent of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from math import fsum
+from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.engine.query_literals import query_literals, spoken_part, words_of_literals
 from mcpg.engine.query_terms import Memo, QueryTerm, TermReader, operation_of
@@ -23,19 +26,14 @@ from mcpg.text import (
     stop_words_of,
     strip_accents,
 )
+from mcpg.text.literals import Literal
 from mcpg.text.words import LANGUAGES, is_unspaced
-from mcpg.values import replace, value
-
-TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import TypeAlias
-
     from mcpg.engine.context import ContextGraph
-    from mcpg.text.literals import Literal
 
-    Part: TypeAlias = tuple[int, ...]
+
+Part: TypeAlias = tuple[int, ...]
 
 
 FOREIGN_POWER = 4
@@ -118,7 +116,7 @@ _LONGEST_RUN = 1_024
 CONTEXT_WEIGHT = 0.3
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """What a query became.
 

@@ -7,20 +7,14 @@ only add: a tool whose texts hold them gains, and one that lacks them loses noth
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import fsum
 
-from mcpg.text import fold, iter_words, joined, language_of, stop_words_of
+from mcpg.engine.query_terms import QueryTerm, TermReader
+from mcpg.index import Index
+from mcpg.text import Word, fold, iter_words, joined, language_of, stop_words_of
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, Literal, blanked, literals_of
 from mcpg.text.words import are_stop_words
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mcpg.engine.query_terms import QueryTerm, TermReader
-    from mcpg.index import Index
-    from mcpg.text import Word
 
 WORD_WEIGHT = 0.5
 """What a word of a literal weighs beside one that is asked for."""

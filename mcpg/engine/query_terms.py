@@ -8,25 +8,21 @@ related words, which bring tools into the pool and have features of their own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import compress, islice
 from math import fsum, log
+from typing import TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
 from mcpg.text import lexicon, operations, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
-from mcpg.values import value
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
-
-    _Pairs: TypeAlias = tuple[tuple[int, float], ...]
-    # The meanings of a word; the terms that are related to them; those to retrieve by.
-    _Related: TypeAlias = tuple[tuple[tuple[str, float], ...], _Pairs, _Pairs]
+_Pairs: TypeAlias = tuple[tuple[int, float], ...]
+# The meanings of a word; the terms that are related to them; those to retrieve by.
+_Related: TypeAlias = tuple[tuple[tuple[str, float], ...], _Pairs, _Pairs]
 
 # A number, or a code that the catalogue does not hold, is most often an argument, not a wish.
 LITERAL_WEIGHT = 0.2
@@ -67,7 +63,7 @@ def _content(share: float) -> float:
     return min(1.0, log(share) / log(_TELLING_SHARE)) if share else 1.0
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class TermExpansion:
     """A word of the catalogue that a word of the query may have meant.
 
@@ -88,7 +84,7 @@ class TermExpansion:
     similarity: float = 1.0
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class QueryTerm:
     """One word of the query that can find tools.
 

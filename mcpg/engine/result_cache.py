@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
@@ -26,12 +27,11 @@ from mcpg.engine.trace import Trace
 from mcpg.errors import Code, Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, NO_KEY
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.vectors.matrix import ToolVectors
 
-    Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]
+Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]
 
 
 _HANDED_OVER = ("_load", "_view")

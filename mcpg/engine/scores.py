@@ -18,25 +18,20 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from math import fsum
+from typing import TypeAlias
 
+from mcpg.index import Index
 from mcpg.values import DECIMALS
 
-TYPE_CHECKING = False
+Variants: TypeAlias = tuple[tuple[int, float], ...]
+"""The terms of a word and the credit for a match of each."""
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from typing import TypeAlias
-
-    from mcpg.index import Index
-
-    Variants: TypeAlias = tuple[tuple[int, float], ...]
-    """The terms of a word and the credit for a match of each."""
-
-    Weighed: TypeAlias = tuple[float, float, Variants, int]
-    """A word: the most that it adds, above 0; what its credited impacts are multiplied by; its
-    variants; the least number of their postings."""
+Weighed: TypeAlias = tuple[float, float, Variants, int]
+"""A word: the most that it adds, above 0; what its credited impacts are multiplied by; its
+variants; the least number of their postings."""
 
 SCALE = 1 / 0xFFFF
 """The frequency that a step of impact stands for."""

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import compress
 from operator import not_
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mcpg.catalog.model import Tool
+from mcpg.catalog.view import ToolView
+from mcpg.documents.model import ToolDocument
 from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.features import Candidate
 from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
-from mcpg.engine.prerequisites import LEAST_PATH, goals_of, prerequisites
+from mcpg.engine.prerequisites import LEAST_PATH, Prerequisite, goals_of, prerequisites
 from mcpg.engine.prerequisites import Memo as NeedMemo
+from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import Memo
 from mcpg.engine.results import (
     PREREQUISITE,
@@ -24,36 +32,26 @@ from mcpg.engine.results import (
     Strategy,
     Via,
 )
-from mcpg.engine.retrieval import expand, focused_graph, via_of
+from mcpg.engine.retrieval import Edge, expand, focused_graph, via_of
+from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.scoring import FIELDS
 from mcpg.text import lexicon
-from mcpg.values import format_below, replace
+from mcpg.values import format_below
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, TypeAlias
-
-    from mcpg.catalog.model import Tool
-    from mcpg.catalog.view import ToolView
-    from mcpg.documents.model import ToolDocument
     from mcpg.engine.ask.asker import Asker
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
-    from mcpg.engine.features import Candidate
     from mcpg.engine.filters import Filtered
     from mcpg.engine.hybrid import HybridDetails
     from mcpg.engine.plan.planner import Planner
-    from mcpg.engine.prerequisites import Prerequisite
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.retrieval import Edge
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
-    from mcpg.errors import Diagnostic
 
-    _Variants: TypeAlias = tuple[tuple[int, float], ...]
+
+_Variants: TypeAlias = tuple[tuple[int, float], ...]
 
 # Tools of which what is shown is kept once it has been read.
 _MOST_CARDS = 4_096

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from typing import Any
 
-from mcpg.values import TIME_DECIMALS, empty_as_null, rounded, to_json, value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mcpg.catalog.model import Hints
-    from mcpg.engine.query_terms import TermExpansion
-    from mcpg.engine.results import SearchResult, Via
-    from mcpg.json_types import JsonObject
+from mcpg.catalog.model import Hints
+from mcpg.engine.query_terms import TermExpansion
+from mcpg.engine.results import SearchResult, Via
+from mcpg.json_types import JsonObject
+from mcpg.values import TIME_DECIMALS, empty_as_null, rounded, to_json
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What the query became before it was split into words that find tools.
 
@@ -38,7 +35,7 @@ class Reading:
     catalogue_language: str | None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class QueryWord:
     """What became of one word of the query.
 
@@ -76,7 +73,7 @@ class QueryWord:
         return to_json(self) | shown
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Contribution:
     """One summand of a fused score: `contribution == value * weight`."""
 
@@ -87,7 +84,7 @@ class Contribution:
     contribution: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class TermMatch:
     """One word of the query in one field of a tool.
 
@@ -108,7 +105,7 @@ class TermMatch:
     contribution: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class CalibrationInput:
     """One input of a calibration: `contribution == value * coefficient`, in logits."""
 
@@ -118,7 +115,7 @@ class CalibrationInput:
     contribution: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class CalibrationExplanation:
     """How a score came out of what the query and the match show of each other.
 
@@ -138,7 +135,7 @@ class CalibrationExplanation:
     capped_by: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FoundBy:
     """The place of a match in one of two searches whose results were merged.
 
@@ -156,7 +153,7 @@ class FoundBy:
     weight: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class MatchExplanation:
     """Why one match stands where it stands.
 
@@ -190,7 +187,7 @@ class MatchExplanation:
         return to_json(self, without=without) | {"calibration": calibration}
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ExpansionExplanation:
     """Why a related, next-step or prerequisite match is there: `via.weight * from_score`."""
 
@@ -210,7 +207,7 @@ class ExpansionExplanation:
         }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ModelExplanation:
     """The fitted numbers that ranked, as the index holds them.
 
@@ -234,7 +231,7 @@ class ModelExplanation:
         return to_json(self, without=("intercept", "coefficients")) | {"calibration": calibration}
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Stage:
     """One stage of the pipeline.
 
@@ -253,7 +250,7 @@ class Stage:
         return to_json(self) | {"durationMs": round(self.duration_ms, TIME_DECIMALS)}
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FilterExplanation:
     """The filter of a search.
 
@@ -272,7 +269,7 @@ class FilterExplanation:
     of: int
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A search result and everything that led to it.
 
@@ -368,7 +365,7 @@ class _StageClock:
             self._trace.stages.append(Stage(self._name, milliseconds, {}))
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FeatureGap:
     """One summand of the fused scores of two tools.
 
@@ -388,7 +385,7 @@ class FeatureGap:
         return self.other - self.own
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class WordGap:
     """One word of the query in two tools.
 
@@ -405,7 +402,7 @@ class WordGap:
     other: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Rival:
     """A tool that stands above the one that was asked about.
 
@@ -431,7 +428,7 @@ class Rival:
     words: tuple[WordGap, ...]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """How a tool came through retrieval, by the words of the query and words related to them.
 
@@ -453,7 +450,7 @@ class Retrieval:
     last: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class HintSuggestion:
     """A change to the hints of a tool that would lift it.
 
@@ -486,7 +483,7 @@ class HintSuggestion:
         return members | ({"enabledByDefault": True} if hints.enabled_by_default else {})
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class RankExplanation:
     """Why one tool is where it is.
 

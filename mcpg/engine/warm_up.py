@@ -8,18 +8,13 @@ large that only a part of it, which may never be asked for, would be kept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mcpg.engine.arrays import ARRAYS
+from mcpg.engine.prerequisites import Memo as NeedMemo
 from mcpg.engine.prerequisites import needs_of
-from mcpg.engine.query_terms import TermReader
+from mcpg.engine.query_terms import Memo, TermReader
+from mcpg.index import Index
 from mcpg.text import lexicon
 from mcpg.text.words import read_stop_words
-
-if TYPE_CHECKING:
-    from mcpg.engine.prerequisites import Memo as NeedMemo
-    from mcpg.engine.query_terms import Memo
-    from mcpg.index import Index
 
 MOST_TOOLS = 4_096
 """Tools are read ahead where there are up to so many; each takes about six kilobytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import extract_features, lacked, named_exactly
@@ -16,7 +17,7 @@ from mcpg.engine.retrieval import POOL
 from mcpg.engine.searcher import Searcher
 from mcpg.engine.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
 from mcpg.errors import Code, Diagnostic, info
-from mcpg.values import DECIMALS, replace
+from mcpg.values import DECIMALS
 
 _SHOWN = 3
 _NEGLIGIBLE = 5e-7

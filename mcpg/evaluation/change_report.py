@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.changes import CatalogueDiff, FieldDifference, ToolDifference
+from mcpg.catalog.model import Tool
 from mcpg.catalog.schema_changes import Verdict
 from mcpg.errors import Diagnostic, UsageError, remedy_of
-from mcpg.evaluation.impact import CONFIDENCE_LOSSES, RANK_LOSSES, Effect, Impact, Mover
+from mcpg.evaluation.impact import (
+    CONFIDENCE_LOSSES,
+    RANK_LOSSES,
+    Effect,
+    Impact,
+    Mover,
+    QueryImpact,
+)
+from mcpg.json_types import JsonObject
 from mcpg.suggestions import suggest
 from mcpg.text.diffs import diff_text
 from mcpg.values import rounded, to_json
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
-    from mcpg.evaluation.impact import QueryImpact
-    from mcpg.json_types import JsonObject
 
 SCHEMA = "mcpg/diff/1"
 

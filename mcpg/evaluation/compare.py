@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import InputError
@@ -14,8 +14,7 @@ from mcpg.files import MAX_BYTES, read_bytes, text_of_path
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import decode
 
-if TYPE_CHECKING:
-    Kind = TypeVar("Kind")
+Kind = TypeVar("Kind")
 
 _REMEDY = "make one with `mcpg eval QUERIES --format json -o FILE`"
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import replace as renamed
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from mcpg.bundle.changes import CatalogueDiff, compare_catalogues
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument
+from mcpg.engine import Engine
 from mcpg.engine.compare import FeatureChange, TermChange, feature_changes, term_changes
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.model import model_of
 from mcpg.engine.results import Strategy
+from mcpg.engine.trace import MatchExplanation
 from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
 from mcpg.evaluation.wordings import (
@@ -25,17 +30,8 @@ from mcpg.evaluation.wordings import (
     wordings_of,
 )
 from mcpg.values import SHOWN_DECIMALS
-from mcpg.values import replace as renamed
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from mcpg.catalog.model import Tool
-    from mcpg.documents.model import ToolDocument
-    from mcpg.engine import Engine
-    from mcpg.engine.trace import MatchExplanation
-
-    _Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+_Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 TOP = 5
 """How many matches a model is usually shown."""
@@ -350,7 +346,7 @@ class ImpactStudy:
         kept = (
             renamed(document.tool, id=now)
             for then, document in self._then.items()
-            if (now := self.diff.now_by_then.get(then)) in offered
+            if (now := self.diff.now_by_then.get(then)) is not None and now in offered
         )
         former = {key_of(one.text): one for one in joined_wordings(kept)}
         current = joined_wordings(self._now[tool_id].tool for tool_id in offered)

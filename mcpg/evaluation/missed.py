@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints
+from mcpg.engine import Engine
 from mcpg.engine.hint_words import alias_of
 from mcpg.engine.results import MAX_LIMIT
-from mcpg.evaluation.judged import resolve
-
-if TYPE_CHECKING:
-    from mcpg.engine import Engine
-    from mcpg.evaluation.judged import Judgements, ResolvedQuery
+from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Hints
+from mcpg.engine import Engine
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.result_cache import LASTING
 from mcpg.engine.results import MAX_LIMIT, Strategy, check_strategy
@@ -33,11 +35,7 @@ from mcpg.evaluation.metrics import (
 )
 from mcpg.json_types import JsonObject
 from mcpg.suggestions import suggest
-from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace, to_json
-
-if TYPE_CHECKING:
-    from mcpg.catalog.catalog import Catalog
-    from mcpg.engine import Engine
+from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, to_json
 
 SCHEMA = "mcpg/eval/1"
 """Names the layout of a report as JSON."""

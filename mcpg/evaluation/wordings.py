@@ -10,12 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from mcpg.catalog.model import Tool
 from mcpg.text import split_words, stem
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
 
 
 class Origin(StrEnum):

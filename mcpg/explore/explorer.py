@@ -15,27 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.hints import hints_from
-from mcpg.catalog.model import Hints
+from mcpg.catalog.model import Hints, Tool
+from mcpg.engine import Engine
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.errors import InputError, UsageError
-from mcpg.evaluation.judged import resolve
+from mcpg.evaluation.judged import Judgements, resolve
+from mcpg.evaluation.report import Report, evaluate, report_json
 from mcpg.evaluation.report import compare as compare_runs
-from mcpg.evaluation.report import evaluate, report_json
 from mcpg.explore.judged_file import Verdict
+from mcpg.explore.live import Generation, LiveEngine
 from mcpg.explore.trials import compare_with_hints
 from mcpg.gateway.explanation_json import Side, compare_json
 from mcpg.gateway.json import diagnostics_json, result_json
 from mcpg.graph import distinct_documents
+from mcpg.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
-    from mcpg.engine import Engine
-    from mcpg.evaluation.judged import Judgements
-    from mcpg.evaluation.report import Report
     from mcpg.explore.hints_file import HintsEdit, HintsFile
     from mcpg.explore.judged_file import JudgedFile
-    from mcpg.explore.live import Generation, LiveEngine
-    from mcpg.json_types import JsonObject, JsonValue
 
 MOST_TOOL_NAME = 1_000
 """Characters of a name of a tool that are looked at."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.catalog.hints import HINT_FIELDS, read_hint_rules, read_texts
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents
@@ -15,11 +15,9 @@ from mcpg.catalog.model import Hints
 from mcpg.errors import OutputError, UsageError
 from mcpg.explore.yaml_edit import YamlText
 from mcpg.files import MAX_BYTES, atomic_write, exists, locked_folder, read_bytes
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import decode
 from mcpg.text.diffs import unified_diff
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 DEFAULT_HINTS = "hints/explore.hints.yaml"
 """The hints file of a project for which none is named."""

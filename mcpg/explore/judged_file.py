@@ -6,24 +6,21 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents
 from mcpg.errors import InputError, UsageError
 from mcpg.evaluation.judged import Judgements, parse_judged
 from mcpg.explore.yaml_edit import YamlText
 from mcpg.files import MAX_BYTES, atomic_write, exists, locked_folder, read_bytes
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import decode
-from mcpg.text.safeyaml import load_yaml
+from mcpg.text.safeyaml import YamlPath, load_yaml
 
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.text.safeyaml import YamlPath
+_Tools: TypeAlias = list[JsonValue] | None
+"""The tools that answer a query; `None` where nothing is said of it."""
 
-    _Tools: TypeAlias = list[JsonValue] | None
-    """The tools that answer a query; `None` where nothing is said of it."""
-
-    _Change: TypeAlias = Callable[[_Tools], _Tools]
+_Change: TypeAlias = Callable[[_Tools], _Tools]
 
 DEFAULT_JUDGED = "queries.jsonl"
 """The file of a project for which none is named."""

@@ -7,14 +7,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from mcpg.catalog.catalog import Catalog
 from mcpg.engine import Engine
 from mcpg.errors import InputError, McpgError
 from mcpg.sources.watching import Stamp, watched_files
-
-if TYPE_CHECKING:
-    from mcpg.catalog.catalog import Catalog
 
 POLL_SECONDS = 0.5
 """Time between two looks at the files."""

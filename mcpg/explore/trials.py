@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
-from mcpg.catalog.model import Hints
+from mcpg.catalog.model import Hints, Tool
 from mcpg.engine import Engine
-from mcpg.engine.compare import compare
+from mcpg.engine.compare import RankingComparison, compare
 from mcpg.engine.results import Strategy
+from mcpg.index import Index
 from mcpg.index.what_if import WhatIf
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
-    from mcpg.engine.compare import RankingComparison
-    from mcpg.index import Index
 
 
 def compare_with_hints(

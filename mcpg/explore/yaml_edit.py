@@ -10,16 +10,14 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from mcpg.documents.front_matter import flow, quoted
 from mcpg.errors import InputError, OutputError
+from mcpg.json_types import JsonValue
 from mcpg.text.safeyaml import YamlPath, load_yaml
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonValue
 
 _STEP = 2
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")

@@ -8,14 +8,11 @@ or that waits for a service, runs in a thread.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.caches import MemoryCache, NoCache
-from mcpg.engine.results import Strategy
-
-if TYPE_CHECKING:
-    from mcpg.engine.engine import Engine
-    from mcpg.engine.results import EngineServices
+from mcpg.engine.engine import Engine
+from mcpg.engine.results import EngineServices, Strategy
 
 _MOST_CHARACTERS = 240
 _MOST_TOOLS = 20_000

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from mcpg.engine import Explanation
+from mcpg.engine.compare import RankingComparison, ToolChange
+from mcpg.engine.trace import MatchExplanation
+from mcpg.errors import Diagnostic
 from mcpg.gateway.json import diagnostics_json
+from mcpg.json_types import JsonObject
 from mcpg.values import rounded, to_json
-
-if TYPE_CHECKING:
-    from mcpg.engine import Explanation
-    from mcpg.engine.compare import RankingComparison, ToolChange
-    from mcpg.engine.trace import MatchExplanation
-    from mcpg.errors import Diagnostic
-    from mcpg.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

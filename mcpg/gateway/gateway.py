@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from functools import partial, wraps
 from os import PathLike
 from types import NoneType
@@ -59,7 +60,7 @@ from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress, current_session
 from mcpg.telemetry.observer import Observer
-from mcpg.values import counted, replace
+from mcpg.values import counted
 
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")

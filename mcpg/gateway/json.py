@@ -6,22 +6,23 @@ command line and the server of a gateway share them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mcpg.engine import Explanation, Plan, SearchResult
+from mcpg.errors import Diagnostic
 from mcpg.values import TIME_DECIMALS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from mcpg.engine import Explanation, Plan, SearchResult
     from mcpg.engine.ask import AskResult, Suggestion
-    from mcpg.errors import Diagnostic
     from mcpg.gateway.routing.route import RouteResult
     from mcpg.graph.schema import GraphSchema
     from mcpg.graph.search import GraphSearchResult
     from mcpg.json_types import JsonObject, JsonValue
 
-    Result = SearchResult | Explanation | Plan | RouteResult | GraphSearchResult | GraphSchema
+Result: TypeAlias = (
+    "SearchResult | Explanation | Plan | RouteResult | GraphSearchResult | GraphSchema"
+)
 
 
 def result_json(result: Result, loading: Iterable[Diagnostic] = ()) -> JsonObject:

@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
-from mcpg.engine.results import check_kind, wrong_type
+from mcpg.engine.results import EngineServices, check_kind, wrong_type
 from mcpg.errors import Diagnostic, NotFoundError, SourceError, UsageError
 from mcpg.files import is_file, is_folder, text_of_path
+from mcpg.gateway.calls import Limits
+from mcpg.gateway.calls.record import CallRecorder
 from mcpg.gateway.sources import (
     Addressing,
     FileSource,
@@ -42,12 +44,7 @@ from mcpg.sources.model import (
     read_text,
 )
 from mcpg.sources.openapi.operations import Document
-
-if TYPE_CHECKING:
-    from mcpg.engine.results import EngineServices
-    from mcpg.gateway.calls import Limits
-    from mcpg.gateway.calls.record import CallRecorder
-    from mcpg.telemetry.observer import Observer
+from mcpg.telemetry.observer import Observer
 
 SourceLike: TypeAlias = Source | str | os.PathLike[str]
 """What a gateway takes for a source: a path is opened."""

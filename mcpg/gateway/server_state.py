@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server, StdioServer
 from mcpg.sources.live.connection import LEGACY, Connection
 from mcpg.sources.session_scope import scope_of
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
     from mcpg.sources.live.client import Listing
 
 

@@ -22,17 +22,15 @@ from contextlib import suppress
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg import __version__
 from mcpg.caches import sealed, unsealed
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.files import atomic_write, read_bytes
+from mcpg.graph.terms import Triple
 from mcpg.values import to_json
-
-if TYPE_CHECKING:
-    from mcpg.documents.model import ToolDocument
-    from mcpg.graph.terms import Triple
 
 SUFFIX = ".triples"
 """How the name of an entry ends."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.addresses import tool_path, tool_uri
@@ -36,8 +36,7 @@ from mcpg.json_types import JsonObject
 from mcpg.relations.edges import Coverage, EdgeOrigin, FieldMapping
 from mcpg.text.written_numbers import read_float
 
-if TYPE_CHECKING:
-    Choice = TypeVar("Choice", bound=StrEnum)
+Choice = TypeVar("Choice", bound=StrEnum)
 
 Statements: TypeAlias = Mapping[str, Mapping[str, Sequence[str | Literal]]]
 """The values of each predicate of each subject, in the order of the graph."""

@@ -31,14 +31,13 @@ from mcpg.graph.terms import (
     Triple,
     context_text,
 )
+from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
 from mcpg.text.safeyaml import UNSAFE, json_form, lines_kept, turtle_form, visible_form
 
 if TYPE_CHECKING:
     import pyoxigraph
     import rdflib
-
-    from mcpg.graph.triples import Node as NodeObject
 
 
 # Not unsafe on a screen, yet no characters of XML, which Graphviz writes as well.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import DocumentError, SourceError
@@ -12,9 +12,7 @@ from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import RdfFormat, triples_in, triples_of_json_ld
 from mcpg.graph.terms import compacted, context
 from mcpg.graph.triples import framed_documents, triples_of
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonValue
+from mcpg.json_types import JsonValue
 
 
 def to_jsonld(document: ToolDocument) -> dict[str, Any]:

@@ -10,21 +10,19 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
 from mcpg.graph.terms import CONTEXT_IRI, RDF_LANG_STRING, XSD_STRING, Literal, Triple, context
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.library_errors import rdf_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pyoxigraph
 
-    from mcpg.json_types import JsonObject, JsonValue
 
 MAX_TRIPLES = 3_000_000
 """The most triples of a graph that is read: those of some 40,000 tools."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.authored import lines_of
@@ -25,13 +24,11 @@ from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import ANONYMOUS, format_of, triples_in
 from mcpg.graph.terms import Literal, Triple, compacted
 from mcpg.graph.triples import FLAGS, TEXTS, TIERS, distinct_documents, number, triples_of
+from mcpg.json_types import JsonObject, JsonValue
+from mcpg.sources import SourceBatch
+from mcpg.sources.model import RawGraph
 from mcpg.text.safeyaml import plain_value
 from mcpg.values import counted
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources import SourceBatch
-    from mcpg.sources.model import RawGraph
 
 _TYPES, _PROPERTIES = "rdf_types", "rdf_properties"
 _THINGS = {

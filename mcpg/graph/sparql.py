@@ -14,19 +14,17 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.cache import CachedGraph
+from mcpg.graph.federation import FederationProxy
 from mcpg.graph.sparql_worker import Answer
 from mcpg.graph.suggestions import unknown_names
 from mcpg.graph.terms import PREFIXES
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 from mcpg.library_errors import sparql_reason
-
-if TYPE_CHECKING:
-    from mcpg.documents.model import ToolDocument
-    from mcpg.graph.federation import FederationProxy
 
 __all__ = ["Answer", "Limits", "SparqlEndpoint"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample, walk_parameters
 from mcpg.code.page import ENTRY_TYPE as CODE_ENTRY_TYPE
@@ -61,9 +61,8 @@ from mcpg.graph.terms import (
 )
 from mcpg.relations.edges import EdgeKind
 
-if TYPE_CHECKING:
-    Said: TypeAlias = tuple[str, str | Literal]
-    Node: TypeAlias = dict[str, Any]
+Said: TypeAlias = tuple[str, str | Literal]
+Node: TypeAlias = dict[str, Any]
 
 
 ENTRY_TYPES: Mapping[str, str] = {

@@ -13,19 +13,13 @@ one checksum over the checksums of all blocks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from zlib import crc32
 
-from mcpg.index.layout import BLOCK_SIZE, StaleIndexError, block_table, blocks_of
+from mcpg.index.layout import BLOCK_SIZE, Entry, StaleIndexError, block_table, blocks_of
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeAlias, overload
-
-    from mcpg.index.layout import Entry
-
-    Read: TypeAlias = Callable[[int, int], bytes]
+Read: TypeAlias = Callable[[int, int], bytes]
 
 _BLOCK_BITS = BLOCK_SIZE.bit_length() - 1
 

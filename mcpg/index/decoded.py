@@ -9,34 +9,29 @@ Information Retrieval 7, 2004; weights after Sparck Jones, 1972, as in the rest 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from mcpg.index.layout import IMPACT_SCALE, StaleIndexError
 from mcpg.index.scoring import inverse_document_frequency
-from mcpg.index.tables import span
-from mcpg.values import value
+from mcpg.index.tables import Tables, span
 
-TYPE_CHECKING = False
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Protocol
+class Terms(Protocol):
+    """What an index has of terms."""
 
-    from mcpg.index.tables import Tables
-
-    class Terms(Protocol):
-        """What an index has of terms."""
-
-        def __len__(self) -> int: ...
-        def name_terms(self, tool: int) -> memoryview: ...
-        def document_frequencies(self, terms: Iterable[int]) -> list[int]: ...
-        def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]: ...
+    def __len__(self) -> int: ...
+    def name_terms(self, tool: int) -> memoryview: ...
+    def document_frequencies(self, terms: Iterable[int]) -> list[int]: ...
+    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]: ...
 
 
 # Tools whose names, and frequencies whose idfs, are kept once they have been read.
 _MOST_NAMES = 16_384
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Name:
     """The name of a tool.
 

@@ -6,24 +6,26 @@ import mmap
 import os
 import stat
 import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mcpg.index.layout import (
     FIXED_SIZE,
     KEY_SIZE,
     MAGIC,
     NO_STAMP,
+    Buffer,
+    Header,
     StaleIndexError,
+    Stamp,
     head_size,
 )
 from mcpg.index.reader import Index, recipe_of
-from mcpg.values import replace, value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from mcpg.index.layout import Buffer, Header, Stamp
     from mcpg.index.packing import Section
+
 
 SUFFIX = ".idx"
 
@@ -38,7 +40,7 @@ _TIME_LIMIT = 1 << 63
 _INODES = 1 << 64
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Opened:
     """An index and how it was come by.
 

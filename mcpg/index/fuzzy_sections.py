@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import fsum
-from typing import TYPE_CHECKING
 
+from mcpg.catalog.model import Tool
 from mcpg.index.decoded import grams_of_word
 from mcpg.index.packing import Section, halves, rows_sections
 from mcpg.index.scoring import inverse_document_frequency
@@ -21,9 +21,6 @@ from mcpg.index.speller import (
     with_deletions,
 )
 from mcpg.text import split_words
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
 
 # What a tool is stands at the beginning of its description.
 _DESCRIPTION_LENGTH = 300

@@ -11,7 +11,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.documents.model import ToolDocument
 from mcpg.index.analysed import Analysed
@@ -35,8 +35,7 @@ _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
 # The longest title of some 9,000 tools has 16 words.
 _TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
 
-if TYPE_CHECKING:
-    Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
+Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
 
 class Postings(NamedTuple):

@@ -16,33 +16,30 @@ order of their ids; sources, groups, reasons, keys, terms and words in the order
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, overload
 from zlib import crc32
 
-from mcpg.values import value
+Buffer: TypeAlias = "bytes | memoryview"
+Stamp: TypeAlias = "tuple[int, int, int, int]"
 
-TYPE_CHECKING = False
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any, Protocol, TypeAlias, overload
+class Pieces(Protocol):
+    """Data that is not in one piece: how many bytes it has, and its pieces."""
 
-    Buffer: TypeAlias = "bytes | memoryview"
-    Stamp: TypeAlias = "tuple[int, int, int, int]"
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Buffer]: ...
 
-    class Pieces(Protocol):
-        """Data that is not in one piece: how many bytes it has, and its pieces."""
 
-        def __len__(self) -> int: ...
-        def __iter__(self) -> Iterator[Buffer]: ...
+class Items(Protocol):
+    """The items of a section: a memory view, or one whose blocks are compared on demand."""
 
-    class Items(Protocol):
-        """The items of a section: a memory view, or one whose blocks are compared on demand."""
-
-        def __len__(self) -> int: ...
-        @overload
-        def __getitem__(self, key: int, /) -> Any: ...
-        @overload
-        def __getitem__(self, key: slice, /) -> memoryview: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: int, /) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> memoryview: ...
 
 
 MAGIC = b"mcpg-idx"
@@ -79,7 +76,7 @@ class StaleIndexError(Exception):
     """
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Header:
     """What a file says of itself.
 
@@ -95,7 +92,7 @@ class Header:
     stamp: Stamp = NO_STAMP
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Entry:
     """Where a section stands in a file.
 

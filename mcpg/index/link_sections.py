@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mcpg.documents.model import ToolDocument
 from mcpg.index.layout import COVERAGES, HUNDREDTHS, KINDS, NONE, ORIGINS
 from mcpg.index.packing import Section, rows_sections, texts_sections
+from mcpg.relations.edges import FieldMapping
 from mcpg.relations.provides import Provision, build_field_index
 
-if TYPE_CHECKING:
-    from mcpg.relations.edges import FieldMapping
-
-    _Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
+_Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
 
 
 def relation_sections(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import TypeAlias
 
 from mcpg.index.layout import (
     COVERAGES,
@@ -13,18 +14,11 @@ from mcpg.index.layout import (
     ORIGINS,
     StaleIndexError,
 )
-from mcpg.index.tables import span
+from mcpg.index.tables import Tables, span
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from mcpg.index.tables import Tables
-
-    Ends: TypeAlias = tuple[tuple[int, int, str, float], ...]
-    Provisions: TypeAlias = tuple[tuple[int, int, float], ...]
-    Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
+Ends: TypeAlias = tuple[tuple[int, int, str, float], ...]
+Provisions: TypeAlias = tuple[tuple[int, int, float], ...]
+Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
 
 
 # Tools whose edges, and reasons that, are kept once they have been read.

@@ -13,16 +13,14 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from mcpg.catalog.model import Tool
 from mcpg.index.layout import NONE
 from mcpg.index.packing import Section, keys_sections, rows_sections, texts_sections
 from mcpg.index.reader import MEANINGS, PROBABILITY_BITS
 from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.words import LANGUAGES, is_unspaced
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
 
 # Rarer meanings of a word are left out.
 _LEAST_PROBABILITY = 0.1

@@ -6,9 +6,9 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from mcpg.index.layout import (
@@ -23,22 +23,21 @@ from mcpg.index.layout import (
     ITEM_SIZES,
     MAGIC,
     NONE,
+    Buffer,
     Header,
+    Pieces,
+    Stamp,
     block_table,
     body_start,
     head_checksum,
     unpack,
 )
 from mcpg.index.tables import MOST_PROBES
-from mcpg.values import value
-
-if TYPE_CHECKING:
-    from mcpg.index.layout import Buffer, Pieces, Stamp
 
 _CHUNK = 1 << 20
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Section:
     """One named array of a file.
 

@@ -6,16 +6,11 @@ An alias of one word is none, for a request that opens with it may want anything
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
+from mcpg.index.reader import Index
 from mcpg.text import iter_words
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from mcpg.index.reader import Index
 
 FEWEST_WORDS = 2
 """Fewer words are no phrase."""

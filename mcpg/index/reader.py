@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress, islice
+from typing import Any
 
 from mcpg import __version__
-from mcpg.index.blocks import Blocks, CheckedItems
+from mcpg.catalog.view import ToolView
+from mcpg.documents.model import ToolDocument
+from mcpg.index.blocks import Blocks, CheckedItems, Read
+from mcpg.index.decoded import Grams, Names, Postings
 from mcpg.index.layout import (
     ABSENT,
     BLOCK_SIZE,
@@ -22,26 +27,16 @@ from mcpg.index.layout import (
     OPTIONAL_SECTIONS,
     SECTIONS,
     STEM,
+    Buffer,
+    Entry,
+    Items,
     StaleIndexError,
     section_sizes,
     unpack,
 )
+from mcpg.index.links import LinkTables
+from mcpg.index.speller import Speller
 from mcpg.index.tables import Keys, Rows, Texts
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from mcpg.catalog.view import ToolView
-    from mcpg.documents.model import ToolDocument
-    from mcpg.index.blocks import Read
-    from mcpg.index.decoded import Grams, Names, Postings
-    from mcpg.index.layout import Buffer, Entry, Items
-    from mcpg.index.links import LinkTables
-    from mcpg.index.speller import Speller
-
 
 CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""

@@ -11,15 +11,9 @@ RFC 1950, 1996.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterable
 
-from mcpg.index.layout import StaleIndexError
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from mcpg.index.layout import Buffer
+from mcpg.index.layout import Buffer, StaleIndexError
 
 # Less memory is faster for texts as short as records, and a window of 16 KB reaches as far back.
 _WINDOW, _MEMORY = -14, 6

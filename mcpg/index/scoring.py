@@ -9,17 +9,15 @@ HARD tracks", 2004; Robertson & Zaragoza, "The Probabilistic Relevance Framework
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import log1p
+from typing import TYPE_CHECKING
 
-from mcpg.values import value
-
-TYPE_CHECKING = False
+from mcpg.catalog.model import Hints, Tool
+from mcpg.documents.model import ToolDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcpg.catalog.model import Hints, Tool
-    from mcpg.documents.model import ToolDocument
     from mcpg.json_types import JsonObject
 
 
@@ -150,7 +148,7 @@ def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:
         yield "parameter_texts", " ".join(parameter.values)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FieldParameters:
     """How one field counts.
 

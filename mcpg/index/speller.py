@@ -10,18 +10,13 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from mcpg.index.layout import Items
+from mcpg.index.tables import Rows, Texts
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from mcpg.index.layout import Items
-    from mcpg.index.tables import Rows, Texts
 
 # A query has at least 4 characters to be repaired by one edit and 8 by two; what is shorter than
 # these less the edits is never found.

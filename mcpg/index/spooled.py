@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING
+from typing import Self
 
+from mcpg.index.layout import Header
 from mcpg.index.packing import Section, Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Self
-
-    from mcpg.index.layout import Header
 
 _IN_MEMORY = 8 << 20
 _CHUNK = 1 << 20

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Protocol
 from zlib import crc32
 
-from mcpg.index.layout import ABSENT, NONE, StaleIndexError
+from mcpg.index.layout import ABSENT, NONE, Items, StaleIndexError
 
-TYPE_CHECKING = False
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Protocol
+class Tables(Protocol):
+    """What an index has."""
 
-    from mcpg.index.layout import Items
-
-    class Tables(Protocol):
-        """What an index has."""
-
-        def __len__(self) -> int: ...
-        def items(self, name: str) -> Items: ...
-        def rows(self, name: str) -> Rows: ...
-        def texts(self, name: str) -> Texts: ...
+    def __len__(self) -> int: ...
+    def items(self, name: str) -> Items: ...
+    def rows(self, name: str) -> Rows: ...
+    def texts(self, name: str) -> Texts: ...
 
 
 MOST_PROBES = 64

@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from heapq import merge
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mcpg.catalog.model import Hints
 from mcpg.index.inverted import (
+    Counts,
     count_terms,
     count_words,
     frequency_of,
@@ -30,10 +31,7 @@ from mcpg.text import iter_words, joined, lexicon, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import Word
 
-if TYPE_CHECKING:
-    from mcpg.index.inverted import Counts
-
-    Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
+Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
 _FIELDS = {name: FIELDS.index(name) for name in ("aliases", "keywords")}
 

@@ -11,7 +11,8 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from mcpg.build_cache import NO_MEMO, Memo, load_memo, save_memo
 from mcpg.build_pieces import PieceFile, pieces_at
@@ -24,9 +25,6 @@ from mcpg.index.packing import Section, pieces_of
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.index.spooled import StoredPieces
 from mcpg.text import lexicon
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class WordSections(NamedTuple):

@@ -11,6 +11,7 @@ import codecs
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from mcpg.lint.hidden import unseen
 from mcpg.lint.locate import Locator, split_place, values_of
 from mcpg.lint.model import Finding, Respelling, Spot
 from mcpg.text.diffs import unified_diff
-from mcpg.values import replace, value
 
 # What stands in JSON and in YAML, quoted or not, as it is.
 _PLAIN_LABEL = re.compile(
@@ -32,7 +32,7 @@ _PLAIN_LABEL = re.compile(
 _BUNDLED = re.compile(r"documents\[\d+\]")
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FileFix:
     """The fixed text of a file.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mcpg.catalog.model import Tool
 from mcpg.lint.catalogue import Linted, found_in, spot_of, stems
 from mcpg.lint.model import Finding, Other, Respelling
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import fold, joined
-from mcpg.values import counted, replace
+from mcpg.values import counted
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
 RESPELT = frozenset(code for code, _, _ in _FIELDS)

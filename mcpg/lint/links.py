@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from mcpg.errors import Code, Diagnostic, Severity
 from mcpg.lint.catalogue import Linted, found_in
 from mcpg.lint.model import Finding, Other, Spot
 from mcpg.relations.edges import EdgeOrigin
-from mcpg.values import replace
 
 _DEAD = {
     Code.RELATION_UNRESOLVED: "L101",

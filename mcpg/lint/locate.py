@@ -10,24 +10,20 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from mcpg.catalog.hints import HINT_FIELDS
 from mcpg.catalog.manifest import INPUT_KEYS
 from mcpg.errors import McpgError, SourceError
 from mcpg.files import MAX_BYTES, is_file, read_bytes
+from mcpg.json_types import JsonValue
 from mcpg.lint.model import Place, Spot
 from mcpg.sources.model import decode
 from mcpg.text.safeyaml import load_yaml, load_yaml_with_lines
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from mcpg.json_types import JsonValue
-
-    Step = str | int
-    Span = tuple[int, int]
+Step = str | int
+Span = tuple[int, int]
 
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "inputSchema": INPUT_KEYS,

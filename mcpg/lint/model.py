@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from mcpg.errors import Severity
-from mcpg.values import to_json, value
+from dataclasses import dataclass
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mcpg.errors import SeverityName
+from mcpg.errors import Severity, SeverityName
+from mcpg.values import to_json
 
 LONGEST_EXCERPT = 240
 """Most characters of a text that a finding quotes."""
@@ -18,7 +15,7 @@ FAILING = (Severity.ERROR, Severity.WARNING)
 """The severities of findings that fail a run."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule.
 
@@ -51,7 +48,7 @@ class Rule:
         return to_json(self)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Place:
     """A range of a file; lines and columns are counted from 1, columns in characters.
 
@@ -74,7 +71,7 @@ class Place:
         return ":".join(str(part) for part in parts if part is not None)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Spot:
     """Where something is, before its file is looked at.
 
@@ -93,7 +90,7 @@ class Spot:
     text: str = ""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Other:
     """Another tool that a finding is about.
 
@@ -110,7 +107,7 @@ class Other:
     place: Place | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Respelling:
     """A label that is to be written like another.
 
@@ -127,7 +124,7 @@ class Respelling:
     text: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What a rule found.
 
@@ -173,7 +170,7 @@ class Finding:
         return members
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Suppressed:
     """Codes that are not reported for some tools.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
 
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.lint.model import Rule
 from mcpg.suggestions import suggest
-from mcpg.values import value
 
 ALL = "ALL"
 """Selects every rule."""
@@ -75,7 +75,7 @@ def _advice(wanted: str) -> str:
     return f"did you mean {near[0]}?" if near else "list them with `mcpg rule`"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Selection:
     """Which rules are checked.
 

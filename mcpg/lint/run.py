@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mcpg.bundle import Assembly
 from mcpg.catalog.model import HintRule
@@ -29,7 +30,6 @@ from mcpg.lint.model import FAILING, LONGEST_EXCERPT, Finding, Suppressed
 from mcpg.lint.registry import RULES, Selection
 from mcpg.lint.strings import texts_of
 from mcpg.lint.suppress import Suppressions
-from mcpg.values import replace, value
 
 Tell = Callable[[str, int, int], None]
 
@@ -62,7 +62,7 @@ _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[Linted], Iterator[Finding
 }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Report:
     """The result of a run.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mcpg.lint.catalogue import Linted, found_in
 from mcpg.lint.model import Finding
-from mcpg.values import value
 
 _TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 _OTHER_TYPES = frozenset(("file", "date", "datetime", "any", "int", "float", "str", "bool", "dict"))
@@ -33,7 +33,7 @@ _PYTHON: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Part:
     """A schema within one.
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcpg.catalog.model import Tool
-    from mcpg.json_types import JsonValue
+from mcpg.catalog.model import Tool
+from mcpg.json_types import JsonValue
 
 _MOST_TEXTS = 100_000
 _VALUES = ("default", "const")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import os
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,8 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 _MOST_KEPT = 4

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import psycopg
 from pgvector.psycopg import register_vector
@@ -26,8 +26,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout, TooManyRequests
 
 from mcpg.errors import PostgresError
 
-if TYPE_CHECKING:
-    Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 
 # Whoever changes the schema holds the advisory lock of this number: "mcpg" as ASCII.

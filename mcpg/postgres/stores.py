@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from mcpg.postgres.connection import Connection
 
-    Answer = TypeVar("Answer")
-    Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 ENTRIES = 100_000
 """Entries that are kept unless more or fewer are asked for."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-
-from mcpg.values import value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class EdgeKind(StrEnum):
@@ -35,7 +31,7 @@ class Coverage(StrEnum):
     OPTIONAL = "optional"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FieldMapping:
     """An output field of one tool that fills an argument of another.
 
@@ -50,7 +46,7 @@ class FieldMapping:
     required: bool = True
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Edge:
     """A directed edge from one tool to another.
 
@@ -99,7 +95,7 @@ def weight_of(kind: EdgeKind, origin: EdgeOrigin, strength: float) -> float:
     return min(1.0, max(LEAST_WEIGHT, round(weight, 2)))
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ToolRelations:
     """What the graph says about one tool.
 
@@ -114,7 +110,7 @@ class ToolRelations:
     next_steps: tuple[Edge, ...] = ()
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Relations:
     """The relations of a whole catalogue, by tool id."""
 

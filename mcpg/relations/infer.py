@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
-from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Memo
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
 from mcpg.relations.affinity import AffinityIndex, Home, Near, build_affinity
 from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, Relations, ToolRelations, weight_of
@@ -23,9 +23,6 @@ from mcpg.relations.provides import Provision, build_field_index, quoted
 from mcpg.relations.vocabulary import PROSE, Vocabulary, build_vocabulary
 from mcpg.relations.workflow import LEAST_NOTED, MOST_NEAREST, ServerSteps
 from mcpg.text import fold
-
-if TYPE_CHECKING:
-    from mcpg.catalog.catalog import Catalog
 
 
 def _related_edges(index: AffinityIndex, position: int, near: Near, count: int) -> list[Edge]:

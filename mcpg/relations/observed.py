@@ -14,12 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from mcpg.errors import SourceError
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+from mcpg.json_types import JsonObject
 
 SCHEMA = "mcpg/observed/1"
 """What the header of a file states."""

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, repeat
 from math import log
@@ -17,7 +18,6 @@ from mcpg.build_cache import NO_MEMO, Kind, Memo, given_by, runs_of
 from mcpg.catalog.model import Tool
 from mcpg.relations.kinds import names_operation
 from mcpg.text import language_by, language_votes, split_words, stem, stop_words_in
-from mcpg.values import value
 
 PROSE = 0.3
 """The weight of a term that stands only in prose, which names much besides the subject."""
@@ -31,7 +31,7 @@ _GENERIC_SHARE = 0.5
 _TOO_FEW_TO_COUNT = 8
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The terms of a catalogue.
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.reports.blocks import (
+    Block,
     Bullets,
     Code,
     Column,
     Entries,
     Entry,
     Facts,
+    Inline,
     Paragraph,
     Score,
     Section,
@@ -21,10 +23,7 @@ from mcpg.reports.blocks import (
     Table,
 )
 
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _RELATION_NAMES = {"nextStep": "next step"}
 _MOST_WITH_CALLS = 5

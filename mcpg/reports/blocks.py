@@ -7,25 +7,20 @@ of catalogues, queries and servers is `Code`, and every renderer makes all text 
 
 from __future__ import annotations
 
-from mcpg.values import value
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any, TypeAlias
-
-    Inline: TypeAlias = "str | Code | Figure | Score | Styled | Bar | tuple[Inline, ...]"
-    Block: TypeAlias = (
-        "Paragraph | Facts | Table | Bullets | Source | Notices | Chart | Details | Entries | "
-        "Section"
-    )
+Inline: TypeAlias = "str | Code | Figure | Score | Styled | Bar | tuple[Inline, ...]"
+Block: TypeAlias = (
+    "Paragraph | Facts | Table | Bullets | Source | Notices | Chart | Details | Entries | Section"
+)
 
 
 # Inline content: our own words are `str`.
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Code:
     """Text of others, shown as it is: a tool, a word, a query.
 
@@ -38,7 +33,7 @@ class Code:
     is_quoted: bool = False
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A number.
 
@@ -51,7 +46,7 @@ class Figure:
     form: str = ".6f"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Score:
     """A score or the strength of a link, in [0, 1].
 
@@ -61,7 +56,7 @@ class Score:
     value: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Styled:
     """Content that stands out: `bold`, `dim`, or a colour: `red`, `green`, `yellow`, `cyan`."""
 
@@ -69,7 +64,7 @@ class Styled:
     style: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Bar:
     """A bar; Markdown has none.
 
@@ -87,21 +82,21 @@ class Bar:
 # Blocks
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Paragraph:
     """Text that is wrapped."""
 
     content: Inline
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Names and values; those without a value are left out."""
 
     rows: tuple[tuple[str, Inline], ...]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table.
 
@@ -134,7 +129,7 @@ class Column:
         return Styled(Code(cell), self.style) if self.style else Code(cell)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows of cells.
 
@@ -159,14 +154,14 @@ class Table:
             yield [column.content(cell) for column, cell in zip(self.columns, row, strict=True)]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Bullets:
     """A list."""
 
     items: tuple[Inline, ...]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Source:
     """Lines of code in a language."""
 
@@ -174,14 +169,14 @@ class Source:
     language: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Notices:
     """Diagnostics, as JSON has them."""
 
     items: tuple[Mapping[str, Any], ...]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A drawing that only HTML has: the markup that a function of `mcpg.reports.page` makes.
 
@@ -194,7 +189,7 @@ class Chart:
     arguments: tuple[Any, ...]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Details:
     """What Markdown and HTML fold.
 
@@ -211,7 +206,7 @@ class Details:
     is_open: bool = False
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One of several tools in order.
 
@@ -234,7 +229,7 @@ class Entry:
     origin: str = ""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Entries:
     """Tools in order, under a prefix for their anchors."""
 
@@ -242,7 +237,7 @@ class Entries:
     items: tuple[Entry, ...]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Section:
     """Blocks under a heading.
 

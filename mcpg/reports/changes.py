@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.reports.blocks import (
+    Block,
     Bullets,
     Code,
     Details,
     Facts,
     Figure,
+    Inline,
     Paragraph,
     Score,
     Section,
@@ -21,10 +23,7 @@ from mcpg.reports.blocks import (
 from mcpg.reports.explain_summary import gains
 from mcpg.values import counted
 
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _SHOWN = 300
 _WORDS = 3

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.reports.blocks import (
     Bar,
+    Block,
     Code,
     Column,
     Details,
     Facts,
     Figure,
+    Inline,
     Paragraph,
     Score,
     Section,
@@ -22,10 +24,7 @@ from mcpg.reports.blocks import (
 )
 from mcpg.values import counted
 
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 MAIN = "ndcg@5"
 CHANCE = 0.05

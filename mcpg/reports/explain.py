@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from mcpg.reports.blocks import (
     Bar,
+    Block,
     Bullets,
     Chart,
     Code,
@@ -16,6 +19,7 @@ from mcpg.reports.blocks import (
     Entry,
     Facts,
     Figure,
+    Inline,
     Notices,
     Paragraph,
     Section,
@@ -27,14 +31,7 @@ from mcpg.reports.explain_summary import about_filter, about_match, timings
 from mcpg.text.plain_json import write_json
 from mcpg.values import counted
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _NEGLIGIBLE = 5e-7
 _REASONS_SHOWN = 3

@@ -6,13 +6,17 @@ Everything is said in words; `mcpg.reports.explain` has the numbers.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.reports.blocks import (
+    Block,
     Code,
     Column,
     Facts,
+    Inline,
     Paragraph,
     Score,
     Section,
@@ -22,14 +26,7 @@ from mcpg.reports.blocks import (
 )
 from mcpg.values import counted
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 MORE = "-v for all numbers; --tool ID for why a tool is not first"
 

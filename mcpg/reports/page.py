@@ -8,16 +8,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, singledispatch
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg import __version__
 from mcpg.reports import MARK
 from mcpg.reports import blocks as model
 from mcpg.reports.charts import coverage_curve, reliability_diagram
-from mcpg.text.markup import Markup, element, embedded, joined, verbatim
-
-if TYPE_CHECKING:
-    from mcpg.text.markup import Child
+from mcpg.text.markup import Child, Markup, element, embedded, joined, verbatim
 
 # What is written into every report: styles, scripts, and the drawing library.
 #

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.reports.blocks import Chart, Column, Details, Facts, Notices, Section, Table
+from mcpg.reports.blocks import (
+    Block,
+    Chart,
+    Column,
+    Details,
+    Facts,
+    Inline,
+    Notices,
+    Section,
+    Table,
+)
 from mcpg.reports.charts import coverage_curve, reliability_diagram
 from mcpg.reports.evaluation import (
     MAIN,
@@ -32,9 +42,6 @@ from mcpg.reports.page import (
 from mcpg.reports.why_not import rank_explanation_blocks
 from mcpg.text.markup import Markup, element, joined
 from mcpg.values import counted
-
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
 
 _SHORT = 60
 _LONG = 240

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.graph.exports import mermaid_label, quoted_dot
 from mcpg.reports.blocks import (
+    Block,
     Code,
     Column,
     Entries,
     Entry,
     Facts,
+    Inline,
     Notices,
     Score,
     Section,
@@ -24,10 +26,7 @@ from mcpg.reports.page import cut, meter, number, page
 from mcpg.text.markup import Markup, element
 from mcpg.values import counted
 
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _SHORT, _LONG = 60, 240
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.reports.blocks import (
     Bar,
+    Block,
     Bullets,
     Code,
     Column,
@@ -14,6 +15,7 @@ from mcpg.reports.blocks import (
     Entry,
     Facts,
     Figure,
+    Inline,
     Paragraph,
     Score,
     Section,
@@ -26,10 +28,7 @@ from mcpg.reports.evaluation import changes_of
 from mcpg.reports.explain_summary import advantages
 from mcpg.values import counted
 
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
-
-    Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _NEGLIGIBLE = 5e-7
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -45,7 +45,6 @@ from mcpg.sources.model import (
     missing_source,
     read_text,
 )
-from mcpg.values import replace
 
 __all__ = ["RawBundle", "SourceBatch", "is_failure", "read_sources", "source_signature"]
 
@@ -119,7 +118,7 @@ def _read_held(
     arguments: Sequence[object], source_id: str | None, *, trust_hints: bool
 ) -> SourceBatch:
     """Read tools that the caller holds: `Tool`s, and objects, which are read as one manifest."""
-    own = {"source_id": source_id} if source_id else {}
+    own: dict[str, Any] = {"source_id": source_id} if source_id else {}
     tools = tuple(replace(one, **own) for one in arguments if isinstance(one, Tool))
     entries = [one for one in arguments if isinstance(one, Mapping)]
     if not entries:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import split_address
 from mcpg.sources.client_layouts import (
     CLIENTS_OWN,
@@ -24,9 +25,6 @@ from mcpg.sources.client_layouts import (
     servers_in,
 )
 from mcpg.sources.oauth_settings import OAuth, read_oauth
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 DEFAULT_TIMEOUT = 30.0
 """Timeout of a server in seconds, from its start to its last page of tools."""

@@ -11,16 +11,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.library_errors import toml_reason
 from mcpg.text.safeyaml import load_yaml
 from mcpg.text.written_numbers import read_float
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
 
 CLIENTS_OWN = "mcpServers"
 """The member by which a file is known as the configuration of a client, whatever it holds."""

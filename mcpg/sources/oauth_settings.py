@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mcpg.errors import SourceError
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.errors import SourceError
+from mcpg.json_types import JsonObject, JsonValue
 
 AUTHORIZATION_CODE = "authorization_code"
 """The grant by which a person lets mcpg in, once, in a browser."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from mcpg.sources.client_config import Server, StdioServer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class SessionScope(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from opentelemetry import context, metrics, trace
 
@@ -35,9 +35,8 @@ from mcpg.telemetry.observer import (
     VectorFacts,
 )
 
-if TYPE_CHECKING:
-    Value = str | bool | int | float
-    Values = Mapping[str, Value | None]
+Value = str | bool | int | float
+Values = Mapping[str, Value | None]
 
 Facts = TypeVar("Facts")
 

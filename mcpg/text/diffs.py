@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-
-from mcpg.values import value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 SAME, REMOVED, ADDED = "same", "removed", "added"
 """The kinds of runs."""
@@ -21,7 +17,7 @@ _PART = 8_000
 _CONTEXT = 5
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Run:
     """Words in a row.
 

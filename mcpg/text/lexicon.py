@@ -18,6 +18,7 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import chain, islice, pairwise, product, zip_longest
 from math import fsum, inf
@@ -25,10 +26,6 @@ from struct import Struct
 
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import TEXT_LENGTH
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 ENGLISH = "english"
 LATIN = ("dutch", "french", "german", "italian", "polish", "portuguese", "spanish", "turkish")

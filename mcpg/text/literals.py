@@ -15,6 +15,8 @@ form of postal items after UPU S10.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, compress, islice, repeat, takewhile
 
 from mcpg.text.token_kinds import (
@@ -30,11 +32,6 @@ from mcpg.text.token_kinds import (
     token_kinds,
 )
 from mcpg.text.words import Remembered, is_unspaced
-from mcpg.values import value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 QUOTED = "quoted text"
 """The kind of what stands in quotation marks and has no form of its own."""
@@ -114,7 +111,7 @@ _SHORTEST_SPACED, _LONGEST_BANK = 12, 4
 _POSTAL, _END = 9, 2
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Literal:
     """A part of a text that is an argument.
 

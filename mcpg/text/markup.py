@@ -5,13 +5,12 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mcpg.text.safeyaml import lines_kept
 
-if TYPE_CHECKING:
-    Child: TypeAlias = str | Iterable["Child"] | None
-    Attribute: TypeAlias = str | float | bool | None
+Child: TypeAlias = str | Iterable["Child"] | None
+Attribute: TypeAlias = str | float | bool | None
 
 _VOID = frozenset({"input", "link", "meta"})
 # Within a script element nothing but `</script` and `<!--` means anything to the parser of HTML;

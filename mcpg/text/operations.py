@@ -10,18 +10,14 @@ The table is made by `benchmarks/lexicon/operations.py`, the words that ask by `
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from math import exp, fsum, log
+from typing import TypeAlias
 
 from mcpg.text import lexicon
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
-
-    Ratios: TypeAlias = tuple[float, ...]
-    """For each of `KINDS`, the logarithm of how much more often a word names it than any does."""
+Ratios: TypeAlias = tuple[float, ...]
+"""For each of `KINDS`, the logarithm of how much more often a word names it than any does."""
 
 KINDS = ("read one", "read many", "create", "change", "delete")
 READS = 2

@@ -6,6 +6,9 @@ that are written in C, where Python has them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 try:
     from _json import encode_basestring as _string
     from _json import make_scanner
@@ -13,10 +16,6 @@ except ImportError:  # another Python than CPython
     from json.encoder import encode_basestring as _string
     from json.scanner import make_scanner
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 _LITERALS = {None: "null", True: "true", False: "false"}
 _INFINITY = float("inf")

@@ -15,13 +15,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.errors import InputError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.library_errors import yaml_reason
 from mcpg.text.written_numbers import read_float
 
 if TYPE_CHECKING:
     from yaml import Event, NodeEvent
 
-    from mcpg.json_types import JsonObject, JsonValue
 
 MAX_CHARACTERS = 16 * 1024 * 1024
 """Longest text that is read, in characters."""

@@ -10,6 +10,7 @@ numbers after ITU-T E.164, section 6.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from mcpg.text.words import (
     LANGUAGES,
@@ -20,10 +21,6 @@ from mcpg.text.words import (
     stop_words_of,
     strip_accents,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HALVES_OF_DAYS = ("am", "pm", "a.m", "p.m")
 

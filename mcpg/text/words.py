@@ -20,20 +20,16 @@ from __future__ import annotations
 import os
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, compress, groupby, pairwise, repeat
+from typing import Literal, TypeAlias, TypeVar
 
 from mcpg.text.spelling import edit_distance, signature
-from mcpg.values import value
 
-TYPE_CHECKING = False
+T = TypeVar("T")
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Literal, TypeAlias, TypeVar
-
-    T = TypeVar("T")
-
-    Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 
 # Where lists tie, the first wins.
@@ -323,7 +319,7 @@ _LONGEST_CLITIC = 2
 _SHORTEST_SPOKEN = 3
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Word:
     """One word of a text.
 

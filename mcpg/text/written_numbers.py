@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from json import JSONEncoder
-    from typing import Any, Self
+from json import JSONEncoder
+from typing import TYPE_CHECKING, Any, Self
 
+if TYPE_CHECKING:
     from mcpg.json_types import JsonValue
 
 

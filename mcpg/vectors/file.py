@@ -38,7 +38,7 @@ from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Buffer = bytes | memoryview
+Buffer = bytes | memoryview
 
 MAGIC = b"mcpg-vec"
 FORMAT_VERSION = 1

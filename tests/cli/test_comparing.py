@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,6 @@ from mcpg.cli.output import Output
 from mcpg.cli.text import text
 from mcpg.engine.compare import compare
 from mcpg.gateway.explanation_json import Side, compare_json
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,7 @@ import sys
 from array import array
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -29,7 +30,6 @@ from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
 from mcpg.index.packing import Section, pack
 from mcpg.index.what_if import WhatIf
 from mcpg.sources import SourceBatch
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -15,7 +16,6 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.model import Hints
 from mcpg.engine.results import EngineServices
 from mcpg.sources import SourceBatch
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +21,6 @@ from mcpg.evaluation.impact import (
 )
 from mcpg.evaluation.judged import parse_judged
 from mcpg.evaluation.wordings import Origin
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from mcpg.graph.search.model import TextPredicate
 from mcpg.graph.sparql import SparqlEndpoint
 from mcpg.graph.terms import MCPG_TOOL, MCPG_TOOL_ID
 from mcpg.sources import SourceBatch
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

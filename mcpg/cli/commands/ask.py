@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +16,19 @@ from mcpg.cli.output import Output
 from mcpg.cli.terminal import standard_input
 from mcpg.cli.text import text
 from mcpg.code.graph import CodeScope
-from mcpg.engine.ask import Intent, IntentPattern
+from mcpg.engine.ask import AskResult, Intent, IntentPattern, Suggestion
 from mcpg.engine.ask.budget import fitted
+from mcpg.engine.ask.model import IntentName
 from mcpg.engine.results import ASK_LIMIT, DEFAULT_LIMIT
 from mcpg.errors import UsageError
 from mcpg.gateway.json import ask_json
+from mcpg.json_types import JsonObject
 from mcpg.reports.ask import answers_table, ask_blocks
-from mcpg.values import counted, replace
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     import typer
 
-    from mcpg.engine.ask import AskResult, Suggestion
-    from mcpg.engine.ask.model import IntentName
-    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg ask "what comes before git_commit"

@@ -15,9 +15,11 @@ import typer
 
 from mcpg import __version__
 from mcpg.bundle import Assembly, Bundle, BundleDiff
+from mcpg.catalog.model import SourceDocument
 from mcpg.cli import build, options
 from mcpg.cli.build import Intake, LastBuild, Memory
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.locks import Guard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, settings_of
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
@@ -27,13 +29,11 @@ from mcpg.cli.terminal import lines_kept
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, UsageError
 from mcpg.gateway.json import diagnostics_json
+from mcpg.json_types import JsonObject
+from mcpg.telemetry import BuildFacts
 
 if TYPE_CHECKING:
-    from mcpg.catalog.model import SourceDocument
     from mcpg.cli.embedding import Embedded, Embedding
-    from mcpg.cli.locks import Guard
-    from mcpg.json_types import JsonObject
-    from mcpg.telemetry import BuildFacts
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld

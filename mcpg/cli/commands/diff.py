@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from mcpg.cli.revision import at_revision
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text
 from mcpg.cli.watch import relative_path
+from mcpg.engine import Engine
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.evaluation.change_report import (
     GATES,
@@ -30,9 +31,6 @@ from mcpg.evaluation.change_report import (
 from mcpg.evaluation.impact import DEFAULT_MARGIN, DEFAULT_SAMPLE, ImpactStudy
 from mcpg.reports.blocks import Table
 from mcpg.reports.changes import change_blocks, headline, is_empty
-
-if TYPE_CHECKING:
-    from mcpg.engine import Engine
 
 EXAMPLES = """\
 mcpg diff old.mdld new.mdld

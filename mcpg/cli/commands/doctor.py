@@ -24,7 +24,7 @@ from mcpg.cli.settings import Settings
 from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
 from mcpg.gateway.sources import FileSource, ServerSource, Source
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Styled, Table
+from mcpg.reports.blocks import Code, Column, Inline, Styled, Table
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
 from mcpg.sources.model import CODE, PYTHON, Reply, SourceBatch
 from mcpg.sources.session_scope import scope_of
@@ -32,7 +32,6 @@ from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
-    from mcpg.reports.blocks import Inline
 
 EXAMPLES = """\
 mcpg doctor

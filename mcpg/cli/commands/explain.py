@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
@@ -15,22 +18,18 @@ from mcpg.cli.query import (
     write_blocks,
 )
 from mcpg.cli.settings import Settings
+from mcpg.engine import Engine
+from mcpg.engine.trace import RankExplanation
 from mcpg.errors import NotFoundError, UsageError
+from mcpg.evaluation.judged import Judgements
+from mcpg.evaluation.report import RunComparison
 from mcpg.gateway.json import result_json
+from mcpg.json_types import JsonObject
 from mcpg.values import to_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     import typer
 
-    from mcpg.engine import Engine
-    from mcpg.engine.trace import RankExplanation
-    from mcpg.evaluation.judged import Judgements
-    from mcpg.evaluation.report import RunComparison
-    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg explain shipmnt status

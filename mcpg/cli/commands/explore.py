@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +21,18 @@ from mcpg.cli.parameters import (
     switch,
 )
 from mcpg.cli.query import Question, arguments_of
+from mcpg.cli.settings import Settings
+from mcpg.engine import Engine
 from mcpg.explore.explorer import Explorer, PageSettings, shown_path
 from mcpg.explore.hints_file import DEFAULT_HINTS, HintsFile
 from mcpg.explore.judged_file import DEFAULT_JUDGED, JudgedFile
 from mcpg.explore.live import LiveEngine
 from mcpg.explore.server import ExploreServer
-from mcpg.values import counted, replace
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     import typer
 
-    from mcpg.cli.settings import Settings
-    from mcpg.engine import Engine
 
 EXAMPLES = """\
 mcpg explore

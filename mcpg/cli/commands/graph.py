@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from mcpg.bundle import Assembly
 from mcpg.cli import options
 from mcpg.cli.commands import graph_export, graph_query
 from mcpg.cli.exits import ExitCode
@@ -22,16 +23,12 @@ from mcpg.cli.text import text as text_of
 from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, Severity
 from mcpg.gateway.json import diagnostics_json
+from mcpg.graph.network import Statistics
+from mcpg.graph.validation import Finding, Validation
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Facts, Section, Table, listed
+from mcpg.reports.blocks import Block, Code, Column, Facts, Inline, Section, Table, listed
+from mcpg.sources import SourceBatch
 from mcpg.values import counted, score_text, to_json
-
-if TYPE_CHECKING:
-    from mcpg.bundle import Assembly
-    from mcpg.graph.network import Statistics
-    from mcpg.graph.validation import Finding, Validation
-    from mcpg.reports.blocks import Block, Inline
-    from mcpg.sources import SourceBatch
 
 EXAMPLES = """\
 mcpg graph export -o graph.ttl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,14 +17,11 @@ from mcpg.cli.options import complete_tool
 from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.terminal import and_pages
+from mcpg.documents.model import ToolDocument
+from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.files import atomic_write
 from mcpg.values import counted
-
-if TYPE_CHECKING:
-    from mcpg.documents.model import ToolDocument
-    from mcpg.engine import Engine
-
 
 STDOUT = "-"
 

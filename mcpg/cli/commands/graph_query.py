@@ -17,16 +17,22 @@ from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import SPARQL_FORMAT
 from mcpg.cli.query import uses_lexicon
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import UNLIMITED, cut, either, one_line, standard_input
 from mcpg.cli.text import text as text_of
+from mcpg.documents.model import ToolDocument
+from mcpg.engine import Engine
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
+from mcpg.graph.cache import CachedGraph
 from mcpg.graph.sparql_worker import Answer, shortened, shown
 from mcpg.reports.blocks import (
+    Block,
     Code,
     Column,
     Entries,
     Entry,
+    Inline,
     Paragraph,
     Score,
     Section,
@@ -37,10 +43,6 @@ from mcpg.reports.blocks import (
 from mcpg.values import counted
 
 if TYPE_CHECKING:
-    from mcpg.cli.settings import Settings
-    from mcpg.documents.model import ToolDocument
-    from mcpg.engine import Engine
-    from mcpg.graph.cache import CachedGraph
     from mcpg.graph.schema import GraphSchema
     from mcpg.graph.search import (
         Evidence,
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
         GraphSearchResult,
         SearchProfile,
     )
-    from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\
 mcpg graph search "where is my parcel"

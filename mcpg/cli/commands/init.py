@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,11 +20,9 @@ from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, OutputError, SourceError
 from mcpg.files import atomic_write, exists
+from mcpg.json_types import JsonObject, JsonValue
+from mcpg.sources.clients import FoundClient
 from mcpg.values import counted
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources.clients import FoundClient
 
 EXAMPLES = """\
 mcpg init

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,6 +25,7 @@ from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, NotFoundError, OutputError, UsageError, info, warning
 from mcpg.files import MAX_BYTES, atomic_write, exists, is_file, locked_folder, read_bytes
 from mcpg.gateway.json import diagnostics_json
+from mcpg.json_types import JsonObject
 from mcpg.relations.call_traces import Tally
 from mcpg.relations.edges import EdgeKind
 from mcpg.relations.learned import LearnedEdge, ToolNames, learned_edges
@@ -40,14 +41,10 @@ from mcpg.relations.observed import (
     since,
     without_tools,
 )
-from mcpg.reports.blocks import Code, Column, Facts, Score, Section, Table
+from mcpg.reports.blocks import Block, Code, Column, Facts, Score, Section, Table
 from mcpg.sources.model import read_text
 from mcpg.suggestions import suggest
 from mcpg.values import counted, to_json
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
-    from mcpg.reports.blocks import Block
 
 EXAMPLES = """\
 mcpg learn calls.jsonl             # calls that `mcpg serve --record-calls` recorded

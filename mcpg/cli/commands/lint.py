@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,14 +14,12 @@ from mcpg.cli.build import Intake, rarely_collected
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
+from mcpg.cli.settings import Settings
 from mcpg.errors import Severity, UsageError
-from mcpg.values import counted, value
-
-if TYPE_CHECKING:
-    from mcpg.cli.settings import Settings
-    from mcpg.lint import Report, Selection
-    from mcpg.lint.fixes import FileFix
-    from mcpg.lint.model import Suppressed
+from mcpg.lint import Report, Selection
+from mcpg.lint.fixes import FileFix
+from mcpg.lint.model import Suppressed
+from mcpg.values import counted
 
 EXAMPLES = """\
 mcpg lint manifests/
@@ -136,7 +135,7 @@ def lint(
     return watcher.run(partial(_run, output, settings, wanted))
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Wanted:
     """The options of a run; see `lint`."""
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcpg.catalog.model import Tool
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.indexed import from_index
-from mcpg.cli.open_bundle import open_catalog, paths_of, settings_of
+from mcpg.cli.indexed import IndexedBundle, IndexedTool, from_index
+from mcpg.cli.listing import Listing
+from mcpg.cli.open_bundle import Opened, open_catalog, paths_of, settings_of
+from mcpg.cli.output import Output
 from mcpg.cli.parameters import filters_of
 from mcpg.cli.terminal import json_text
-from mcpg.values import value
+from mcpg.errors import Diagnostic
+from mcpg.reports.blocks import Table
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
     import typer
 
-    from mcpg.catalog.model import Tool
-    from mcpg.cli.indexed import IndexedBundle, IndexedTool
-    from mcpg.cli.listing import Listing
-    from mcpg.cli.open_bundle import Opened
-    from mcpg.cli.output import Output
-    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject
-    from mcpg.reports.blocks import Table
+
 
 EXAMPLES = """\
 mcpg list
@@ -63,7 +61,7 @@ def run(
     return _write(found or answer(open_catalog(settings)), form, output)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Answer:
     """What is written.
 

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mcpg.bundle import Assembly
+from mcpg.catalog.lock import Lock, LockChange, Statement
 from mcpg.cli import options
 from mcpg.cli.build import Intake, note_failures
 from mcpg.cli.exits import ExitCode
@@ -19,16 +21,11 @@ from mcpg.cli.listing import Listing, write_listing
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import is_terminal
-from mcpg.errors import InputError, NotFoundError, SourceError, UsageError
+from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.gateway.json import diagnostics_json
+from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Styled, Table
 from mcpg.values import counted
-
-if TYPE_CHECKING:
-    from mcpg.bundle import Assembly
-    from mcpg.catalog.lock import Lock, LockChange, Statement
-    from mcpg.errors import Diagnostic
-    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg lock                          # the sources of mcpg.toml; writes mcpg.lock once

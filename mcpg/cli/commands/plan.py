@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.listing import Listing
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import (
@@ -22,13 +24,11 @@ from mcpg.cli.parameters import (
 from mcpg.cli.query import Question, arguments_of, nothing_found
 from mcpg.errors import UsageError
 from mcpg.gateway.json import result_json
-from mcpg.values import replace
+from mcpg.json_types import JsonObject
 
 if TYPE_CHECKING:
     import typer
 
-    from mcpg.cli.listing import Listing
-    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg plan deploy to prod

@@ -14,12 +14,12 @@ from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
+from mcpg.engine import Engine
 from mcpg.errors import UsageError
 from mcpg.gateway.json import diagnostics_json
 from mcpg.values import counted
 
 if TYPE_CHECKING:
-    from mcpg.engine import Engine
     from mcpg.postgres import PublishedTool
     from mcpg.vectors.file import VectorFile
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
@@ -22,19 +23,30 @@ from mcpg.cli.query import (
 )
 from mcpg.cli.result_forms import matches_listing
 from mcpg.cli.terminal import cut, one_line
+from mcpg.engine import Engine
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
 from mcpg.gateway.json import result_json
 from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
-from mcpg.reports.blocks import Code, Column, Facts, Figure, Score, Section, Styled, Table, listed
-from mcpg.values import counted, replace, score_text
+from mcpg.reports.blocks import (
+    Block,
+    Code,
+    Column,
+    Facts,
+    Figure,
+    Inline,
+    Score,
+    Section,
+    Styled,
+    Table,
+    listed,
+)
+from mcpg.values import counted, score_text
 
 if TYPE_CHECKING:
     import typer
 
-    from mcpg.engine import Engine
-    from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\
 mcpg route refund the customer

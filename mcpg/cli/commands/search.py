@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.output import Output
+
+if TYPE_CHECKING:
     import typer
 
-    from mcpg.cli.output import Output
 
 EXAMPLES = """\
 mcpg search shipment status

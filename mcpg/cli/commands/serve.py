@@ -25,11 +25,11 @@ from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
+from mcpg.gateway import Gateway
 from mcpg.gateway.serve import Serving
 from mcpg.installation import install_command
 
 if TYPE_CHECKING:
-    from mcpg.gateway import Gateway
     from mcpg.gateway.serve.http import Http
 
 EXAMPLES = """\

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from mcpg.catalog.claims import claimed_texts, claimed_words, claims_of
 from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.indexed import from_index
+from mcpg.cli.indexed import IndexedBundle, from_index
 from mcpg.cli.listing import table_text
-from mcpg.cli.open_bundle import open_catalog, paths_of, settings_of
+from mcpg.cli.open_bundle import Opened, open_catalog, paths_of, settings_of
 from mcpg.cli.output import Output, hanging
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
 from mcpg.cli.text import text
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.reports.blocks import (
+    Block,
     Bullets,
     Code,
     Column,
     Facts,
+    Inline,
     Paragraph,
     Score,
     Section,
     Styled,
     Table,
 )
-from mcpg.values import empty_as_null, rounded, to_json, value
+from mcpg.values import empty_as_null, rounded, to_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import typer
 
-    from mcpg.cli.indexed import IndexedBundle
-    from mcpg.cli.open_bundle import Opened
-    from mcpg.cli.settings import Settings
-    from mcpg.documents.model import Link, ToolDocument
     from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.reports.blocks import Block, Inline
+
 
 EXAMPLES = """\
 mcpg show shipment_status
@@ -47,7 +48,7 @@ mcpg show commerce::shipment_status
 mcpg show git_commit -b real.mdld --document"""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """A tool at the other end of an edge.
 
@@ -76,7 +77,7 @@ class Neighbour:
         return self.tool_id or self.uri
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Card:
     """One tool and its place in the graph.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,14 +18,14 @@ from mcpg.cli.output import Output
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
-from mcpg.engine import load
+from mcpg.engine import Engine, load
 from mcpg.engine.loading import CONTEXTUAL, FITTED, Ranking, ranking_json, shipped_ranking
 from mcpg.engine.model import FEATURES, INPUTS, Model
 from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
 from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
 from mcpg.files import is_folder
 from mcpg.gateway.json import diagnostics_json
-from mcpg.reports.blocks import Column, Facts, Paragraph, Section, Table
+from mcpg.reports.blocks import Block, Column, Facts, Paragraph, Section, Table
 from mcpg.tuning.fit import Case, cases_of, drawn
 from mcpg.tuning.tune import (
     TuneReport,
@@ -35,10 +35,6 @@ from mcpg.tuning.tune import (
     tune,
     tune_json,
 )
-
-if TYPE_CHECKING:
-    from mcpg.engine import Engine
-    from mcpg.reports.blocks import Block
 
 EXAMPLES = """\
 mcpg tune queries.jsonl

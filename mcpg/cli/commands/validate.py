@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from mcpg.bundle.dotnet_reader import ReaderFinding
+from mcpg.catalog.model import SourceDocument
 from mcpg.cli import options
 from mcpg.cli.commands import graph
 from mcpg.cli.exits import ExitCode
@@ -19,12 +21,8 @@ from mcpg.cli.terminal import one_line
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.errors import Severity
 from mcpg.reports.blocks import Code, Column, Table
+from mcpg.sources import SourceBatch
 from mcpg.values import counted, to_json
-
-if TYPE_CHECKING:
-    from mcpg.bundle.dotnet_reader import ReaderFinding
-    from mcpg.catalog.model import SourceDocument
-    from mcpg.sources import SourceBatch
 
 EXAMPLES = """\
 mcpg validate graph.mdld
@@ -84,10 +82,11 @@ def validate(
 
 def _found(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]:
     """Return how many documents *batch* holds, and what the .NET library makes of them."""
+    from dataclasses import replace  # noqa: PLC0415 - as above
+
     from mcpg.bundle import assemble, decode_bundle  # noqa: PLC0415 - help needs none of it
     from mcpg.bundle.dotnet_reader import named_findings, reader_findings  # noqa: PLC0415
     from mcpg.documents.markdown import targets_of, with_pages  # noqa: PLC0415 - as above
-    from mcpg.values import replace  # noqa: PLC0415 - as above
 
     assembly = assemble(batch, texts=False)
     addresses = {one.tool.id: (one.path, one.uri) for one in assembly.documents}

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from mcpg.code.graph import CodeScope, Definition
 from mcpg.engine.ask.code import CodeAnswers, code_direction
 from mcpg.engine.ask.intent import decide, residue
 from mcpg.engine.ask.model import (
@@ -21,6 +22,7 @@ from mcpg.engine.ask.model import (
     Decision,
     Direction,
     Intent,
+    Mention,
     MentionKind,
     ParsedQuestion,
     RelatedItem,
@@ -34,24 +36,19 @@ from mcpg.engine.ask.tools import ToolAnswers
 from mcpg.engine.results import (
     ASK_LIMIT,
     MAX_QUERY_CHARACTERS,
+    Match,
+    SearchResult,
     check_flag,
     check_limit,
     check_text,
 )
 from mcpg.engine.results import MAX_LIMIT as MOST_MATCHES
-from mcpg.errors import Code, UsageError, info, warning
+from mcpg.errors import Code, Diagnostic, UsageError, info, warning
+from mcpg.index import Index
 from mcpg.text import joined
 from mcpg.text.literals import literals_of
-from mcpg.values import replace, value
 
-if TYPE_CHECKING:
-    from mcpg.code.graph import CodeScope, Definition
-    from mcpg.engine.ask.model import Mention
-    from mcpg.engine.results import Match, SearchResult
-    from mcpg.errors import Diagnostic
-    from mcpg.index import Index
-
-    Search = Callable[[str, int], SearchResult]
+Search = Callable[[str, int], SearchResult]
 
 _SIMILAR = re.compile(r"\s*similar:\s*(\S+)\s*(.*)", re.DOTALL | re.IGNORECASE)
 _MOST_KEYWORDS = 32
@@ -60,7 +57,7 @@ _MOST_RELATED = 6
 _SHORT = 16
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class AskRequest:
     """How a question is to be answered.
 
@@ -79,7 +76,7 @@ class AskRequest:
     scope: CodeScope | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Question:
     """A question that was read.
 

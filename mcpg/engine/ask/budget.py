@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from mcpg.engine.ask.model import Answer, AskResult
+from mcpg.engine.ask.model import Answer, AskResult
 
 _SHORT_DOCS, _FEW_RELATED = 160, 3
 _SHORT_QUERY, _SHORT_MESSAGE = 200, 160

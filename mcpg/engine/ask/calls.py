@@ -8,12 +8,10 @@ size, so that the call is valid; a pattern is the one thing that a placeholder c
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.catalog.model import resolve
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 _DEEPEST = 6
 _MOST_ITEMS, _MOST_CHARACTERS = 16, 2_000

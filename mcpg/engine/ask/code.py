@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from mcpg.code.graph import CodeGraph, CodeScope, Definition
+from mcpg.code.graph import CodeGraph, CodeScope, Definition, Relation
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
-from mcpg.engine.ask.model import Answer, Direction, MentionKind, RelatedItem
-from mcpg.engine.ask.tokens import does
-from mcpg.engine.code_search import CodeSearch
+from mcpg.engine.ask.model import Answer, Direction, Mention, MentionKind, RelatedItem
+from mcpg.engine.ask.tokens import Token, does
+from mcpg.engine.code_search import CodeMatch, CodeSearch
+from mcpg.index import Index
 from mcpg.text import stem
 from mcpg.text.spelling import edit_distance
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from mcpg.code.graph import Relation
-    from mcpg.engine.ask.model import Mention
-    from mcpg.engine.ask.tokens import Token
-    from mcpg.engine.code_search import CodeMatch
-    from mcpg.index import Index
 
 _MOST_RELATED = 20
 _MOST_NAMED = 20

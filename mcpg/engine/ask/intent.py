@@ -16,18 +16,13 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from math import exp, log1p
-from typing import TYPE_CHECKING
 
-from mcpg.engine.ask.model import INTENTS, Decision, Intent, MentionKind, Spelling
+from mcpg.engine.ask.model import INTENTS, Decision, Intent, Mention, MentionKind, Spelling
 from mcpg.engine.ask.recognise import is_pointed_at
-from mcpg.engine.ask.tokens import is_content, language
+from mcpg.engine.ask.tokens import Token, is_content, language
 from mcpg.text import split_words, stem
 
-if TYPE_CHECKING:
-    from mcpg.engine.ask.model import Mention
-    from mcpg.engine.ask.tokens import Token
-
-    Features = dict[str, float]
+Features = dict[str, float]
 
 KINDS = (
     *("before", "after", "way", "give", "take", "call", "inherit", "import", "reference", "depend"),

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
 
-from mcpg.values import counted, empty_as_null, score_text, to_json, value
+from mcpg.errors import Diagnostic
+from mcpg.json_types import JsonObject
+from mcpg.values import counted, empty_as_null, score_text, to_json
 
-if TYPE_CHECKING:
-    from typing import Any, Final, Literal, TypeAlias
-
-    from mcpg.errors import Diagnostic
-    from mcpg.json_types import JsonObject
-
-    IntentName: TypeAlias = Literal[
-        "", "navigation", "relations", "documentation", "examples", "similar", "search"
-    ]
+IntentName: TypeAlias = Literal[
+    "", "navigation", "relations", "documentation", "examples", "similar", "search"
+]
 
 
 class Intent:
@@ -87,7 +84,7 @@ _SCORE_DECIMALS = 4
 _ALWAYS = ("file", "score", "type", "symbol", "kind")
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Mention:
     """Something with a name that a question mentions.
 
@@ -115,7 +112,7 @@ class Mention:
         return self.spelling in SURE
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The intent of a question, and why.
 
@@ -139,7 +136,7 @@ class Decision:
         return empty_as_null(to_json(self, without={"intent"}), "direction") | certainty
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """The parts of a question.
 
@@ -160,7 +157,7 @@ class ParsedQuestion:
     language: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class RelatedItem:
     """Something that is related to an answer.
 
@@ -179,7 +176,7 @@ class RelatedItem:
     line: int | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One result of a question.
 
@@ -225,7 +222,7 @@ class Answer:
         }
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Suggestion:
     """What to ask next.
 
@@ -243,7 +240,7 @@ class Suggestion:
         return shlex.join(["mcpg", *self.command])
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class AskResult:
     """The answer to a question.
 

@@ -7,16 +7,12 @@ matched word by word in time that grows with the product of both lengths, so non
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from mcpg.engine.ask.model import INTENTS, Decision, MentionKind
+from mcpg.engine.ask.model import INTENTS, Decision, Mention, MentionKind
+from mcpg.engine.ask.tokens import Token
 from mcpg.errors import UsageError
 from mcpg.text import fold, strip_accents
-from mcpg.values import value
-
-if TYPE_CHECKING:
-    from mcpg.engine.ask.model import Mention
-    from mcpg.engine.ask.tokens import Token
 
 ANYTHING = "*"
 """The placeholder for any words, also none."""
@@ -32,7 +28,7 @@ MOST_PATTERNS, MOST_WORDS = 256, 64
 """The most patterns, and the most words of one."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class IntentPattern:
     """A wording of questions.
 

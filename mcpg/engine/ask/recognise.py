@@ -9,21 +9,19 @@ hold the name of a tool by accident.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from mcpg.catalog.model import walk_parameters
 from mcpg.code.model import KINDS_BY_WORD
 from mcpg.engine.ask.model import Mention, MentionKind, Spelling
+from mcpg.engine.ask.tokens import Token
 from mcpg.engine.ask.tokens import language as language_of_words
+from mcpg.index import Index
 from mcpg.text import fold, joined, lexicon, split_words, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
 from mcpg.text.words import LANGUAGES, share_of_texts
-from mcpg.values import replace
-
-if TYPE_CHECKING:
-    from mcpg.engine.ask.tokens import Token
-    from mcpg.index import Index
 
 _MOST_WORDS = 6
 _LEAST_PIECES = 2

@@ -10,23 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import walk_parameters
-from mcpg.engine.ask.model import Answer, Direction, MentionKind
-from mcpg.engine.ask.tokens import does
+from mcpg.engine.ask.model import Answer, Direction, Mention, MentionKind
+from mcpg.engine.ask.tokens import Token, does
+from mcpg.engine.ask.tools import ToolAnswers
 from mcpg.engine.prerequisites import prerequisites
 from mcpg.relations.edges import EdgeKind
 from mcpg.text import joined, operations, split_words, stem
 from mcpg.values import DECIMALS
 
-if TYPE_CHECKING:
-    from mcpg.engine.ask.model import Mention
-    from mcpg.engine.ask.tokens import Token
-    from mcpg.engine.ask.tools import ToolAnswers
-
-    Evidence = tuple[int, float, str]
-    """A tool, the strength of what speaks for it in (0, 1], and the reason."""
+Evidence = tuple[int, float, str]
+"""A tool, the strength of what speaks for it in (0, 1], and the reason."""
 
 _NAMED_IN_DESCRIPTION = 0.6
 _READER = 0.5

@@ -7,6 +7,7 @@ several languages. Scripts without spaces are searched for the words of the list
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import groupby
@@ -14,7 +15,6 @@ from itertools import groupby
 from mcpg.text import fold, language_of, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.spelling import edit_distance
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
-from mcpg.values import value
 
 MOST_TOKENS = 256
 """The most words of a question that are read."""
@@ -33,7 +33,7 @@ _MOST_REMEMBERED = 4_096
 _COMMON = 0.02
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Token:
     """A word of a question.
 

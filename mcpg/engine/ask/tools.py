@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import walk_parameters
+from mcpg.catalog.model import Tool, walk_parameters
+from mcpg.documents.model import ToolDocument
 from mcpg.engine.ask.calls import made_up_call
-from mcpg.engine.ask.model import Answer, MentionKind, RelatedItem
+from mcpg.engine.ask.model import Answer, Mention, MentionKind, RelatedItem
+from mcpg.engine.ask.recognise import Names
+from mcpg.index import Index
+from mcpg.json_types import JsonObject
 from mcpg.text import iter_words, joined, split_words, stem
 from mcpg.text.words import LONGEST_WORD
-from mcpg.values import replace, to_json
+from mcpg.values import to_json
 
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
-    from mcpg.documents.model import ToolDocument
-    from mcpg.engine.ask.model import Mention
-    from mcpg.engine.ask.recognise import Names
-    from mcpg.index import Index
-    from mcpg.json_types import JsonObject
-
-    Found = Callable[[str, int], Sequence[tuple[int, float]]]
-    """Searches: the numbers of the best tools for a text, with their scores."""
+Found = Callable[[str, int], Sequence[tuple[int, float]]]
+"""Searches: the numbers of the best tools for a text, with their scores."""
 
 _MOST_ARGUMENTS = 8
 _MOST_RELATED = 6

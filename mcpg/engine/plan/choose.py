@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import fsum
+from typing import TypeAlias
 
+from mcpg.engine.pipeline import RankedList
 from mcpg.engine.plan.evidence import (
     DELETE,
     PlanModel,
@@ -16,21 +19,14 @@ from mcpg.engine.plan.evidence import (
     step_inputs,
 )
 from mcpg.engine.prerequisites import NEXT_STEP
+from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import operation_of
+from mcpg.index import Index
 from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.text import operations
-from mcpg.values import DECIMALS, value
+from mcpg.values import DECIMALS
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from mcpg.engine.pipeline import RankedList
-    from mcpg.engine.query import Analysis
-    from mcpg.index import Index
-
-    Links: TypeAlias = dict[int, dict[int, float]]
+Links: TypeAlias = dict[int, dict[int, float]]
 
 MOST_SOURCES = 3
 """The most servers of which a plan has tools, without those that are known to be needed."""
@@ -50,7 +46,7 @@ _ASKED = 0.5
 _MOST_REMEMBERED = 4_096
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Choice:
     """A tool that the goal may need.
 
@@ -68,7 +64,7 @@ class Choice:
     chance: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Chosen:
     """What was chosen, and what else was looked at.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypeAlias
 
 from mcpg.engine.plan.choose import Surroundings, strength
 from mcpg.engine.plan.dag import acyclic, reaches
@@ -12,14 +14,9 @@ from mcpg.engine.plan.model import STAGE
 from mcpg.engine.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
 from mcpg.relations.fields import singular
 from mcpg.text import split_words, stem
-from mcpg.values import DECIMALS, replace, value
+from mcpg.values import DECIMALS
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Pair: TypeAlias = tuple[int, int]
+Pair: TypeAlias = tuple[int, int]
 
 # What a dependency weighs that only names of arguments, or kinds of operations, speak for.
 _BY_HANDLE = 0.5
@@ -32,7 +29,7 @@ UNEXPLAINED = "its document names this as a next step"
 _SURELY = 0.5
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Link:
     """Why one tool runs before another.
 
@@ -52,7 +49,7 @@ class Link:
     fields: tuple[tuple[str, str], ...] = ()
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Order:
     """Why which tools run before which others.
 

@@ -15,24 +15,19 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import fsum, log, log1p
+from typing import TypeAlias
 
 from mcpg.engine.confidence import logistic
+from mcpg.index import Index
 from mcpg.relations.fields import singular
 from mcpg.relations.kinds import names_operation
 from mcpg.relations.vocabulary import rarity
 from mcpg.text import operations, split_words, stem
-from mcpg.values import value
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from mcpg.index import Index
-
-    Links: TypeAlias = Mapping[int, Mapping[int, float]]
-    """How likely a tool is followed by others, by number."""
+Links: TypeAlias = Mapping[int, Mapping[int, float]]
+"""How likely a tool is followed by others, by number."""
 
 _FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "plan.json")  # noqa: PTH118, PTH120 - as for the model of the ranking
 
@@ -57,7 +52,7 @@ READ_ONE, READ_MANY = 0, 1
 DELETE = len(operations.KINDS) - 1
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class PlanModel:
     """Fitted numbers, and what they lead to.
 
@@ -100,7 +95,7 @@ def plan_model() -> PlanModel:
     return _model[0]
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Profile:
     """What a tool does and needs, as far as planning asks.
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from mcpg.engine.plan.model import FilledInput, MissingInput, Task
 from mcpg.engine.prerequisites import filled_by
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mcpg.text.literals import Literal
+from mcpg.text.literals import Literal
 
 _LONGEST_DESCRIPTION = 200
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from mcpg.values import empty_as_null, rounded, score_text, to_json, value
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from mcpg.catalog.model import Tool
-    from mcpg.engine.results import StrategyName
-    from mcpg.errors import Diagnostic
-    from mcpg.json_types import JsonValue
+from mcpg.catalog.model import Tool
+from mcpg.engine.results import StrategyName
+from mcpg.errors import Diagnostic
+from mcpg.json_types import JsonValue
+from mcpg.values import empty_as_null, rounded, score_text, to_json
 
 DEFAULT_STEPS = 8
 """The most tasks that are chosen for a goal, without those that they are known to need."""
@@ -22,7 +19,7 @@ STAGE = "stage"
 """The kind of a dependency that only the kinds of operations speak for."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Mapping:
     """An argument of a task that an earlier task provides.
 
@@ -37,7 +34,7 @@ class Mapping:
     argument: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Dependency:
     """Why one task runs after another.
 
@@ -58,7 +55,7 @@ class Dependency:
     mappings: tuple[Mapping, ...] = ()
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """A tool that may do the work of a task in its place.
 
@@ -73,7 +70,7 @@ class Alternative:
     confidence: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ProvidedInput:
     """An argument of a task that a tool in use provides.
 
@@ -88,7 +85,7 @@ class ProvidedInput:
     argument: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Task:
     """One step of a plan: a call of one tool, or several calls of it.
 
@@ -175,7 +172,7 @@ class Task:
         return f"Task({self.id!r}, {self.tool_id!r}, confidence={self.confidence:.6f})"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class MissingInput:
     """A required argument that no earlier task provides and no literal of the goal fills.
 
@@ -192,7 +189,7 @@ class MissingInput:
     description: str = ""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class FilledInput:
     """A required argument that a literal of the goal fills.
 
@@ -207,7 +204,7 @@ class FilledInput:
     value: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Broken:
     """A dependency that was left out because it closed a cycle.
 
@@ -222,7 +219,7 @@ class Broken:
     weight: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Tasks that serve a goal, in an order in which they can run.
 
@@ -287,7 +284,7 @@ class Plan:
         return plan_html(self.to_dict())
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Intent:
     """A part of the goal that may be a wish of its own.
 

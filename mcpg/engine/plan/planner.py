@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
+from mcpg.catalog.model import Tool
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.pipeline import RankedList
 from mcpg.engine.plan.choose import (
     Choice,
     Chosen,
@@ -29,38 +33,30 @@ from mcpg.engine.plan.model import (
     Task,
 )
 from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Memo, Prerequisite, prerequisites
-from mcpg.errors import Code, warning
-from mcpg.values import counted, format_below, replace, score_text, value
+from mcpg.engine.results import Request
+from mcpg.errors import Code, Diagnostic, warning
+from mcpg.index import Index
+from mcpg.values import counted, format_below, score_text
 
-TYPE_CHECKING = False
 
-if TYPE_CHECKING:
-    from typing import Any, Protocol
+class Searching(Protocol):
+    """What searches an index."""
 
-    from mcpg.catalog.model import Tool
-    from mcpg.engine.pipeline import RankedList
-    from mcpg.engine.results import Request
-    from mcpg.errors import Diagnostic
-    from mcpg.index import Index
+    @property
+    def index(self) -> Index:
+        """What is searched."""
 
-    class Searching(Protocol):
-        """What searches an index."""
+    def ranked(self, request: Request) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+        """Rank tools by the query of *request*; return the diagnostics as well."""
 
-        @property
-        def index(self) -> Index:
-            """What is searched."""
+    def excluded(self, request: Request) -> frozenset[int]:
+        """Return the numbers of the tools that are left out."""
 
-        def ranked(self, request: Request) -> tuple[RankedList, tuple[Diagnostic, ...]]:
-            """Rank tools by the query of *request*; return the diagnostics as well."""
+    def has_tools(self, request: Request) -> bool:
+        """Return whether there are others."""
 
-        def excluded(self, request: Request) -> frozenset[int]:
-            """Return the numbers of the tools that are left out."""
-
-        def has_tools(self, request: Request) -> bool:
-            """Return whether there are others."""
-
-        def tool(self, tool_id: str) -> Tool:
-            """Return a tool by its id."""
+    def tool(self, tool_id: str) -> Tool:
+        """Return a tool by its id."""
 
 
 # Matches that are looked at; steps beside them are reached by edges.
@@ -72,7 +68,7 @@ CHANGES = 0.5
 """A tool that changes something with a greater probability counts as one that does."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class _Draft:
     """A plan before its tasks have names.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from mcpg.caches import SearchCache
 from mcpg.engine.advice import advice_on
@@ -41,7 +42,7 @@ from mcpg.json_types import JsonObject
 from mcpg.text import fold, stem
 from mcpg.text.literals import Literal
 from mcpg.text.words import is_mark
-from mcpg.values import DECIMALS, replace, value
+from mcpg.values import DECIMALS
 
 MOST = 0.95
 """No rewrite is trusted more: translations go wrong, and what the query finds may be right."""
@@ -87,7 +88,7 @@ class RewriteStatus:
     MISSING = "no normaliser"
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Rewrite:
     """What became of a query.
 
@@ -212,7 +213,7 @@ SURE = 0.5
 """A match with this score, by the query as it was given, keeps it."""
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where one of the searches puts a tool.
 
@@ -227,7 +228,7 @@ class Place:
     weight: float
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Merged:
     """One tool in the merged list.
 

@@ -16,18 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
-from mcpg.text.literals import QUOTED, literals_of
+from mcpg.text.literals import QUOTED, Literal, literals_of
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
-from mcpg.values import replace, value
 
-if TYPE_CHECKING:
-    from mcpg.text.literals import Literal
-
-    _Test = Callable[[str, str, str], bool]
+_Test = Callable[[str, str, str], bool]
 
 
 LONGEST_PHRASE = 80
@@ -115,7 +111,7 @@ _LAST_OF_LATIN = 0x024F
 _LATIN_ADDITIONAL = (0x1E00, 0x1EFF)
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class LanguageTest:
     """What the words of a text say about its language.
 
@@ -202,7 +198,7 @@ _SENTENCE_END = re.compile("[.!?\u2026](?=\\s+\\S)|[\u3002\uff01\uff1f](?=\\S)")
 _CLOSES = re.compile("[.!\u2026]$")
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What became of an answer.
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import anyio.to_thread
 from anyio import CapacityLimiter
@@ -26,8 +26,7 @@ from mcpg.library_errors import pydantic_expected
 from mcpg.sources.live.requests import CallResult
 from mcpg.sources.python import functions_of, plain_function, plain_name, tool_name
 
-if TYPE_CHECKING:
-    Function = Callable[..., Any]
+Function = Callable[..., Any]
 
 _MAX_CAUSES = 20
 _LOCK = Lock()

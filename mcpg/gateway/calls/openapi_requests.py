@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mcpg.gateway.calls import CallError, Fault, FaultCode, RefusedError
@@ -35,8 +34,7 @@ from mcpg.sources.openapi.operations import (
     kind_of_media,
 )
 
-if TYPE_CHECKING:
-    Part = tuple[str, tuple[str | None, bytes, str | None]]
+Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 _PATH_STYLES = {"simple": ("", ","), "label": (".", "."), "matrix": (";", ";")}

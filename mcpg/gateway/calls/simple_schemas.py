@@ -6,11 +6,9 @@ bounds. Checking those takes a few microseconds here, and some hundred by a vali
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import NoneType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "array": (list,),

@@ -7,7 +7,8 @@ something to fall back on.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from anyio import from_thread
 
@@ -49,7 +50,6 @@ from mcpg.gateway.sources import (
 from mcpg.index.reader import Index
 from mcpg.sources import read_sources
 from mcpg.sources.model import PYTHON, SourceBatch
-from mcpg.values import replace
 
 _ICONS = "icons"
 _FALLBACK = "the tools of the sources are searched without it"
@@ -364,7 +364,8 @@ def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: Review) -
     tools: list[Tool] = []
     for tool in catalog.tools:
         key = tool.source_id, tool.name
-        hints = replace(tool.hints, **review.flags.get(key, {}))
+        flags: Mapping[str, Any] = review.flags.get(key, {})
+        hints = replace(tool.hints, **flags)
         tools.append(replace(current.get(key, tool), id=tool.id, hints=hints))
     return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
 

@@ -39,8 +39,8 @@ from mcpg.values import counted
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
-    Answer = TypeVar("Answer")
+ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
+Answer = TypeVar("Answer")
 
 OnIndex = Callable[[], Awaitable[None] | None]
 """Called after each new index, and awaited if it is asynchronous."""

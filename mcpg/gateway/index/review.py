@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.definitions import Definitions
 from mcpg.bundle.locked import change_diagnostics
@@ -21,9 +20,7 @@ from mcpg.catalog.lock import Kind, LockChange
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.gateway.sources import OnChange, ToolLock
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+from mcpg.json_types import JsonObject
 
 _NAMED = 12
 _SHOWN = 80

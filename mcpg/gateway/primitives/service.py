@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from mcpg.errors import McpgError, NotFoundError
-from mcpg.gateway.calls import CallError
+from mcpg.gateway.calls import CallError, Limits
 from mcpg.gateway.primitives.directory import NOTHING, Directory, Links, Located, directory_of
 from mcpg.gateway.primitives.lists import ServerLists, list_all
 from mcpg.gateway.server_state import Backoff
 from mcpg.gateway.sessions import Allowance
 from mcpg.gateway.sources import ServerSource, Source
 from mcpg.json_types import JsonObject
+from mcpg.sources.client_config import Server
 from mcpg.sources.live.requests import current_caller, current_session
 
 if TYPE_CHECKING:
-    from mcpg.gateway.calls import Limits
     from mcpg.gateway.sessions import Sessions
-    from mcpg.sources.client_config import Server
     from mcpg.sources.live.requests import Progress
 
 LISTING_SECONDS = 10.0

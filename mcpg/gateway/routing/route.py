@@ -23,11 +23,23 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mcpg.catalog.model import Hints, Tier
-from mcpg.engine.results import MAX_LIMIT, Strategy, check_flag, check_limit, check_text, texts_of
+from mcpg.engine import Engine, Match, SearchResult
+from mcpg.engine.results import (
+    MAX_LIMIT,
+    Context,
+    FusionName,
+    RankingModeName,
+    Strategy,
+    StrategyName,
+    check_flag,
+    check_limit,
+    check_text,
+    texts_of,
+)
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.routing.preference import (
     NONE,
@@ -38,13 +50,9 @@ from mcpg.gateway.routing.preference import (
     derived_preference,
 )
 from mcpg.index import Index
+from mcpg.telemetry.observer import Observer
 from mcpg.text import fold
 from mcpg.values import DECIMALS, rounded, score_text, to_json
-
-if TYPE_CHECKING:
-    from mcpg.engine import Engine, Match, SearchResult
-    from mcpg.engine.results import Context, FusionName, RankingModeName, StrategyName
-    from mcpg.telemetry.observer import Observer
 
 ADJUSTMENTS = (
     "enabled",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError
 from mcpg.gateway.serve import INVOKE, PROMPT, READ, SEARCH
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
-    from mcpg.json_types import JsonObject
+from mcpg.json_types import JsonObject
 
 MOST_FOUND = 8
 """Maximum number of found tools in a list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,13 +23,13 @@ from mcpg.graph.search import GraphSearcher, GraphSearchRequest, GraphSearchResu
 from mcpg.graph.sparql import Limits
 from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.values import replace, to_json
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from mcpg.gateway.serve.catalogue import Catalogue
 
-    Arguments = dict[str, Any]
-    Answer = TypeVar("Answer")
+Arguments = dict[str, Any]
+Answer = TypeVar("Answer")
 
 _LIMITS = Limits(seconds=10, rows=10_000)
 _SHARES = (1, 0.5, 0.25, 0.1, 0)

@@ -7,7 +7,7 @@ request with it. Until then the call of a server of an older protocol is kept wa
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable, Sized
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -18,8 +18,6 @@ from mcpg.gateway.serve.clients import RequestCaller, check_capability
 from mcpg.json_types import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sized
-
     from anyio.abc import TaskGroup
 
     from mcpg.gateway.serve.requests import Context

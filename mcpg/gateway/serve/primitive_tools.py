@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcpg.gateway.serve import READ
+from mcpg.gateway.serve import READ, Serving
 from mcpg.gateway.serve.answers import (
     failed,
     line,
@@ -22,7 +22,6 @@ from mcpg.values import SHOWN_DECIMALS
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.primitives.search import Found
-    from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.requests import ClientRequest
 
 _NAME, _ADDRESS, _ARGUMENTS = 128, 2000, 16

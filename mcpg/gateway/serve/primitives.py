@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import mcp_types as types
@@ -14,23 +14,25 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.errors import NotFoundError
 from mcpg.gateway.primitives.service import RequestError
+from mcpg.gateway.serve import Serving
 from mcpg.gateway.serve.answers import line, size
 from mcpg.gateway.serve.clients import MOST_URIS, check_subscriptions
 from mcpg.gateway.serve.requests import ClientRequest, error_of, unaltered
 from mcpg.json_types import JsonObject
+from mcpg.sources.client_config import Server as McpServer
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.primitives.directory import Directory
-    from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.clients import Clients
     from mcpg.gateway.serve.requests import Context
-    from mcpg.sources.client_config import Server as McpServer
     from mcpg.sources.live.requests import Caller
 
-    OnBehalf = Callable[[Context, Callable[[Caller], Awaitable[JsonObject]]], Awaitable[JsonObject]]
+OnBehalf: TypeAlias = (
+    "Callable[[Context, Callable[[Caller], Awaitable[JsonObject]]], Awaitable[JsonObject]]"
+)
 
 RESOURCE_NOT_FOUND = -32002
 """The code of the protocol up to 2025-11-25; later versions have invalid parameters."""

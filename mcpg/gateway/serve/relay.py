@@ -9,15 +9,14 @@ import anyio
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
 
-from mcpg.errors import Code, info
+from mcpg.errors import Code, Diagnostic, info
 from mcpg.gateway.serve.answers import line
 from mcpg.gateway.serve.clients import Client, Clients
 from mcpg.json_types import JsonObject
+from mcpg.sources.client_config import Server
 from mcpg.sources.live.questions import ELICITATION, ROOTS
 
 if TYPE_CHECKING:
-    from mcpg.errors import Diagnostic
-    from mcpg.sources.client_config import Server
     from mcpg.sources.live.requests import Caller, Origin
 
 SOURCE = "sourceId"

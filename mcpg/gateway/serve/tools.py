@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import anyio.to_thread
 
 from mcpg.catalog.model import Tool
+from mcpg.engine.ask import AskResult, Suggestion
 from mcpg.engine.ask.budget import fitted
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.plan import Plan, Task
@@ -31,6 +32,7 @@ from mcpg.gateway.serve import (
     ROUTE,
     SEARCH,
     Exposure,
+    Serving,
 )
 from mcpg.gateway.serve.answers import (
     called_result,
@@ -63,17 +65,15 @@ from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS, score_text
 
 if TYPE_CHECKING:
-    from mcpg.engine.ask import AskResult, Suggestion
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.primitives.search import Found
-    from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.catalogue import Catalogue
     from mcpg.gateway.serve.requests import ClientRequest
 
-    _Item = TypeVar("_Item")
-    Find = Callable[[str], Tool | None]
-    Work = Callable[[Arguments], Awaitable[JsonObject]]
-    RequestWork = Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]
+_Item = TypeVar("_Item")
+Find = Callable[[str], Tool | None]
+Work = Callable[[Arguments], Awaitable[JsonObject]]
+RequestWork: TypeAlias = "Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]"
 
 # Numbers of items and of characters in an answer.
 _NEIGHBOURS, _ARGUMENTS, _NOTES, _PRIMITIVES = 3, 16, 4, 5

@@ -48,9 +48,9 @@ from mcpg.graph.sparql import Limits, SparqlEndpoint
 if TYPE_CHECKING:
     import pyoxigraph
 
-    Edge = tuple[str, str, str]
-    Fallback = Callable[[str, int], Iterable[tuple[str, float]]]
-    """From a query and a limit to ids of tools and their scores, the best first."""
+Edge = tuple[str, str, str]
+Fallback = Callable[[str, int], Iterable[tuple[str, float]]]
+"""From a query and a limit to ids of tools and their scores, the best first."""
 
 __all__ = [
     "DEFAULT_PROFILE",

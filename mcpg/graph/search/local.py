@@ -33,8 +33,8 @@ from mcpg.text import language_of, split_words
 if TYPE_CHECKING:
     import pyoxigraph
 
-    Bindings = dict[str, str]
-    Facts = Mapping[str, Any]
+Bindings = dict[str, str]
+Facts = Mapping[str, Any]
 
 _SAMPLE = 500
 _NEITHER_LETTER_NOR_DIGIT = r"[\W_]"

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mcpg.sources.code.expressions import UNKNOWN, plain_expression, plain_type
 from mcpg.sources.code.grammars import family_of, query
@@ -21,7 +21,7 @@ from mcpg.sources.code.parse import UnparsableError, parsed
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-    Captures = dict[str, list[Node]]
+Captures: TypeAlias = "dict[str, list[Node]]"
 
 IMPL = "impl"
 """The kind of a definition that adds members to a type that stands elsewhere."""

@@ -7,14 +7,12 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import anyio
 
 from mcpg.json_types import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from mcpg.sources.client_config import Server
+from mcpg.sources.client_config import Server
 
 _NOTIFYING = 1.0
 

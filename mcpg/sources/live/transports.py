@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import anyio
 import httpx2
@@ -49,8 +49,10 @@ if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, ByteSendStream, Process
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    Incoming = SessionMessage | Exception
-    Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+Incoming = SessionMessage | Exception
+Streams: TypeAlias = (
+    "tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]"
+)
 
 MAX_OPENING = 16
 """Connections that are opened at the same time."""
