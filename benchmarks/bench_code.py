@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 
 from measuring import HERE, row
 
-from mcpg.build_cache import KeptMemo
+from mcpg.build_cache import StoredBuildCache
 from mcpg.code.graph import CodeGraph
 from mcpg.code.model import CodeEdgeKind, CodeFile
 from mcpg.code.page import write_page
 from mcpg.engine.code_search import CodeSearch
 from mcpg.sources.code import read_files
-from mcpg.sources.code.repository import repository_of
+from mcpg.sources.code.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def definitions(root: Path, files: list[CodeFile]) -> tuple[int, int, int]:
 
 def calls(files: list[CodeFile], most: int, seed: int) -> list[tuple[str, int, str, str, int]]:
     """Return a sample of calls: file, line, name, and the file and line of what is called."""
-    places = {file.id_of(one): (file.path, one) for file in files for one in file.symbols}
+    places = {file.symbol_id(one): (file.path, one) for file in files for one in file.symbols}
     found = [
         (file.path, line, places[edge.target][1].short_name, places[edge.target][0],
          places[edge.target][1].first_line)
@@ -112,10 +112,10 @@ def judged(root: Path, sample: list[tuple[str, int, str, str, int]]) -> tuple[in
 
 def measure(root: Path, most: int, seed: int) -> None:
     """Print the figures of one folder."""
-    top = repository_of(root).root
-    memo = KeptMemo()
+    top = find_repository(root).root
+    memo = StoredBuildCache()
     first, (files, _) = seconds(lambda: read_files(root, memo))
-    again, _ = seconds(lambda: read_files(root, memo.renewed()))
+    again, _ = seconds(lambda: read_files(root, memo.make_next()))
     lines = sum(file.lines for file in files)
     pages = [write_page(file) for file in files]
     gc.collect()

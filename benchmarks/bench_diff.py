@@ -36,7 +36,7 @@ import catalogues
 import measuring
 
 import mcpg
-from mcpg.catalog.lock import Lock, change_diff, lock_changes, stated_by_source
+from mcpg.catalog.lock import ApprovedTools, change_diff, lock_changes, stated_by_source
 from mcpg.catalog.model import Tool
 from mcpg.evaluation.impact import RANK_LOSSES, ImpactStudy
 from mcpg.evaluation.judged import parse_judged
@@ -238,7 +238,7 @@ def measure_comparisons(size: int) -> Iterator[str]:
             for one in (old, new)
         )
         start = time.process_time()
-        (change,) = lock_changes(Lock((before,)), [after])
+        (change,) = lock_changes(ApprovedTools((before,)), [after])
         middle = time.process_time()
         change_diff(change)
         cells = (middle - start, time.process_time() - middle)

@@ -39,9 +39,9 @@ from mcpg.caches import RESULT, MemoryCache
 from mcpg.embeddings.sqlite_store import SqliteStore
 from mcpg.embeddings.stores import EmbeddingKey
 from mcpg.engine.candidate_source import COUNT
-from mcpg.engine.model import model_of
+from mcpg.engine.model import read_model
 from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.results import Request
+from mcpg.engine.results import SearchRequest
 from mcpg.engine.retrieval import POOL
 from mcpg.postgres import Database, PostgresCache, PostgresCandidates, PostgresStore, PublishedTool
 from mcpg.text import split_words
@@ -123,11 +123,11 @@ def published(engine: Engine) -> list[PublishedTool]:
 def candidates(engine: Engine, queries: Sequence[str], source: PostgresCandidates) -> Iterator[str]:
     """Choose candidates, and compare them with what the engine finds itself."""
     index = engine.index
-    model = model_of(index)
+    model = read_model(index)
     pools, words, times = [], [], []
     for query in queries:
         start = time.perf_counter()
-        analysis, pool = gather(Search(Request(query), index, model, frozenset()), POOL)
+        analysis, pool = gather(Search(SearchRequest(query), index, model, frozenset()), POOL)
         times.append((time.perf_counter() - start) * 1e3)
         pools.append([index.tool_id(number) for number in pool.documents])
         clauses = analysis.clauses

@@ -25,14 +25,14 @@ from fit_ranking import (
 )
 from samplings import read
 
-from mcpg.engine.loading import with_fitted
+from mcpg.engine.loading import merge_fitted_weights
 from mcpg.engine.model import Model
 from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
 from mcpg.tuning.fit import (
     best_scored,
-    cases_of,
+    build_cases,
     ranked_figures,
-    shares_of,
+    compute_shares,
     weighted_calibration_error,
 )
 from mcpg.tuning.tune import too_few, tune
@@ -57,7 +57,7 @@ def cases(engine: mcpg.Engine, queries: Sequence[dict[str, Any]]) -> list[Case]:
         for line, query in enumerate(queries, start=1)
     ]
     resolved = resolve(Judgements(tuple(judged)), engine.catalog)
-    return cases_of(resolved, engine.index, disabled=frozenset())
+    return build_cases(resolved, engine.index, disabled=frozenset())
 
 
 def measured(found: Sequence[Case], model: Model) -> tuple[float, float, float]:
@@ -65,7 +65,7 @@ def measured(found: Sequence[Case], model: Model) -> tuple[float, float, float]:
     figures = [ranked_figures(case, model) for case in found]
     scored = [one for case in found for one in best_scored(case, model)]
     scores, right = [one.score for one in scored], [one.is_right for one in scored]
-    error = weighted_calibration_error(scores, right, shares_of(scored, found))
+    error = weighted_calibration_error(scores, right, compute_shares(scored, found))
     ndcg, recall = (sum(column) / len(figures) for column in zip(*figures, strict=True))
     return ndcg, recall, error
 
@@ -94,7 +94,7 @@ def beginning(name: str, judged: Sequence[Judged], seen: Sequence[Top]) -> Model
     weights = fit_weights([one for one in judged if one.set != name])
     others = {one.set for one in seen} - {name}
     intercept, *coefficients = fit_scores(seen_in(seen, others))
-    return Model(with_fitted(weights), intercept, tuple(coefficients))
+    return Model(merge_fitted_weights(weights), intercept, tuple(coefficients))
 
 
 def main() -> None:

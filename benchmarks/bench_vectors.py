@@ -36,7 +36,7 @@ from mcpg.embeddings import provider_of
 from mcpg.embeddings.provider import embed_query
 from mcpg.vectors.build import vectors_for
 from mcpg.vectors.file import NO_KEY, pack_vectors
-from mcpg.vectors.matrix import KINDS, ToolVectors, make_clusters, stored_as
+from mcpg.vectors.matrix import KINDS, ToolVectors, make_clusters, quantize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,12 +81,12 @@ def latency(count: int) -> str:
     """Measure *count* vectors, and give a row of the table."""
     rows = drawn(count + QUERIES)
     queries, present = rows[count:], np.ones(count, dtype=np.bool_)
-    kept = [ToolVectors(stored_as(kind, rows[:count]), present, kind) for kind in KINDS]
+    kept = [ToolVectors(quantize(kind, rows[:count]), present, kind) for kind in KINDS]
     times = [milliseconds(one, queries) for one in kept]
     start = time.perf_counter()
     clusters = make_clusters(kept[-1])
     seconds = time.perf_counter() - start
-    near = kept[-1].found_by(clusters)
+    near = kept[-1].with_neighbours(clusters)
     times.append(milliseconds(near, queries))
     recall = statistics.mean(recalled(kept[-1], near, query) for query in queries)
     sizes = [file_size(one) for one in kept]
@@ -117,7 +117,7 @@ def losses(folder: Path, count: int) -> str:
     judged = catalogues.judged_queries(folder / "queries.jsonl", count)
     asked = [(query, embed_query(provider, query["query"])) for query in judged]
     kept = [
-        ToolVectors(vectors.stored.kept_as(kind), vectors.present, provider.fingerprint)
+        ToolVectors(vectors.stored.convert(kind), vectors.present, provider.fingerprint)
         for kind in KINDS
     ]
     means = [statistics.mean(ndcg(one, keys, *query) for query in asked) for one in kept]

@@ -25,7 +25,7 @@ import rdflib
 from mcpg.errors import McpgError
 from mcpg.graph.shacl_worker import MAX_DEPTH
 from mcpg.graph.shapes import check_shapes, with_base
-from mcpg.graph.validation import Result, validate
+from mcpg.graph.validation import ShaclResult, validate
 
 MF = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 SHT = rdflib.Namespace("http://www.w3.org/ns/shacl-test#")
@@ -159,7 +159,7 @@ def _named(term: Any) -> str:
 _BLANK = re.compile(r"[0-9a-f]{20,}|n[0-9a-f]{32}b[0-9]+|a node without a name")
 
 
-def members(result: Result) -> tuple[str, ...]:
+def members(result: ShaclResult) -> tuple[str, ...]:
     """Return what is compared of *result*."""
     focus, value = (_BLANK.sub("_", one) for one in (result.focus, result.value))
     return result.severity, focus, result.path, value, result.constraint

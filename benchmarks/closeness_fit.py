@@ -97,12 +97,12 @@ class Part:
         most = max(DEPTH, *(len(one.fused) for one in contests))
         self.words = median(one.words for one in contests)
         self._inputs = np.array([(1.0, *one.inputs) for one in contests])
-        self._fused = np.full((len(contests), most), -np.inf)
+        self._describe_fusion = np.full((len(contests), most), -np.inf)
         self._near = np.zeros((len(contests), most))
         self._gain = np.zeros((len(contests), most, DEPTH))
         for row, one in enumerate(contests):
             count = len(one.fused)
-            self._fused[row, :count] = one.fused
+            self._describe_fusion[row, :count] = one.fused
             self._near[row, :count] = one.near
             self._gain[row, :count] = one.gain
 
@@ -115,7 +115,7 @@ class Part:
     def ndcg(self, fitted: Sequence[float] | NDArray[np.float64]) -> float:
         """Return the mean nDCG@5 with a *fitted* weight, the intercept first."""
         weights = np.clip(np.exp(self._inputs @ np.asarray(fitted)), LEAST_WEIGHT, MOST_WEIGHT)
-        scores = self._fused + weights[:, None] * self._near
+        scores = self._describe_fusion + weights[:, None] * self._near
         best = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
         gains = np.take_along_axis(self._gain, best[:, :, None], axis=1)
         return float(np.trace(gains, axis1=1, axis2=2).mean())

@@ -24,14 +24,14 @@ from intent_questions import questions, tools
 
 from mcpg.bundle import assemble
 from mcpg.engine import load
-from mcpg.engine.ask.intent import decide, features_of
+from mcpg.engine.ask.intent import decide, extract_question_features
 from mcpg.engine.ask.model import INTENTS
-from mcpg.engine.ask.recognise import Names, recognise
-from mcpg.engine.ask.tokens import tokens_of
+from mcpg.engine.ask.recognise import NameLookup, recognise
+from mcpg.engine.ask.tokens import tokenize_question
 from mcpg.engine.loading import compile_assembly
 from mcpg.index.reader import Index
 from mcpg.sources import SourceBatch
-from mcpg.text.literals import literals_of
+from mcpg.text.literals import find_literals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,18 +49,22 @@ _STEPS, _MEMORY = 400, 12
 _LEAST_WEIGHT = 0.02
 
 
-def names() -> Names:
+def names() -> NameLookup:
     """Return the names of the invented servers."""
-    return Names(Index(compile_assembly(assemble(SourceBatch(tools=tuple(tools()))))))
+    return NameLookup(Index(compile_assembly(assemble(SourceBatch(tools=tuple(tools()))))))
 
 
-def rows(asked: Iterable[tuple[str, str]], known: Names) -> Iterator[Row]:
+def rows(asked: Iterable[tuple[str, str]], known: NameLookup) -> Iterator[Row]:
     """Return intent and features of each question that mentions anything."""
     for intent, text in asked:
-        tokens = tokens_of(text)
+        tokens = tokenize_question(text)
         mentions = recognise(tokens, known)
         if mentions:
-            yield intent, features_of(tokens, mentions, len(literals_of(text))), text
+            yield (
+                intent,
+                extract_question_features(tokens, mentions, len(find_literals(text))),
+                text,
+            )
 
 
 def fit(found: Sequence[Row], penalty: float = PENALTY) -> Weights:
@@ -164,12 +168,12 @@ def held_out(
 
 def check(questions_path: str, tools_path: str) -> None:
     """Print the labelled questions whose intent is decided wrongly, and the share that is right."""
-    known = Names(load(tools_path, embeddings=None).index)
+    known = NameLookup(load(tools_path, embeddings=None).index)
     asked = [json.loads(line) for line in Path(questions_path).read_text().splitlines() if line]
     right = 0
     for row in asked:
-        tokens = tokens_of(row["question"])
-        literals = len(literals_of(row["question"]))
+        tokens = tokenize_question(row["question"])
+        literals = len(find_literals(row["question"]))
         found = decide(tokens, recognise(tokens, known), literals)
         right += found.intent == row["intent"]
         if found.intent != row["intent"]:

@@ -29,7 +29,7 @@ from fit_relations import fit as fit_steps
 from fit_relations import pairs_of
 
 import mcpg
-from mcpg.engine.plan.choose import Surroundings
+from mcpg.engine.plan.choose import PlanContext
 from mcpg.engine.plan.evidence import (
     SOURCE_INPUTS,
     STEP_INPUTS,
@@ -40,7 +40,7 @@ from mcpg.engine.plan.evidence import (
     step_inputs,
 )
 from mcpg.engine.plan.planner import Planner
-from mcpg.engine.results import Request, check_request
+from mcpg.engine.results import SearchRequest, check_request
 
 DATA = Path(__file__).parents[1] / "mcpg" / "engine" / "data" / "plan.json"
 _DECIMALS = 4
@@ -52,7 +52,7 @@ _HARM = 2.0
 _LIMIT = 5
 
 
-class Known(Surroundings):
+class Known(PlanContext):
     """What leads from each tool to others, as it is known without the tool's own server."""
 
     def __init__(self, index: Any, links: Mapping[int, Mapping[int, float]]) -> None:
@@ -132,8 +132,8 @@ class Bench:
         }
 
     def _goal(self, row: Mapping[str, Any]) -> Goal:
-        request, _ = check_request(row["goal"], None, Request("", "", _MATCHES))
-        ranking, _ = self.searcher.ranked(request)
+        request, _ = check_request(row["goal"], None, SearchRequest("", "", _MATCHES))
+        ranking, _ = self.searcher.rank_request(request)
         scores = dict(ranking.primaries)
         held: defaultdict[str, list[float]] = defaultdict(list)
         for tool, score in scores.items():
@@ -142,7 +142,7 @@ class Bench:
         links = {tool: self.known.links(tool) for tool in self.names}
         steps = {}
         for server in {key.split("::")[0] for key in self.keys}:
-            tools = self.known.tools_of(server)
+            tools = self.known.list_source_tools(server)
             own = {tool: score for tool, score in scores.items() if tool in set(tools)}
             steps[server] = step_inputs(tools, own, {tool: profiles[tool] for tool in tools}, links)
         return Goal(row, servers_of(row), source_inputs(held), steps)
@@ -185,7 +185,7 @@ def fitted(bench: Bench, goals: Sequence[Goal], thresholds: Sequence[float]) -> 
 def planned(bench: Bench, goal: Goal, model: PlanModel) -> list[tuple[str, float]]:
     """Return the tools of a plan for *goal*, with the confidence of each."""
     planner = Planner(bench.searcher, bench.known, model)
-    request, diagnostics = check_request(goal.row["goal"], None, Request("", "", _LIMIT))
+    request, diagnostics = check_request(goal.row["goal"], None, SearchRequest("", "", _LIMIT))
     plan = planner.plan(request, diagnostics)
     return [(f"{one.source_id}::{one.tool_name}", one.confidence) for one in plan.tasks]
 

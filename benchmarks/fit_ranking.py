@@ -33,7 +33,7 @@ from scaling import standardised_logistic
 
 import mcpg.engine
 import mcpg.text
-from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
+from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, merge_fitted_weights
 from mcpg.engine.model import (
     FEATURES,
     INPUTS,
@@ -53,9 +53,9 @@ from mcpg.tuning.fit import (
     evenly,
     sigmoid,
     weighted_calibration_error,
-    won,
+    rate_contests,
 )
-from mcpg.tuning.samples import Contest, contests_of, look, tops
+from mcpg.tuning.samples import RankingPair, build_ranking_pairs, look, tops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -90,7 +90,7 @@ class Judged(NamedTuple):
 
     set: str
     variant: str
-    contests: list[Contest]
+    contests: list[RankingPair]
 
 
 class Top(NamedTuple):
@@ -129,14 +129,14 @@ def pools(folder: Path, count: int) -> Iterator[Judged]:
         for query in read(folder / variant, count):
             right = numbers_of(index, query["relevant"])
             sample = look(query["query"], index, right, count=len(query["relevant"]))
-            yield Judged(folder.name, variant, list(contests_of(sample, given, 1.0)))
+            yield Judged(folder.name, variant, list(build_ranking_pairs(sample, given, 1.0)))
 
 
 def mean_ndcg(queries: Iterable[Judged], weights: Sequence[float]) -> dict[tuple[str, str], float]:
     """Return the mean nDCG@5 of every set and variant, as fitted weights make it."""
     found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for judged in queries:
-        found[judged.set, judged.variant].append(won(judged.contests, weights))
+        found[judged.set, judged.variant].append(rate_contests(judged.contests, weights))
     return {key: fmean(values) for key, values in found.items()}
 
 
@@ -170,12 +170,12 @@ def asked(
     folder: Path, beside: Path, root: Path, count: int, weights: Sequence[float]
 ) -> Iterator[Top]:
     """Return the best matches of what is asked of each catalogue that is made of a set."""
-    model = Model(with_fitted(weights), 0.0, (0.0,) * len(INPUTS))
+    model = Model(merge_fitted_weights(weights), 0.0, (0.0,) * len(INPUTS))
     for catalogue in catalogues_of(folder, beside, count):
         asker = Asker(folder.name, catalogue, model)
         for variant in VARIANTS:
             yield from asker.judged(read(folder / variant, count), variant == VARIANTS[0])
-        yield from asker.named(samplings.tools_of(folder))
+        yield from asker.named(samplings.list_source_tools(folder))
         if catalogue.is_asked_noise:
             for text in (*unanswerable(root, folder.name), *running_text()):
                 yield from asker.seen(text, set(), NOISE, ASKED)
@@ -257,7 +257,7 @@ def unanswerable(root: Path, name: str) -> list[str]:
 def running_text() -> list[str]:
     """Return some words drawn by how frequent they are in English: what asks for nothing."""
     table = WordTable(memoryview(WORDS_OF_ENGLISH.read_bytes()))
-    frequencies = [10 ** table.zipf_of(number) for number in range(len(table))]
+    frequencies = [10 ** table.read_zipf(number) for number in range(len(table))]
     words = [table.word(number) for number in range(len(table))]
     rng = random.Random(0)
     counts = [rng.randint(1, MOST_RUNNING_WORDS) for _ in range(RUNNING_TEXTS)]
@@ -374,7 +374,7 @@ def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Fit, 
 def document(weights: Fit, calibration: Fit, provenance: str) -> str:
     """Write a model as the data file has it."""
     intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in calibration)
-    model = Model(with_fitted(weights), intercept, tuple(coefficients))
+    model = Model(merge_fitted_weights(weights), intercept, tuple(coefficients))
     ranking = Ranking(model, ModelProvenance(default_provenance().name, provenance))
     return json.dumps(ranking_json(ranking, FEATURES), indent=2) + "\n"
 

@@ -24,7 +24,7 @@ from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
 from mcpg.relations.steps import STEP_FEATURES, step_features
 from mcpg.relations.workflow import LEAST_CHANCE
-from mcpg.relations.works import works_of
+from mcpg.relations.works import describe_works
 from mcpg.sources import read_sources
 
 DATA = Path(__file__).parents[1] / "mcpg" / "relations" / "data" / "steps.json"
@@ -52,7 +52,7 @@ def pairs_of(manifest: Path, edges: Path) -> tuple[list[tuple[str, str, str]], A
     evidence: list[list[float]] = []
     grades: list[tuple[int, int]] = []
     for server, tools in tools_of(manifest).items():
-        works = works_of(tools)
+        works = describe_works(tools)
         for at, one in enumerate(tools):
             for to, other in enumerate(tools):
                 if at != to:

@@ -45,13 +45,13 @@ from mcpg.engine.hybrid import (
     closeness_weight,
     corrected_text,
     rank,
-    scheme_of,
+    find_scheme,
     unknown_share,
-    weighed,
+    apply_weight,
 )
 from mcpg.engine.model import default_model
 from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.results import Request
+from mcpg.engine.results import SearchRequest
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.vectors import SearchVectors
 from mcpg.tuning.fit import logistic
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from mcpg.embeddings import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
-    from mcpg.engine.fusion import Fused
+    from mcpg.engine.fusion import RankedCandidate
     from mcpg.engine.query import Analysis
     from mcpg.engine.vectors import VectorScores
 
@@ -102,11 +102,11 @@ class Asker:
 
     def look(self, query: str) -> Looked:
         """Look at what words and vectors find, as a search does."""
-        request = Request(query)
+        request = SearchRequest(query)
         analysis, pool = gather(Search(request, self._index, default_model(), frozenset()), POOL)
         texts = (query, corrected_text(request, analysis))
         vector_scores = self._semantics.vector_scores(
-            self._semantics.built().vectors,
+            self._semantics.ensure_vectors().vectors,
             SearchVectors(self._semantics).embed_all([one for one in texts if one is not None]),
             unknown_share(analysis),
             count=POOL,
@@ -146,11 +146,11 @@ class Asker:
                 )
 
 
-def ranked(name: str, looked: Looked, weight: Weight, limit: int) -> list[Fused]:
+def ranked(name: str, looked: Looked, weight: Weight, limit: int) -> list[RankedCandidate]:
     """Rank what was looked at by the scheme called *name*, closeness having that *weight*."""
-    scheme, pool = scheme_of(name, MODEL), looked.hybrid_pool
+    scheme, pool = find_scheme(name, MODEL), looked.hybrid_pool
     if name == LEARNED:
-        scheme = weighed(scheme, closeness_weight(pool, looked.analysis, MODEL, weight).weight)
+        scheme = apply_weight(scheme, closeness_weight(pool, looked.analysis, MODEL, weight).weight)
     return rank(scheme, pool, looked.vector_scores, MARGIN_DEPTH)[:limit]
 
 

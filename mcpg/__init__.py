@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         SearchResult,
         Strategy,
         Task,
-        Via,
+        LinkReason,
         load,
     )
     from mcpg.errors import (
@@ -70,7 +70,7 @@ __all__ = [
     "Tool",
     "ToolExample",
     "UsageError",
-    "Via",
+    "LinkReason",
     "__version__",
     "load",
 ]

@@ -64,7 +64,7 @@ def tool(
     return mark if function is None else mark(function)
 
 
-def mark_of(function: object) -> Mapping[str, Any] | None:
+def read_mark(function: object) -> Mapping[str, Any] | None:
     """Return the options that `tool` recorded for *function*, `None` if it was not marked."""
     mark = getattr(function, MARK, None)
     return mark if isinstance(mark, dict) else None

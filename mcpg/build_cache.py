@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from mcpg.build_store import Spool
+from mcpg.build_store import PendingResults
 from mcpg.build_workers import Workers
 from mcpg.files import atomic_write
 
@@ -38,7 +38,7 @@ _PER_RUN = 64
 _PACKAGES = ("PyYAML", "PyStemmer")
 
 
-class Kind(NamedTuple, Generic[T]):
+class ResultKind(NamedTuple, Generic[T]):
     """The results of one pure function.
 
     Attributes:
@@ -56,7 +56,7 @@ class Kind(NamedTuple, Generic[T]):
     make: Callable[[bytes], bytes | None] | None = None
 
 
-class Memo:
+class BuildCache:
     """A null cache: every result is computed.
 
     Attributes:
@@ -65,7 +65,7 @@ class Memo:
 
     keeps = False
 
-    def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
+    def recall(self, kind: ResultKind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the result of *work*.
 
         Args:
@@ -77,7 +77,7 @@ class Memo:
         return work()
 
     def ahead(
-        self, kinds: Sequence[Kind[Any]], given: Iterable[bytes], *, shares: bool = False
+        self, kinds: Sequence[ResultKind[Any]], given: Iterable[bytes], *, shares: bool = False
     ) -> None:
         """Take note of what will be asked for, so that other processes can begin with it.
 
@@ -99,11 +99,11 @@ class Memo:
         """End what works ahead, and close all files."""
 
 
-NO_MEMO = Memo()
+NO_BUILD_CACHE = BuildCache()
 """The null cache."""
 
 
-class KeptMemo(Memo):
+class StoredBuildCache(BuildCache):
     """A cache that can be saved to a file and loaded again; one that was loaded is to be closed.
 
     Args:
@@ -116,11 +116,11 @@ class KeptMemo(Memo):
     def __init__(
         self,
         known: Mapping[bytes, bytes] | None = None,
-        fresh: Spool | None = None,
+        fresh: PendingResults | None = None,
     ) -> None:
         self._known: Mapping[bytes, bytes] = {} if known is None else known
         self._used: set[bytes] = set()  # those known that this run has asked for
-        self._fresh: dict[bytes, bytes] | Spool = {} if fresh is None else fresh
+        self._fresh: dict[bytes, bytes] | PendingResults = {} if fresh is None else fresh
         self._room = MOST_BYTES if fresh is None else MOST_SAVED
         self._workers: Workers | None = None
 
@@ -129,24 +129,24 @@ class KeptMemo(Memo):
         self._workers = workers
 
     def ahead(
-        self, kinds: Sequence[Kind[Any]], given: Iterable[bytes], *, shares: bool = False
+        self, kinds: Sequence[ResultKind[Any]], given: Iterable[bytes], *, shares: bool = False
     ) -> None:
         """Start to compute, in other processes, what is not known."""
         if self._workers is None:
             return
-        keyed = (([key_of(kind, one) for kind in kinds], one) for one in given)
+        keyed = (([make_result_key(kind, one) for kind in kinds], one) for one in given)
         unknown = (pair for pair in keyed if not all(map(self._known.__contains__, pair[0])))
         if shares:
             jobs = self._workers.jobs
             unknown = (pair for number, pair in enumerate(unknown, 1) if number % jobs)
         self._workers.start([kind.make for kind in kinds if kind.make], unknown, self._keep)
 
-    def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
+    def recall(self, kind: ResultKind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the cached result, or compute it with *work*."""
         if self._room < 0:
             return work()
-        key = key_of(kind, given())
-        known = self._recalled(key)
+        key = make_result_key(kind, given())
+        known = self._find_result(key)
         if known is not None:
             try:
                 return kind.decode(known)
@@ -158,7 +158,7 @@ class KeptMemo(Memo):
             self._keep(key, data)
         return result
 
-    def _recalled(self, key: bytes) -> bytes | None:
+    def _find_result(self, key: bytes) -> bytes | None:
         if self._workers is not None:
             self._workers.wait_for(key, self._keep)
         try:
@@ -188,9 +188,9 @@ class KeptMemo(Memo):
         """Whether the results used differ from those loaded."""
         return bool(self._fresh) or len(self._used) < len(self._known)
 
-    def renewed(self) -> KeptMemo:
+    def make_next(self) -> StoredBuildCache:
         """Return a cache for the next run, with the results used in this one, in memory."""
-        return KeptMemo({key: self._known[key] for key in self._used} | dict(self._fresh))
+        return StoredBuildCache({key: self._known[key] for key in self._used} | dict(self._fresh))
 
     def close(self) -> None:
         """End the processes, and close all files."""
@@ -206,12 +206,12 @@ class KeptMemo(Memo):
         Raises:
             OSError, ValueError: That file cannot be read any more.
         """
-        from mcpg.build_store import packed  # noqa: PLC0415 - hosts keep results in memory
+        from mcpg.build_store import pack_results  # noqa: PLC0415 - hosts keep results in memory
 
         used = [key for key in self._known if key in self._used]  # in the order of their file
         held = (self._known, used), (self._fresh, [*self._fresh])
-        yield _MAGIC + _seal(packed(held))
-        yield from packed(held)
+        yield _MAGIC + _seal(pack_results(held))
+        yield from pack_results(held)
         _close(self._known)
 
 
@@ -220,7 +220,7 @@ def _close(held: object) -> None:
         held.close()
 
 
-def runs_of(things: Iterable[T], name: Callable[[T], bytes]) -> Iterator[Sequence[T]]:
+def cut_runs(things: Iterable[T], name: Callable[[T], bytes]) -> Iterator[Sequence[T]]:
     """Cut *things* into runs, so that one result can be kept for all of a run.
 
     A run ends by the name of its last thing: where one is added or removed, the other runs stay.
@@ -237,7 +237,7 @@ def runs_of(things: Iterable[T], name: Callable[[T], bytes]) -> Iterator[Sequenc
         yield run
 
 
-def given_by(parts: Any) -> bytes:
+def encode_parts(parts: Any) -> bytes:
     """Write *parts*, plain values in tuples and lists, for the key of a result."""
     try:
         return marshal.dumps(parts, _MARSHAL_VERSION)
@@ -245,29 +245,29 @@ def given_by(parts: Any) -> bytes:
         return repr(parts).encode()
 
 
-def key_of(kind: Kind[T], given: bytes) -> bytes:
+def make_result_key(kind: ResultKind[T], given: bytes) -> bytes:
     """Return the key of the result of *kind* that depends on *given*."""
     return _sha256(b"%s\0%s" % (kind.name.encode(), given))
 
 
-def load_memo(path: Path | str) -> KeptMemo:
+def load_build_cache(path: Path | str) -> StoredBuildCache:
     """Load a cache file; one that is missing, damaged or foreign is an empty cache."""
-    from mcpg.build_store import Packed, Spool  # noqa: PLC0415 - as above
+    from mcpg.build_store import PackedResults, PendingResults  # noqa: PLC0415 - as above
 
     with suppress(OSError):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-    used = Spool(Path(path).parent)
+    used = PendingResults(Path(path).parent)
     try:
-        known = Packed(path, len(_MAGIC) + _DIGEST)
+        known = PackedResults(path, len(_MAGIC) + _DIGEST)
     except (OSError, ValueError, OverflowError, MemoryError):
-        return KeptMemo(None, used)
+        return StoredBuildCache(None, used)
     if known.head != _MAGIC + _seal(known.body()):
         known.close()
-        return KeptMemo(None, used)
-    return KeptMemo(known, used)
+        return StoredBuildCache(None, used)
+    return StoredBuildCache(known, used)
 
 
-def save_memo(path: Path | str, memo: KeptMemo) -> None:
+def save_build_cache(path: Path | str, memo: StoredBuildCache) -> None:
     """Save *memo* to the file at *path* atomically, unless nothing has changed.
 
     Raises:

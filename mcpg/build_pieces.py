@@ -18,7 +18,7 @@ _PRIVATE = 0o600
 _LENGTH = struct.Struct("=Q")
 
 
-class Place(NamedTuple):
+class ChunkRange(NamedTuple):
     """Where pieces stand.
 
     Attributes:
@@ -32,11 +32,11 @@ class Place(NamedTuple):
     end: int
 
 
-NOWHERE = Place(Path(), 0, 0)
+NOWHERE = ChunkRange(Path(), 0, 0)
 """The place of no pieces."""
 
 
-class PieceFile:
+class ChunkFile:
     """A temporary file that pieces are written to, and that is removed when it is closed.
 
     Args:
@@ -64,14 +64,14 @@ class PieceFile:
         self._file.write(piece)
         self._end += _LENGTH.size + len(piece)
 
-    def since(self, start: int = 0) -> Place:
+    def since(self, start: int = 0) -> ChunkRange:
         """Return the place of the pieces from *start* on, which others can read from now on.
 
         Raises:
             OSError: There is no room for them.
         """
         self._file.flush()
-        return Place(self.path, start, self._end)
+        return ChunkRange(self.path, start, self._end)
 
     def close(self) -> None:
         """Remove the file."""
@@ -81,7 +81,7 @@ class PieceFile:
             self.path.unlink()
 
 
-def pieces_at(place: Place) -> Iterator[bytes]:
+def read_chunks(place: ChunkRange) -> Iterator[bytes]:
     """Return the pieces at *place*, read one by one.
 
     Raises:

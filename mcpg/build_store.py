@@ -23,7 +23,7 @@ _IN_MEMORY = 8 * 1024 * 1024
 _CHUNK = 1024 * 1024
 
 
-class Results(Mapping[bytes, bytes]):
+class StoredResults(Mapping[bytes, bytes]):
     """Results in a file, by key.
 
     Args:
@@ -53,10 +53,10 @@ class Results(Mapping[bytes, bytes]):
         for place in map(self._places.__getitem__, keys):
             # Results that follow each other are read at once.
             if place != last or self._ends[last] - self._ends[first] > _CHUNK:
-                yield self._between(first, last)
+                yield self._read_span(first, last)
                 first = place
             last = place + 1
-        yield self._between(first, last)
+        yield self._read_span(first, last)
 
     def close(self) -> None:
         """Close the file; nothing can be read after that."""
@@ -69,11 +69,11 @@ class Results(Mapping[bytes, bytes]):
             OSError, ValueError: It cannot be read.
         """
         place = self._places.get(key)
-        return default if place is None else self._between(place, place + 1)
+        return default if place is None else self._read_span(place, place + 1)
 
     def __getitem__(self, key: bytes) -> bytes:
         place = self._places[key]
-        return self._between(place, place + 1)
+        return self._read_span(place, place + 1)
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -84,13 +84,13 @@ class Results(Mapping[bytes, bytes]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def _between(self, first: int, last: int) -> bytes:
+    def _read_span(self, first: int, last: int) -> bytes:
         start, end = self._ends[first], self._ends[last]
         with self._lock:
-            return _read(self._file, start, end - start)
+            return _read_exactly(self._file, start, end - start)
 
 
-class Packed(Results):
+class PackedResults(StoredResults):
     """The results in a packed file.
 
     The file holds a head, the number of results, their lengths, their keys, and the results.
@@ -108,7 +108,7 @@ class Packed(Results):
         # Results are read one by one: a buffer would be filled for each.
         file = open(path, "rb", buffering=0, opener=open_at_once)  # noqa: SIM115 - as above
         try:
-            self.head = _read(file, 0, head)
+            self.head = _read_exactly(file, 0, head)
             keys, ends = _contents(file, head)
         except BaseException:
             file.close()
@@ -122,7 +122,7 @@ class Packed(Results):
             yield part
 
 
-class Spool(Results):
+class PendingResults(StoredResults):
     """Results that wait to be saved, few of them in memory and many in a temporary file.
 
     The file has no name, or loses it with the process.
@@ -150,7 +150,7 @@ class Spool(Results):
             self._places[key] = len(self._places)
 
 
-def packed(
+def pack_results(
     held: Sequence[tuple[Mapping[bytes, bytes], Collection[bytes]]],
 ) -> Iterator[bytes]:
     """Return what a packed file holds after its head, in parts.
@@ -160,7 +160,7 @@ def packed(
     """
     sizes = array("Q")
     for results, keys in held:
-        if isinstance(results, Results):
+        if isinstance(results, StoredResults):
             sizes.extend(results.sizes(keys))
         else:
             sizes.extend(len(results[key]) for key in keys)
@@ -168,7 +168,7 @@ def packed(
     for _, keys in held:
         yield b"".join(keys)
     for results, keys in held:
-        if isinstance(results, Results):
+        if isinstance(results, StoredResults):
             yield from results.content(keys)
         else:
             yield from map(results.__getitem__, keys)
@@ -176,17 +176,17 @@ def packed(
 
 def _contents(file: IO[bytes], head: int) -> tuple[list[bytes], array[int]]:
     """Return the keys in a packed file, where its first result begins and where each ends."""
-    (count,) = array("Q", _read(file, head, _NUMBER))
+    (count,) = array("Q", _read_exactly(file, head, _NUMBER))
     if count * (_NUMBER + _DIGEST) > file.seek(0, SEEK_END):
         raise ValueError("the file ends early")
-    lengths = array("Q", _read(file, head + _NUMBER, _NUMBER * count))
+    lengths = array("Q", _read_exactly(file, head + _NUMBER, _NUMBER * count))
     first = head + _NUMBER * (count + 1)
-    keys = _read(file, first, _DIGEST * count)
+    keys = _read_exactly(file, first, _DIGEST * count)
     ends = array("Q", accumulate(lengths, initial=first + len(keys)))
     return [keys[at : at + _DIGEST] for at in range(0, len(keys), _DIGEST)], ends
 
 
-def _read(file: IO[bytes], start: int, length: int) -> bytes:
+def _read_exactly(file: IO[bytes], start: int, length: int) -> bytes:
     file.seek(start)
     data = file.read(length)
     if len(data) != length:

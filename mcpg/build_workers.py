@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from threading import Lock
 
-from mcpg.build_pieces import NOWHERE, PieceFile, Place, pieces_at
+from mcpg.build_pieces import NOWHERE, ChunkFile, ChunkRange, read_chunks
 
 Make = Callable[[bytes], bytes | None]
 Rows = list[list[bytes | None]]
@@ -73,7 +73,7 @@ class Workers:
         self._tasks: dict[bytes, _Task] = {}
         self._lock = Lock()
         self._folder = folder
-        self._given: PieceFile | None = None
+        self._given: ChunkFile | None = None
 
     def start(
         self,
@@ -92,7 +92,7 @@ class Workers:
         with suppress(OSError, RuntimeError, ImportError):  # no process can be started here
             while self._size > 0 and (chunk := list(islice(remaining, _PER_TASK))):
                 task = _Task([keys for keys, _ in chunk])
-                task.future = self._submitted(makes, self._handed(given for _, given in chunk))
+                task.future = self._submit(makes, self._write_input(given for _, given in chunk))
                 self._tasks |= {key: task for keys in task.keys for key in keys}
                 task.future.add_done_callback(partial(self._store, task, keep))
 
@@ -100,7 +100,7 @@ class Workers:
         """Start the processes, and let them import the functions that they will be sent."""
         with suppress(OSError, RuntimeError, ImportError):  # as below
             for _ in range(self._size):
-                self._submitted(makes, NOWHERE)
+                self._submit(makes, NOWHERE)
 
     def wait_for(self, key: bytes, keep: Callable[[bytes, bytes], None]) -> None:
         """Wait until the result for *key* is kept, if a process is computing it.
@@ -129,16 +129,16 @@ class Workers:
                 self._given.close()
                 self._given = None
 
-    def _handed(self, given: Iterable[bytes]) -> Place:
+    def _write_input(self, given: Iterable[bytes]) -> ChunkRange:
         """Put what results depend on where processes read it."""
         if self._given is None:
-            self._given = PieceFile(self._folder or Path(gettempdir()))
+            self._given = ChunkFile(self._folder or Path(gettempdir()))
         start = self._given.since().end
         for one in given:
             self._given.add(one)
         return self._given.since(start)
 
-    def _submitted(self, makes: Sequence[Make], place: Place) -> Future[Rows]:
+    def _submit(self, makes: Sequence[Make], place: ChunkRange) -> Future[Rows]:
         if self._pool is None:
             from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - few builds need it
             from multiprocessing import get_context  # noqa: PLC0415 - as above
@@ -146,8 +146,8 @@ class Workers:
             # A process that is forked beside the thread that shows progress may never go on.
             spawn = get_context("spawn")
             self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
-        with _interrupts_held():  # each of the first tasks starts a process
-            return self._pool.submit(_computed, makes, place)
+        with _hold_interrupts():  # each of the first tasks starts a process
+            return self._pool.submit(_compute, makes, place)
 
     def _store(
         self, task: _Task, keep: Callable[[bytes, bytes], None], future: Future[Rows]
@@ -164,7 +164,7 @@ class Workers:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _hold_interrupts() -> Iterator[None]:
     """Start processes that an interrupt of the terminal does not reach, where that can be done."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -193,5 +193,5 @@ def _begin() -> None:
     Thread(target=end_with_parent, daemon=True).start()
 
 
-def _computed(makes: Sequence[Make], place: Place) -> Rows:
-    return [[make(one) for make in makes] for one in pieces_at(place)]
+def _compute(makes: Sequence[Make], place: ChunkRange) -> Rows:
+    return [[make(one) for make in makes] for one in read_chunks(place)]

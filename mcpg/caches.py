@@ -80,7 +80,7 @@ ABSOLUTE = 86_400.0
 
 
 @dataclass(slots=True)
-class _Entry:
+class _CacheEntry:
     value: bytes
     expires: float
     expires_unused: float
@@ -112,7 +112,7 @@ class MemoryCache:
         self._absolute = absolute
         self._sliding = SLIDING if sliding is None else dict.fromkeys(SLIDING, sliding)
         self._clock = clock
-        self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str], _CacheEntry] = OrderedDict()
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -129,14 +129,14 @@ class MemoryCache:
             if now >= min(entry.expires, entry.expires_unused):
                 del self._entries[kind, key]
                 return None
-            entry.expires_unused = now + self._unused(kind)
+            entry.expires_unused = now + self._idle_seconds(kind)
             self._entries.move_to_end((kind, key))
             return entry.value
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Store a copy of *value*, evicting entries above the maximum."""
         now = self._clock()
-        kept = _Entry(bytes(value), now + self._absolute, now + self._unused(kind))
+        kept = _CacheEntry(bytes(value), now + self._absolute, now + self._idle_seconds(kind))
         with self._lock:
             self._entries[kind, key] = kept
             self._entries.move_to_end((kind, key))
@@ -148,7 +148,7 @@ class MemoryCache:
         with self._lock:
             self._entries.clear()
 
-    def _unused(self, kind: str) -> float:
+    def _idle_seconds(self, kind: str) -> float:
         return self._sliding.get(kind, self._absolute)
 
 
@@ -183,17 +183,17 @@ class NoCache:
 _DIGEST_SIZE = 32
 
 
-def key_of(*parts: Any) -> str:
+def make_key(*parts: Any) -> str:
     """Return the key of what depends on *parts*, which are JSON values, and on this mcpg."""
     return hashlib.sha256(json_bytes([__version__, *parts])).hexdigest()
 
 
-def sealed(payload: bytes, key: str) -> bytes:
+def add_digest(payload: bytes, key: str) -> bytes:
     """Return *payload* under a digest of itself and of the *key* that it is kept under."""
     return _digest(payload, key) + payload
 
 
-def unsealed(data: bytes | None, key: str) -> bytes | None:
+def check_digest(data: bytes | None, key: str) -> bytes | None:
     """Return what was sealed for *key*, `None` when *data* is not that, to the last bit."""
     if not data:
         return None

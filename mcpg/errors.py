@@ -206,7 +206,7 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnostic as a JSON object, with its remedy."""
-        return to_json(self) | {"remedy": remedy_of(self.code)}
+        return to_json(self) | {"remedy": find_remedy(self.code)}
 
 
 def info(code: str, message: str, place: str | None = None) -> Diagnostic:
@@ -326,6 +326,6 @@ REMEDIES = {
 }
 
 
-def remedy_of(code: str) -> str | None:
+def find_remedy(code: str) -> str | None:
     """Return what to do about a diagnostic with *code*, `None` for a code that is not ours."""
     return REMEDIES.get(code)

@@ -63,7 +63,7 @@ def atomic_write(
     Raises:
         OutputError: The file cannot be written; what stood there before still stands.
     """
-    with _told_as_output_error(path):
+    with _convert_to_output_error(path):
         target = Path(path).resolve()
         remove_leftovers(target.parent)
         _write(target, data, sync=sync, private=private, special=special)
@@ -77,7 +77,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
     """
     tidied: set[Path] = set()
     for path, data in files.items():
-        with _told_as_output_error(path):
+        with _convert_to_output_error(path):
             target = path.resolve()
             if target.parent not in tidied:
                 remove_leftovers(target.parent)
@@ -105,7 +105,7 @@ def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iter
     Raises:
         OutputError: Another process holds it for longer than *seconds*, or there can be no folder.
     """
-    with _told_as_output_error(folder):
+    with _convert_to_output_error(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
     handle = None
     with contextlib.suppress(OSError):  # of a folder that may be written and not be listed
@@ -248,7 +248,7 @@ def open_at_once(path: str, flags: int) -> int:
     return handle
 
 
-def _status_of(target: Path) -> os.stat_result | None:
+def _read_status(target: Path) -> os.stat_result | None:
     try:
         return target.stat()
     except FileNotFoundError:
@@ -256,7 +256,7 @@ def _status_of(target: Path) -> os.stat_result | None:
 
 
 @contextmanager
-def _told_as_output_error(path: Path | str) -> Iterator[None]:
+def _convert_to_output_error(path: Path | str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, ValueError) as fault:
@@ -271,7 +271,7 @@ def _write(
     private: bool,
     special: bool,
 ) -> None:
-    status = _status_of(target)
+    status = _read_status(target)
     if status is None or stat.S_ISREG(status.st_mode):
         _replace(target, data, status, sync=sync, private=private)
     elif stat.S_ISDIR(status.st_mode):

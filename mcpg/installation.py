@@ -52,11 +52,11 @@ def _tool() -> tuple[str, Iterable[str]] | None:
             text = (prefix / name).read_text("utf-8")
         except (OSError, ValueError):
             continue
-        return command, _extras_of(text, name)
+        return command, _parse_extras(text, name)
     return None
 
 
-def _extras_of(text: str, name: str) -> set[str]:
+def _parse_extras(text: str, name: str) -> set[str]:
     try:
         if name.endswith(".json"):
             stated = str(json.loads(text)["main_package"]["package_or_url"])
@@ -71,7 +71,7 @@ def _extras_of(text: str, name: str) -> set[str]:
         return set()
 
 
-def _noted(file: str) -> str:
+def _read_note(file: str) -> str:
     """Return what the installer noted in a *file* beside the package."""
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - slow
 
@@ -83,10 +83,10 @@ def _noted(file: str) -> str:
 
 def _is_checkout() -> bool:
     try:
-        return bool(json.loads(_noted("direct_url.json"))["dir_info"]["editable"])
+        return bool(json.loads(_read_note("direct_url.json"))["dir_info"]["editable"])
     except (ValueError, KeyError, TypeError):
         return False
 
 
 def _pip() -> str:
-    return "uv pip" if _noted("INSTALLER").strip() == "uv" else "pip"
+    return "uv pip" if _read_note("INSTALLER").strip() == "uv" else "pip"

@@ -27,7 +27,7 @@ _GREATEST_SCALED = 2.0**43
 _CLEAR = 0.499
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def format_count(number: int, one: str, many: str = "") -> str:
     """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
@@ -45,7 +45,7 @@ def round_score(score: float) -> float:
     return round(score, DECIMALS)
 
 
-def rounded(score: float) -> float:
+def round_shown_score(score: float) -> float:
     """Return *score* with the six decimals that are shown."""
     return round(score, SHOWN_DECIMALS)
 

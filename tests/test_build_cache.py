@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 from mcpg import build_cache
 from mcpg.build_cache import (
-    NO_MEMO,
-    KeptMemo,
-    Kind,
-    Memo,
-    given_by,
-    load_memo,
-    runs_of,
-    save_memo,
+    NO_BUILD_CACHE,
+    StoredBuildCache,
+    ResultKind,
+    BuildCache,
+    encode_parts,
+    load_build_cache,
+    cut_runs,
+    save_build_cache,
 )
-from mcpg.build_store import Spool
+from mcpg.build_store import PendingResults
 from mcpg.errors import OutputError
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def encode(value: int | None) -> bytes | None:
     return None if value is None else json.dumps(value).encode()
 
 
-NUMBER: Kind[Any] = Kind("number", encode, json.loads)
-OTHER: Kind[Any] = Kind("other", encode, json.loads)
+NUMBER: ResultKind[Any] = ResultKind("number", encode, json.loads)
+OTHER: ResultKind[Any] = ResultKind("other", encode, json.loads)
 
 
-def recalled(known: Memo, *texts: bytes, kind: Kind[Any] = NUMBER) -> list[bytes]:
+def recalled(known: BuildCache, *texts: bytes, kind: ResultKind[Any] = NUMBER) -> list[bytes]:
     """Ask for the length of *texts*, and give those that were worked out."""
     worked: list[bytes] = []
 
@@ -53,17 +53,17 @@ def recalled(known: Memo, *texts: bytes, kind: Kind[Any] = NUMBER) -> list[bytes
     return worked
 
 
-def recalled_from(file: Path, *texts: bytes, kind: Kind[Any] = NUMBER) -> list[bytes]:
+def recalled_from(file: Path, *texts: bytes, kind: ResultKind[Any] = NUMBER) -> list[bytes]:
     """Ask the memory in a file for the length of *texts*, and give those that were worked out."""
-    with load_memo(file) as known:
+    with load_build_cache(file) as known:
         return recalled(known, *texts, kind=kind)
 
 
 def kept(path: Path, *texts: bytes) -> Path:
     """Put a memory of the length of *texts* into a file."""
-    known = KeptMemo()
+    known = StoredBuildCache()
     recalled(known, *texts)
-    save_memo(path, known)
+    save_build_cache(path, known)
     return path
 
 
@@ -85,7 +85,7 @@ def test_results_of_two_functions_are_told_apart(file: Path) -> None:
 
 def test_a_memory_that_forgets_works_everything_out() -> None:
     """Without a memory, everything is worked out every time."""
-    assert recalled(NO_MEMO, b"a", b"a") == [b"a", b"a"]
+    assert recalled(NO_BUILD_CACHE, b"a", b"a") == [b"a", b"a"]
 
 
 def test_what_is_not_worth_keeping_is_worked_out_again(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ def test_what_is_not_worth_keeping_is_worked_out_again(tmp_path: Path) -> None:
 
 def test_what_nobody_asks_for_any_more_is_dropped(file: Path) -> None:
     """A memory holds what the last run needed, and so does not grow from run to run."""
-    with load_memo(file) as known:
+    with load_build_cache(file) as known:
         recalled(known, b"bb")
-        save_memo(file, known)
+        save_build_cache(file, known)
 
     assert recalled_from(file, b"a", b"bb") == [b"a"]
 
@@ -105,9 +105,9 @@ def test_what_nobody_asks_for_any_more_is_dropped(file: Path) -> None:
 def test_an_equal_file_is_not_written(file: Path) -> None:
     """Where nothing is new, the file stays as it is."""
     before = file.stat().st_mtime_ns, file.stat().st_ino
-    with load_memo(file) as known:
+    with load_build_cache(file) as known:
         recalled(known, b"bb", b"a")
-        save_memo(file, known)
+        save_build_cache(file, known)
 
     assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
 
@@ -198,14 +198,14 @@ def test_another_interpreter_or_library_is_not_believed(tmp_path: Path, other: s
 
 def test_a_result_that_cannot_be_read_is_worked_out(file: Path) -> None:
     """Should a result make no sense in spite of its seal, nothing breaks."""
-    odd: Kind[Any] = Kind("number", encode, lambda data: json.loads(data)["member"])
+    odd: ResultKind[Any] = ResultKind("number", encode, lambda data: json.loads(data)["member"])
 
     assert recalled_from(file, b"a", kind=odd) == [b"a"]
 
 
 def test_a_file_that_is_cut_short_while_it_is_read_holds_nothing(file: Path) -> None:
     """What can no longer be read is worked out."""
-    with load_memo(file) as known:
+    with load_build_cache(file) as known:
         os.truncate(file, 0)
 
         assert recalled(known, b"a", b"bb") == [b"a", b"bb"]
@@ -221,7 +221,7 @@ def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_result_that_is_added_twice_moves_no_other(tmp_path: Path) -> None:
     """Should two threads keep one result, each key still leads to its own."""
-    spool = Spool(tmp_path)
+    spool = PendingResults(tmp_path)
     try:
         for key in (b"first", b"first", b"second"):
             spool[key] = b"result of " + key
@@ -241,8 +241,8 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_a_file_without_results_is_closed(file: Path) -> None:
     """A file whose results were of no use any more holds none, and is closed like any other."""
-    with load_memo(file) as known:
-        save_memo(file, known)
+    with load_build_cache(file) as known:
+        save_build_cache(file, known)
     assert recalled_from(file, b"a") == [b"a"]
     gc.collect()  # an open file fails the test
 
@@ -254,12 +254,12 @@ NAMES = st.lists(st.text(max_size=5), unique=True, min_size=300, max_size=500)
 @given(NAMES, st.integers(0))
 def test_a_name_more_or_less_changes_two_runs_at_most(names: list[str], place: int) -> None:
     """Runs hold all names in their order, and stay the same but for those around a change."""
-    runs = [*map(tuple, runs_of(names, str.encode))]
+    runs = [*map(tuple, cut_runs(names, str.encode))]
     fewer = names[: place % len(names)] + names[place % len(names) + 1 :]
 
     assert [name for run in runs for name in run] == names
-    assert len({*map(tuple, runs_of(fewer, str.encode))}.difference(runs)) <= 1
-    assert len({*runs}.difference(map(tuple, runs_of(fewer, str.encode)))) <= 2
+    assert len({*map(tuple, cut_runs(fewer, str.encode))}.difference(runs)) <= 1
+    assert len({*runs}.difference(map(tuple, cut_runs(fewer, str.encode)))) <= 2
 
 
 VALUES = st.recursive(
@@ -271,6 +271,6 @@ VALUES = st.recursive(
 @given(VALUES, VALUES)
 def test_what_results_depend_on_is_written_by_value(one: Any, other: Any) -> None:
     """A copy of a value is written in the same bytes, and another value in others."""
-    assert given_by(copy.deepcopy(one)) == given_by(one)
-    if given_by(one) == given_by(other):
+    assert encode_parts(copy.deepcopy(one)) == encode_parts(one)
+    if encode_parts(one) == encode_parts(other):
         assert one == other

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.build_cache import KeptMemo, Kind, load_memo
+from mcpg.build_cache import StoredBuildCache, ResultKind, load_build_cache
 from mcpg.build_workers import Workers
 
 if TYPE_CHECKING:
@@ -36,18 +36,18 @@ def marked(path: bytes) -> bytes | None:
     return None if path.endswith(b"none") else str(os.getpid()).encode()
 
 
-PROCESS: Kind[int] = Kind("process", lambda number: str(number).encode(), int, marked)
+PROCESS: ResultKind[int] = ResultKind("process", lambda number: str(number).encode(), int, marked)
 
 
 @pytest.fixture
-def memo(tmp_path: Path) -> Iterator[KeptMemo]:
+def memo(tmp_path: Path) -> Iterator[StoredBuildCache]:
     """A memory with another process at work."""
-    with load_memo(tmp_path / "a.memo") as memo:
+    with load_build_cache(tmp_path / "a.memo") as memo:
         memo.employ(Workers(2))
         yield memo
 
 
-def asked(memo: KeptMemo, path: Path) -> int:
+def asked(memo: StoredBuildCache, path: Path) -> int:
     """Return the process that worked out what is asked for, which is this one if none has yet."""
     return memo.recall(PROCESS, lambda: os.fsencode(path), os.getpid)
 
@@ -61,7 +61,7 @@ def wait_for(path: Path) -> None:
 
 
 def test_what_another_process_has_begun_with_is_not_worked_out_here(
-    memo: KeptMemo, tmp_path: Path
+    memo: StoredBuildCache, tmp_path: Path
 ) -> None:
     """Results of other processes are taken."""
     first, second = tmp_path / "first", tmp_path / "second"
@@ -71,7 +71,7 @@ def test_what_another_process_has_begun_with_is_not_worked_out_here(
     assert asked(memo, first) == asked(memo, second) != os.getpid()
 
 
-def test_a_share_is_left_to_this_process(memo: KeptMemo, tmp_path: Path) -> None:
+def test_a_share_is_left_to_this_process(memo: StoredBuildCache, tmp_path: Path) -> None:
     """Of two processes, each computes every second result, if both have other work to do."""
     files = [tmp_path / name for name in ("first", "second", "third", "fourth")]
     memo.ahead([PROCESS], map(os.fsencode, files), shares=True)
@@ -82,7 +82,7 @@ def test_a_share_is_left_to_this_process(memo: KeptMemo, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["break", "raise", "none"])
 def test_what_no_process_gives_is_worked_out_here(
-    memo: KeptMemo, tmp_path: Path, name: str
+    memo: StoredBuildCache, tmp_path: Path, name: str
 ) -> None:
     """A process that dies, a function that raises and one without a result change no result."""
     memo.ahead([PROCESS], [os.fsencode(tmp_path / name)])
@@ -94,7 +94,7 @@ def test_what_no_process_gives_is_worked_out_here(
 
 
 def test_where_no_process_can_be_started_all_is_worked_out_here(
-    memo: KeptMemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    memo: StoredBuildCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Systems that refuse further processes get the same results."""
     # Started by the missing program, it would fail all later tests of this process.
@@ -107,7 +107,9 @@ def test_where_no_process_can_be_started_all_is_worked_out_here(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
-def test_where_no_file_can_be_opened_all_is_worked_out_here(memo: KeptMemo, tmp_path: Path) -> None:
+def test_where_no_file_can_be_opened_all_is_worked_out_here(
+    memo: StoredBuildCache, tmp_path: Path
+) -> None:
     """A process that may open no more files gets the same results from itself."""
     import resource  # noqa: PLC0415 - there is none on Windows
 
@@ -125,7 +127,7 @@ def test_where_no_file_can_be_opened_all_is_worked_out_here(memo: KeptMemo, tmp_
 
 def test_one_job_is_this_process_alone(tmp_path: Path) -> None:
     """Nothing is started for one job."""
-    with load_memo(tmp_path / "a.memo") as memo:
+    with load_build_cache(tmp_path / "a.memo") as memo:
         memo.employ(Workers(1))
         memo.ahead([PROCESS], [os.fsencode(tmp_path / "first")])
 

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from mcpg.errors import CODES, REMEDIES, Code, Severity, error, info, remedy_of, warning
+from mcpg.errors import CODES, REMEDIES, Code, Severity, error, info, find_remedy, warning
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -49,7 +49,7 @@ def test_every_code_has_the_remedy_that_the_reference_gives() -> None:
     }
 
     assert told == REMEDIES
-    assert remedy_of("of_somebody_else") is None
+    assert find_remedy("of_somebody_else") is None
 
 
 def test_makers_say_how_much_it_matters() -> None:

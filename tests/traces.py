@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcpg.relations.observed import Observed
+from mcpg.relations.observed import ObservedCalls
 from mcpg.relations.sessions import SessionCounter
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def lines_of(calls: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(call).encode() + b"\n" for call in calls)
 
 
-def observed_of(sessions: Iterable[Sequence[str]], *, start: float = START) -> Observed:
+def observed_of(sessions: Iterable[Sequence[str]], *, start: float = START) -> ObservedCalls:
     """Count *sessions*."""
     counter = SessionCounter()
     for call in calls_of(sessions, start=start):

@@ -65,7 +65,7 @@ def write_english(output: Path, cache: Path) -> dict[str, int]:
     usual = set(vocabulary.catalogue_words(cache))
     words = {}
     for word, written in vocabulary.english_words(cache).items():
-        zipf = vocabulary.zipf_of("en", written)
+        zipf = vocabulary.read_zipf("en", written)
         if stem(word) not in vulgar and (zipf >= LEAST_ENGLISH_ZIPF or word in usual):
             words[word] = zipf
     tables.write(output / "english.words", words, {}, {})
@@ -99,7 +99,7 @@ def write_language(output: Path, code: str, numbers: dict[str, int], cache: Path
     vulgar = vocabulary.vulgar_words(code, cache, messages, harmless_words(code, found, cache))
     zipfs = dict.fromkeys(found, 0.0)
     for word, written in frequent_words(code).items():
-        zipfs[word] = vocabulary.zipf_of(code, written)
+        zipfs[word] = vocabulary.read_zipf(code, written)
     kept = {
         word: zipf
         for word, zipf in zipfs.items()

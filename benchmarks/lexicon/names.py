@@ -54,7 +54,7 @@ def names(cache: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for name in filter(_is_fit, listed | persons | others):
         senses = wordnet.senses(cache).get(name, ())
-        is_ordinary = wordnet.is_ordinary(senses) or vocabulary.zipf_of("en", name) >= MOST_ZIPF
+        is_ordinary = wordnet.is_ordinary(senses) or vocabulary.read_zipf("en", name) >= MOST_ZIPF
         if name not in listed:
             is_ordinary |= name in usual or _is_foreign_word(name) or _zipf(name) >= MOST_ZIPF
             is_ordinary |= name not in persons and wordnet.is_common(senses)
@@ -83,13 +83,13 @@ def _key(name: str) -> str:
 
 def _zipf(name: str) -> float:
     """Return the highest frequency in any language of the rarest word of a name."""
-    return max(min(vocabulary.zipf_of(code, word) for word in name.split()) for code in LOCALES)
+    return max(min(vocabulary.read_zipf(code, word) for word in name.split()) for code in LOCALES)
 
 
 def _is_foreign_word(name: str) -> bool:
     """Return whether a language has the name as a frequent word with a meaning of its own."""
     return any(
-        vocabulary.zipf_of(code, name) >= LEAST_ZIPF_OF_WORD
+        vocabulary.read_zipf(code, name) >= LEAST_ZIPF_OF_WORD
         and any(
             chance >= LEAST_CHANCE and other[:2] != stem(name)[:2]
             for other, chance in lexicon.translations(name, language)
@@ -174,7 +174,7 @@ def modifiers(cache: Path) -> dict[str, float]:
     """Return English adjectives and adverbs, folded, with their Zipf frequency."""
     found = {}
     for word, senses in wordnet.senses(cache).items():
-        zipf = vocabulary.zipf_of("en", word)
+        zipf = vocabulary.read_zipf("en", word)
         is_fit = is_word(folded(word)) and folded(word) not in stop_words_of("english")
         if is_fit and zipf >= LEAST_ZIPF and wordnet.is_modifier(senses):
             found[folded(word)] = zipf

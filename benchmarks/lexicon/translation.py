@@ -165,7 +165,7 @@ def _features(
 def _zipfs(code: str, cache: Path) -> dict[str, float]:
     """Return the Zipf frequencies of the folded words of a language."""
     words = vocabulary.english_words(cache) if code == "en" else frequent_words(code)
-    return {word: vocabulary.zipf_of(code, written) for word, written in words.items()}
+    return {word: vocabulary.read_zipf(code, written) for word, written in words.items()}
 
 
 def calibrated(

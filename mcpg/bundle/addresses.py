@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from mcpg.bundle.definitions import is_generated
-from mcpg.bundle.links import MEMBER, PROSE_REASON, meaning_of
-from mcpg.documents.facts import TARGET_KEYS, Statement, facts_of, means_itself, text_of
+from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
+from mcpg.documents.facts import TARGET_KEYS, StatedEdge, parse_facts, means_itself, pick_text
 from mcpg.documents.front_matter import one_line
-from mcpg.documents.markdown import targets_of, with_pages
+from mcpg.documents.markdown import collect_targets, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import GRAPH_KEYS, LINK_KEYS, SPELLINGS
 from mcpg.json_types import JsonObject, JsonValue
@@ -39,7 +39,7 @@ _PREDICATES: Mapping[EdgeKind | str, str] = {
 }
 
 
-class Addresses:
+class DocumentAddresses:
     """The documents of a bundle, by whatever an author calls them.
 
     Args:
@@ -51,12 +51,12 @@ class Addresses:
         pages = [document for document in documents if document.is_page]
         tools = [document for document in documents if not document.is_page]
         addresses = {one.tool.id: (one.path, one.uri) for one in tools}
-        self.targets = with_pages(targets_of((one.tool for one in tools), addresses), pages)
+        self.targets = with_pages(collect_targets((one.tool for one in tools), addresses), pages)
         self.titles = {one.uri: one_line(one.tool.display_name) for one in documents}
 
     def values(self, front: JsonObject, document: ToolDocument) -> JsonObject:
         """Return the front matter of *document* with addresses as targets."""
-        return _Addressing(self, document).values(front)
+        return _AddressWriter(self, document).values(front)
 
 
 def states_targets(content: str, document: ToolDocument) -> bool:
@@ -76,10 +76,10 @@ def relates(front: JsonObject) -> bool:
     return not front.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
 
 
-class _Addressing:
+class _AddressWriter:
     """Puts addresses into the front matter of one document."""
 
-    def __init__(self, known: Addresses, document: ToolDocument) -> None:
+    def __init__(self, known: DocumentAddresses, document: ToolDocument) -> None:
         self._document = document
         self._known = known
 
@@ -95,31 +95,31 @@ class _Addressing:
         for keys, change in changes:
             for key in keys:
                 if key in values:
-                    values[key] = _each(values[key], change)
+                    values[key] = _change_each(values[key], change)
         related = SPELLINGS[LINK_KEYS[EdgeKind.RELATED]]
-        _append(values, related, [*self._of_prose(values)])
-        _append(values, _EDGES, [*self._implied(front)])
+        _append(values, related, [*self._list_prose_targets(values)])
+        _append(values, _EDGES, [*self._add_implied_edges(front)])
         return values
 
     def _uri(self, name: str) -> str | None:
         return self._known.targets.resolve(name, self._document.path) if name else None
 
     def _target(self, item: JsonValue) -> JsonValue:
-        uri = self._uri(text_of(item, TARGET_KEYS))
-        return item if uri is None or text_of(item, _NODE_KEYS) == uri else uri
+        uri = self._uri(pick_text(item, TARGET_KEYS))
+        return item if uri is None or pick_text(item, _NODE_KEYS) == uri else uri
 
     def _entity(self, item: JsonValue) -> JsonValue:
         """Return an entity that names a document as that document, which keeps its name."""
         members = item if isinstance(item, dict) else {}
-        label, same = text_of(item, _LABEL_KEYS), _same_as(members)
+        label, same = pick_text(item, _LABEL_KEYS), _same_as(members)
         if members.get("id"):
-            uri = self._uri(text_of(item, ("id",)))
+            uri = self._uri(pick_text(item, ("id",)))
         elif same:
             uri = next(filter(None, map(self._uri, same)), None)
         else:
             uri = None if members.get("type") else self._uri(label)
             label = ""
-        if uri is None or text_of(members, _NODE_KEYS) == uri:
+        if uri is None or pick_text(members, _NODE_KEYS) == uri:
             return item
         others = {key: value for key, value in members.items() if key not in _NODE_KEYS}
         named = label or self._known.titles[uri]
@@ -141,10 +141,15 @@ class _Addressing:
         statement = _statement(item)
         if statement is None or not isinstance(item, dict):
             return item
-        is_member = meaning_of(statement.predicate) == MEMBER
-        target = statement.object if is_member else self._meant(statement.object)
+        is_member = parse_predicate(statement.predicate) == MEMBER
+        target = statement.object if is_member else self._resolve_or_itself(statement.object)
         parts: list[tuple[str, str, str, Sequence[str]]] = [
-            ("subject", statement.subject, self._meant(statement.subject), _SUBJECT_KEYS),
+            (
+                "subject",
+                statement.subject,
+                self._resolve_or_itself(statement.subject),
+                _SUBJECT_KEYS,
+            ),
             ("predicate", statement.predicate, statement.predicate, ("predicate",)),
             ("object", statement.object, target, _OBJECT_KEYS),
         ]
@@ -157,33 +162,33 @@ class _Addressing:
                 edge[part] = meant or name
         return edge
 
-    def _of_prose(self, values: JsonObject) -> Iterator[JsonValue]:
+    def _list_prose_targets(self, values: JsonObject) -> Iterator[JsonValue]:
         """Return the targets of links in prose that no list of *values* has."""
-        items = (item for key in _LINKS for item in _items(values.get(key)))
-        known = {text_of(item, _NODE_KEYS) for item in items}
+        items = (item for key in _LINKS for item in _list_items(values.get(key)))
+        known = {pick_text(item, _NODE_KEYS) for item in items}
         links = (link for link in self._document.links if _is_prose(link))
         yield from (link.target for link in links if link.target not in known)
 
-    def _implied(self, front: JsonObject) -> Iterator[JsonValue]:
+    def _add_implied_edges(self, front: JsonObject) -> Iterator[JsonValue]:
         """Return statements of edges that are stated by predicates of another name."""
-        for item in (item for key in _EDGES for item in _items(front.get(key))):
+        for item in (item for key in _EDGES for item in _list_items(front.get(key))):
             statement = _statement(item)
             if statement is None:
                 continue
-            meaning = meaning_of(statement.predicate)
-            subject = self._meant(statement.subject)
+            meaning = parse_predicate(statement.predicate)
+            subject = self._resolve_or_itself(statement.subject)
             is_member = meaning == MEMBER
-            target = statement.object if is_member else self._meant(statement.object)
+            target = statement.object if is_member else self._resolve_or_itself(statement.object)
             is_edge = subject and target and target != subject
             if is_edge and self._known.targets.by_uri[subject] and not _is_read_as(statement):
                 yield {"subject": subject, "predicate": _PREDICATES[meaning], "object": target}
 
-    def _meant(self, name: str) -> str:
+    def _resolve_or_itself(self, name: str) -> str:
         return self._document.uri if means_itself(name) else self._uri(name) or ""
 
 
-def _statement(item: JsonValue) -> Statement | None:
-    found = facts_of({_EDGES[0]: [item]}).statements
+def _statement(item: JsonValue) -> StatedEdge | None:
+    found = parse_facts({_EDGES[0]: [item]}).statements
     return found[0] if found else None
 
 
@@ -193,24 +198,24 @@ def _end(item: JsonObject, keys: Sequence[str]) -> str:
     return held.strip() if isinstance(held, str) else ""
 
 
-def _is_read_as(statement: Statement) -> bool:
+def _is_read_as(statement: StatedEdge) -> bool:
     """Return whether the .NET library takes a predicate for the edge that this package reads."""
-    wanted = _PREDICATES[meaning_of(statement.predicate)].removeprefix("kb:")
+    wanted = _PREDICATES[parse_predicate(statement.predicate)].removeprefix("kb:")
     prefix, colon, name = statement.predicate.rpartition(":")
     is_known = not colon or f"{prefix.casefold()}:" in {"kb:", _VOCABULARY}
     return is_known and name.casefold() == wanted.casefold()
 
 
 def _same_as(item: JsonObject) -> list[str]:
-    held = (one for key in _SAME_AS for one in _items(item.get(key)))
+    held = (one for key in _SAME_AS for one in _list_items(item.get(key)))
     return [one.strip() for one in held if isinstance(one, str) and one.strip()]
 
 
-def _items(value: JsonValue) -> list[JsonValue]:
+def _list_items(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [] if value in (None, "") else [value]
 
 
-def _each(value: JsonValue, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
+def _change_each(value: JsonValue, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
     return [change(item) for item in value] if isinstance(value, list) else change(value)
 
 
@@ -218,4 +223,4 @@ def _append(values: JsonObject, keys: Sequence[str], items: list[JsonValue]) -> 
     """Add *items* to the list under the first of *keys* that there is."""
     if items:
         key = next((key for key in keys if key in values), keys[0])
-        values[key] = [*_items(values.get(key)), *items]
+        values[key] = [*_list_items(values.get(key)), *items]

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from mcpg.bundle.codec import ReadDocument
 from mcpg.documents.markdown import MAX_PARSED, Reference, read_markdown
-from mcpg.documents.page import fence_after, heading_of
+from mcpg.documents.page import fence_after, parse_heading
 from mcpg.suggestions import suggest
 
 _GENERATED = ("Tool Identity", "Execution Contract", "Input Schema", "Output Schema")
@@ -25,7 +25,7 @@ _ANYWHERE = ("", "top")
 # What programs that show a file name beside its headings: lines of its text, words, footnotes.
 _NO_HEADING = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z|:~:|fn(?:ref)?[:-]?\d+\Z")
 _BY_GITHUB = "user-content-"
-_MOST_SUGGESTED = 50  # no more warnings of a kind are shown
+_MOST_HEADINGS_SUGGESTED = 50  # no more warnings of a kind are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Headings:
         self._items = {item.document.uri: item for item in items}
         self._plain: dict[str, frozenset[str]] = {}
         self._known: dict[str, _Anchors | None] = {}
-        self._left = _MOST_SUGGESTED
+        self._left = _MOST_HEADINGS_SUGGESTED
 
     def fault(self, reference: Reference, uri: str) -> str:
         """Return what is wrong with the heading that *reference* names, "" for nothing.
@@ -65,13 +65,13 @@ class Headings:
         if reference.is_wiki:
             # Headings below headings, of which the last is meant.
             fragment = fragment.rpartition("#")[2]
-        key = _key(fragment.removeprefix(_BY_GITHUB))
+        key = _anchor_key(fragment.removeprefix(_BY_GITHUB))
         if key in _ANYWHERE or _NO_HEADING.match(fragment):
             return ""
         # Most links are right, and lines are read much faster than Markdown.
-        if _is_among(key, self._plain_of(uri)):
+        if _is_among(key, self._collect_plain_keys(uri)):
             return ""
-        anchors = self._of(uri)
+        anchors = self._collect_anchors(uri)
         if anchors is None or _is_among(key, anchors.by_key):
             return ""
         self._left -= 1
@@ -79,21 +79,23 @@ class Headings:
         advice = f"; did you mean '#{near[0]}'?" if near else ""
         return f"names no heading of {anchors.path!r}{advice}"
 
-    def _plain_of(self, uri: str) -> frozenset[str]:
+    def _collect_plain_keys(self, uri: str) -> frozenset[str]:
         """Return the keys of the headings of a document that have a line of their own."""
         if uri not in self._plain:
             self._plain[uri] = frozenset(
-                key for text in self._texts(uri) for key in map(_key, _plain_headings(text))
+                key for text in self._texts(uri) for key in map(_anchor_key, _plain_headings(text))
             )
         return self._plain[uri]
 
-    def _of(self, uri: str) -> _Anchors | None:
+    def _collect_anchors(self, uri: str) -> _Anchors | None:
         """Return the anchors of a document, `None` where they are not known."""
         if uri not in self._known:
             texts = self._texts(uri)
             is_known = bool(texts) and all(len(text) <= MAX_PARSED for text in texts)
             self._known[uri] = (
-                _Anchors(self._items[uri].place, {_key(one): one for one in _anchors_in(texts)})
+                _Anchors(
+                    self._items[uri].place, {_anchor_key(one): one for one in _anchors_in(texts)}
+                )
                 if is_known
                 else None
             )
@@ -109,7 +111,7 @@ def _plain_headings(text: str) -> Iterator[str]:
     fence = ""
     for line in text[:MAX_PARSED].splitlines():
         fence = fence_after(line, fence)
-        level, title = (0, "") if fence else heading_of(line)
+        level, title = (0, "") if fence else parse_heading(line)
         if level:
             yield title
 
@@ -132,5 +134,5 @@ def _is_among(key: str, keys: Collection[str]) -> bool:
     return key in keys or key.rstrip("0123456789") in keys
 
 
-def _key(fragment: str) -> str:
+def _anchor_key(fragment: str) -> str:
     return "".join(filter(str.isalnum, normalize("NFKC", fragment).casefold()))

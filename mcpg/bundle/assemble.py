@@ -12,8 +12,8 @@ from itertools import compress
 from operator import attrgetter
 from pathlib import PurePosixPath
 
-from mcpg.build_cache import NO_MEMO, Memo
-from mcpg.bundle.carried import carried_ranking, still_stale
+from mcpg.build_cache import NO_BUILD_CACHE, BuildCache
+from mcpg.bundle.carried import read_ranking, still_stale
 from mcpg.bundle.codec import (
     RANKING,
     STALE,
@@ -22,25 +22,25 @@ from mcpg.bundle.codec import (
     decode_bundle,
     read_documents,
 )
-from mcpg.bundle.definitions import DEFINITIONS, Definitions, definitions_beside, extension_of
+from mcpg.bundle.definitions import DEFINITIONS, Definitions, definitions_beside, encode_definitions
 from mcpg.bundle.links import (
-    Stated,
+    StatedRelations,
     joined_links,
-    relations_of,
+    read_relations,
     resolve_links,
     stated_edges,
     with_asserted,
     with_stated,
 )
-from mcpg.bundle.merge import Sorted, sort_documents
+from mcpg.bundle.merge import DocumentGroups, sort_documents
 from mcpg.bundle.observations import observed_edges, with_observed
-from mcpg.bundle.placing import Placed, placed_documents
+from mcpg.bundle.placing import LocatedDocuments, locate_documents
 from mcpg.bundle.portable import portable_texts, rewritten_pieces
-from mcpg.bundle.texts import held_texts
+from mcpg.bundle.texts import hold_texts
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import HintRule, SourceDocument, Tool
-from mcpg.documents.markdown import Targets
+from mcpg.documents.markdown import LinkTargets
 from mcpg.documents.model import ToolDocument, document_for, encode_content
 from mcpg.documents.writer import (
     DRAFTED,
@@ -53,11 +53,11 @@ from mcpg.documents.writer import (
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
-from mcpg.relations.infer import Inferred, authored_edges, infer
+from mcpg.relations.infer import InferredRelations, authored_edges, infer
 from mcpg.relations.provides import Provision
 from mcpg.sources import SourceBatch
 from mcpg.text.spelling import joined_name
-from mcpg.values import counted
+from mcpg.values import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class BundleContext:
     """
 
     addresses: Mapping[str, tuple[str, str]]
-    targets: Targets
+    targets: LinkTargets
     authored: Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
-    inferred: Inferred | None
-    stated: Stated
-    memo: Memo
+    inferred: InferredRelations | None
+    stated: StatedRelations
+    memo: BuildCache
     texts: bool
     observed: Mapping[str, Sequence[Edge]] | None = None
 
@@ -112,19 +112,19 @@ def finalise(
         The document, `None` when the tool cannot be written as one, and diagnostics.
     """
     if read is None:
-        made = document_for(tool, _inferred(tool, context), context.addresses)
+        made = document_for(tool, _find_inferred_relations(tool, context), context.addresses)
         # Said once that there are no relations, nobody has to look for them again.
         document = replace(made, states_relations=True)
         is_kept = False
     else:
-        document = _completed(tool, read.document, context)
+        document = _complete_document(tool, read.document, context)
         is_kept = read.keeps_text and _says_the_same(read.document, document)
     if context.observed is not None:
         seen = with_observed(document, context.observed.get(tool.id, ()), context.addresses)
         is_kept = is_kept and seen is document
         document = seen
     try:
-        content = _kept(read, context) if read and is_kept else _written(document, context)
+        content = _keep_text(read, context) if read and is_kept else _write_text(document, context)
     except DocumentError as fault:
         advice = f"; {fault.remedy}" if fault.remedy else ""
         message = f"the tool is left out: {fault.message}{advice}"
@@ -133,14 +133,14 @@ def finalise(
     return FinalDocument(with_stated(document, context.stated), text), []
 
 
-def _kept(read: ReadDocument, context: BundleContext) -> str:
+def _keep_text(read: ReadDocument, context: BundleContext) -> str:
     """Return the text of a document as it stands in a folder."""
     content = read.source.content
     is_changed = read.is_bundled and context.texts
     return with_indented_schemas(content, read.document.tool) if is_changed else content
 
 
-def _written(document: ToolDocument, context: BundleContext) -> str:
+def _write_text(document: ToolDocument, context: BundleContext) -> str:
     """Write *document*, unless nobody needs its text and it is sure to have one."""
     if not context.texts and can_be_written(document):
         return ""
@@ -150,22 +150,22 @@ def _written(document: ToolDocument, context: BundleContext) -> str:
     return write_document(document, draft)
 
 
-def _completed(tool: Tool, said: ToolDocument, context: BundleContext) -> ToolDocument:
+def _complete_document(tool: Tool, said: ToolDocument, context: BundleContext) -> ToolDocument:
     if not said.states_relations:
-        made = document_for(tool, _inferred(tool, context), context.addresses)
+        made = document_for(tool, _find_inferred_relations(tool, context), context.addresses)
         return replace(
-            _joined(said, made), body=said.body, further=said.further, written=said.written
+            _join_relations(said, made), body=said.body, further=said.further, written=said.written
         )
     path, uri = context.addresses[tool.id]
     asserted = {kind: context.authored[tool.id, kind].values() for kind in EdgeKind}
     return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, context.addresses)
 
 
-def _inferred(tool: Tool, context: BundleContext) -> ToolRelations:
+def _find_inferred_relations(tool: Tool, context: BundleContext) -> ToolRelations:
     return context.inferred.relations.of(tool.id) if context.inferred else ToolRelations()
 
 
-def _joined(said: ToolDocument, made: ToolDocument) -> ToolDocument:
+def _join_relations(said: ToolDocument, made: ToolDocument) -> ToolDocument:
     """Put what a document about the tool says of relations before what is inferred."""
     if not (said.links or said.groups):
         return made
@@ -229,10 +229,10 @@ class Assembly:
     def relations(self) -> Relations:
         """The graph, by tool id, made anew each time from what the documents state."""
         named = ((document.tool.id, document) for document in self.documents)
-        return Relations({name: relations_of(one, name, self.by_uri) for name, one in named})
+        return Relations({name: read_relations(one, name, self.by_uri) for name, one in named})
 
     def __repr__(self) -> str:
-        found = counted(len(self.documents), "tool"), counted(len(self.pages), "page")
+        found = format_count(len(self.documents), "tool"), format_count(len(self.pages), "page")
         return f"<Assembly: {found[0]}, {found[1]}>"
 
 
@@ -248,7 +248,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     source_id: str | None = None,
     reserved: Collection[str] = (),
     earlier: Iterable[Tool] = (),
-    memo: Memo = NO_MEMO,
+    memo: BuildCache = NO_BUILD_CACHE,
     texts: bool = True,
     ahead: LookAhead | None = None,
     hosted: bool = False,
@@ -278,26 +278,26 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         BundleError: A bundle among the sources is damaged; no part of it is used.
     """
     bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
-    ranking, dropped = carried_ranking(bundles)
+    ranking, dropped = read_ranking(bundles)
     read, found = read_documents(
         batch.documents,
         [document for bundle in bundles for document in bundle.documents],
         source_id,
         memo,
     )
-    gathered = _gathered(batch, read, found, reserved, hosted=hosted)
+    gathered = _parse_sources(batch, read, found, reserved, hosted=hosted)
     tools, sorted_ = gathered.tools, gathered.sorted
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
-    placed = placed_documents(catalog, sorted_, source_id)
+    placed = locate_documents(catalog, sorted_, source_id)
     observed, doubtful = (
         observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
     )
-    _look_ahead(catalog, placed, memo if texts else NO_MEMO, ahead)
+    _look_ahead(catalog, placed, memo if texts else NO_BUILD_CACHE, ahead)
     others = [item.path for item in batch.passed_over]
-    context = _context(catalog, placed, memo, others, texts=texts, infers=infers)
+    context = _make_context(catalog, placed, memo, others, texts=texts, infers=infers)
     context = replace(context, observed=observed)
-    finished = _finished(catalog, placed, context)
+    finished = _finish_documents(catalog, placed, context)
     stale = still_stale(bundles, batch.documents, tools, source_id)
     inferred = context.inferred
     return Assembly(
@@ -308,7 +308,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         diagnostics=(
             *(*batch.diagnostics, *gathered.diagnostics, *catalog.diagnostics),
             *(*placed.diagnostics, *finished.diagnostics, *context.stated.diagnostics),
-            *(*dropped, *doubtful, *_ignored(batch.passed_over, catalog)),
+            *(*dropped, *doubtful, *_report_ignored(batch.passed_over, catalog)),
         ),
         ranking=ranking,
         pages=tuple(finished.pages),
@@ -322,21 +322,25 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         given=tuple(tools),
         rules=tuple(batch.rules),
         read=sorted_.read,
-        rewritten=tuple(_rewritten(placed, gathered.diagnostics)),
+        rewritten=tuple(_report_rewritten(placed, gathered.diagnostics)),
     )
 
 
 _MISTAKES = (Code.DOCUMENT_INVALID, Code.PREFIX_UNKNOWN, Code.VALUE_INVALID)
 
 
-def _rewritten(placed: Placed, known: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+def _report_rewritten(
+    placed: LocatedDocuments, known: Iterable[Diagnostic]
+) -> Iterator[Diagnostic]:
     """Report what a bundle has in another form, unless *known* reports a mistake in its place."""
     told = {one.place for one in known if one.code in _MISTAKES}
     documents = (*placed.by_tool.values(), *placed.pages)
     return (one for one in rewritten_pieces(documents) if one.place not in told)
 
 
-def _ignored(passed_over: Iterable[SourceDocument], catalog: Catalog) -> Iterator[Diagnostic]:
+def _report_ignored(
+    passed_over: Iterable[SourceDocument], catalog: Catalog
+) -> Iterator[Diagnostic]:
     """Report Markdown that is no document, though its file is called like a tool."""
     names = {joined_name(tool.name): tool for tool in catalog.tools} if passed_over else {}
     for item in passed_over:
@@ -351,7 +355,7 @@ def _ignored(passed_over: Iterable[SourceDocument], catalog: Catalog) -> Iterato
 
 
 @dataclass(frozen=True, slots=True)
-class _Gathered:
+class _ParsedSources:
     """What the sources hold, parsed.
 
     Attributes:
@@ -362,28 +366,28 @@ class _Gathered:
     """
 
     tools: Sequence[Tool]
-    sorted: Sorted
+    sorted: DocumentGroups
     unread: frozenset[str]
     diagnostics: Sequence[Diagnostic]
 
 
-def _gathered(
+def _parse_sources(
     batch: SourceBatch,
     read: Sequence[ReadDocument],
     found: Iterable[Diagnostic],
     reserved: Collection[str],
     *,
     hosted: bool,
-) -> _Gathered:
-    tools, too_deep = _of_bounded_depth(batch.tools)
+) -> _ParsedSources:
+    tools, too_deep = _leave_out_deep(batch.tools)
     sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
     unread = {item.path for item in batch.documents} - {item.source.path for item in read}
     diagnostics = (*too_deep, *found, *sorted_.diagnostics)
-    return _Gathered(tools, sorted_, frozenset(unread), diagnostics)
+    return _ParsedSources(tools, sorted_, frozenset(unread), diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
-class _Finished:
+class _FinishedDocuments:
     """Documents as they go into the bundle.
 
     Attributes:
@@ -399,12 +403,14 @@ class _Finished:
     diagnostics: Sequence[Diagnostic]
 
 
-def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Finished:
+def _finish_documents(
+    catalog: Catalog, placed: LocatedDocuments, context: BundleContext
+) -> _FinishedDocuments:
     """Finish the documents in the order of their paths, in which their texts are held."""
     documents: list[ToolDocument] = []
     faults: dict[str, list[Diagnostic]] = {}
 
-    def written() -> Iterator[SourceDocument]:
+    def finish_tools() -> Iterator[SourceDocument]:
         for tool in sorted(catalog.tools, key=lambda tool: context.addresses[tool.id][0]):
             final, faults[tool.id] = finalise(tool, placed.by_tool.get(tool.id), context)
             if final is not None:
@@ -413,22 +419,22 @@ def _finished(catalog: Catalog, placed: Placed, context: BundleContext) -> _Fini
 
     if context.texts:
         pages = (page.source for page in placed.pages)
-        texts = held_texts(merge(written(), pages, key=attrgetter("path")))
+        texts = hold_texts(merge(finish_tools(), pages, key=attrgetter("path")))
     else:
         texts = ()
-        deque(written(), maxlen=0)
+        deque(finish_tools(), maxlen=0)
     suggest = placed.places.suggest
     linked = [resolve_links(page, context.targets, suggest) for page in placed.pages]
     found = [fault for tool in catalog.tools for fault in faults[tool.id]]
     found += [fault for _, faults_of_page in linked for fault in faults_of_page]
     pages_ = [with_stated(page, context.stated) for page, _ in linked]
-    return _Finished(documents, pages_, texts, found)
+    return _FinishedDocuments(documents, pages_, texts, found)
 
 
 def _look_ahead(
     catalog: Catalog,
-    placed: Placed,
-    memo: Memo,
+    placed: LocatedDocuments,
+    memo: BuildCache,
     ahead: LookAhead | None,
 ) -> None:
     """Let others begin with what does not depend on what tools have in common.
@@ -437,17 +443,17 @@ def _look_ahead(
     """
     addresses, read = placed.places.addresses, placed.by_tool
 
-    def content_of(tool: Tool) -> bytes:
+    def encode_tool(tool: Tool) -> bytes:
         known = read.get(tool.id)
         document = replace(known.document, tool=tool) if known else None
         return encode_content(document or ToolDocument(tool, *addresses[tool.id]))
 
-    with (ahead or nullcontext)(map(content_of, catalog.tools)) as contents:
+    with (ahead or nullcontext)(map(encode_tool, catalog.tools)) as contents:
         unread = compress(contents, (tool.id not in read for tool in catalog.tools))
         memo.ahead([DRAFTED], unread, shares=ahead is not None)
 
 
-def _of_bounded_depth(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:
+def _leave_out_deep(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:
     """Leave out the *tools* whose schemas could not be read back, which programs can make."""
     deep = [
         tool
@@ -475,10 +481,10 @@ def bundle_of(assembly: Assembly) -> Bundle:
     if assembly.stale:
         extension[STALE] = list(assembly.stale)
     texts = {text.path: text.content for text in assembly.texts} if assembly.definitions else {}
-    if definitions := extension_of(assembly.definitions, assembly.documents, texts):
+    if definitions := encode_definitions(assembly.definitions, assembly.documents, texts):
         extension[DEFINITIONS] = definitions
     has_authors = bool(assembly.documented or assembly.pages)
-    compact = held_texts(_compact_texts(assembly))
+    compact = hold_texts(_compact_texts(assembly))
     parts = compact, assembly.documents, assembly.pages
     return Bundle(portable_texts(*parts) if has_authors else compact, extension)
 
@@ -495,10 +501,10 @@ def _compact_texts(assembly: Assembly) -> Iterator[SourceDocument]:
             yield replace(text, content=content)
 
 
-def _context(
+def _make_context(
     catalog: Catalog,
-    placed: Placed,
-    memo: Memo,
+    placed: LocatedDocuments,
+    memo: BuildCache,
     others: Sequence[str],
     *,
     texts: bool,

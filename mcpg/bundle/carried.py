@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mcpg.build_cache import NO_MEMO
+from mcpg.build_cache import NO_BUILD_CACHE
 from mcpg.bundle.codec import Bundle, read_documents
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import SourceDocument, Tool
@@ -12,7 +12,7 @@ from mcpg.errors import Code, Diagnostic, warning
 from mcpg.json_types import JsonValue
 
 
-def carried_ranking(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
+def read_ranking(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
     """Return the one ranking that *bundles* carry; of several, none counts."""
     carried = [bundle.ranking for bundle in bundles if bundle.ranking is not None]
     if all(one == carried[0] for one in carried):
@@ -49,6 +49,6 @@ def still_stale(
 
 def _tools(documents: Iterable[SourceDocument], source_id: str | None) -> tuple[Tool, ...]:
     """Return the tools of *documents* under the ids that they have among themselves."""
-    read, _ = read_documents(documents, (), source_id, NO_MEMO)
+    read, _ = read_documents(documents, (), source_id, NO_BUILD_CACHE)
     own = (item.document.tool for item in read if not item.document.is_page)
     return build_catalog(list(own), ()).tools

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import Hints, Tool, ToolExample
-from mcpg.catalog.schema_changes import SchemaChange, Verdict, input_changes, output_changes
+from mcpg.catalog.schema_changes import SchemaChange, Compatibility, input_changes, output_changes
 from mcpg.documents.model import Link, ToolDocument
 
 FieldValue: TypeAlias = str | tuple[str, ...]
@@ -111,7 +111,7 @@ class ToolDifference:
         """Whether a client may have to ask before calls that it did not ask for before."""
         return any(field.is_riskier for field in self.fields)
 
-    def with_verdict(self, verdict: Verdict) -> tuple[SchemaChange, ...]:
+    def with_verdict(self, verdict: Compatibility) -> tuple[SchemaChange, ...]:
         """Return the changes of its schemas that have *verdict*."""
         return tuple(one for one in (*self.input, *self.output) if one.verdict is verdict)
 
@@ -158,13 +158,13 @@ def compare_catalogues(
     kept = {*pairs.values()}
     gone = [document for uri, document in old.items() if uri not in pairs]
     come = [document for uri, document in new.items() if uri not in kept]
-    pairs |= _renamed(gone, come)
+    pairs |= _pair_renamed_tools(gone, come)
     names = {one.uri: one.tool.id for one in (*old.values(), *new.values())}
     differences = [_difference(old[one], new[other], pairs, names) for one, other in pairs.items()]
     matched = {*pairs, *pairs.values()}
     return CatalogueDiff(
-        added=_sorted(one.tool for one in come if one.uri not in matched),
-        removed=_sorted(one.tool for one in gone if one.uri not in matched),
+        added=_sort_tools(one.tool for one in come if one.uri not in matched),
+        removed=_sort_tools(one.tool for one in gone if one.uri not in matched),
         changed=tuple(
             sorted(filter(None, differences), key=lambda difference: difference.after.id)
         ),
@@ -258,10 +258,14 @@ def _relations(
     before = {(link.kind, pairs.get(link.target, link.target)): link for link in old.links}
     after = {(link.kind, link.target): link for link in new.links}
     yield from (
-        _related(one, names, is_added=True) for key, one in after.items() if key not in before
+        _describe_relation(one, names, is_added=True)
+        for key, one in after.items()
+        if key not in before
     )
     yield from (
-        _related(one, names, is_added=False) for key, one in before.items() if key not in after
+        _describe_relation(one, names, is_added=False)
+        for key, one in before.items()
+        if key not in after
     )
     for group in new.groups:
         if group not in old.groups:
@@ -271,28 +275,32 @@ def _relations(
             yield RelationDifference(GROUP, group, is_added=False)
 
 
-def _related(link: Link, names: Mapping[str, str], *, is_added: bool) -> RelationDifference:
+def _describe_relation(
+    link: Link, names: Mapping[str, str], *, is_added: bool
+) -> RelationDifference:
     target = names.get(link.target, link.target)
     return RelationDifference(link.kind.value, target, is_added, link.origin.value)
 
 
-def _renamed(gone: Iterable[ToolDocument], come: Iterable[ToolDocument]) -> dict[str, str]:
+def _pair_renamed_tools(
+    gone: Iterable[ToolDocument], come: Iterable[ToolDocument]
+) -> dict[str, str]:
     """Return the URIs of tools under another name, by their former URIs."""
     sides: defaultdict[str, tuple[list[ToolDocument], list[ToolDocument]]] = defaultdict(
         lambda: ([], [])
     )
     for side, documents in enumerate((gone, come)):
         for document in documents:
-            text = _unnamed(document.tool)
+            text = _format_nameless_definition(document.tool)
             if text is not None:
                 sides[text][side].append(document)
     found: dict[str, str] = {}
     for olds, news in sides.values():
-        found |= _paired(olds, news)
+        found |= _pair_documents(olds, news)
     return found
 
 
-def _paired(olds: Sequence[ToolDocument], news: Sequence[ToolDocument]) -> dict[str, str]:
+def _pair_documents(olds: Sequence[ToolDocument], news: Sequence[ToolDocument]) -> dict[str, str]:
     """Pair tools of one definition: by their name at another source, or the only ones left."""
     by_name = {one.tool.name: one.uri for one in news}
     found = {one.uri: by_name[one.tool.name] for one in olds if one.tool.name in by_name}
@@ -303,7 +311,7 @@ def _paired(olds: Sequence[ToolDocument], news: Sequence[ToolDocument]) -> dict[
     return found | (dict(zip(left, free, strict=True)) if len(left) == len(free) == 1 else {})
 
 
-def _unnamed(tool: Tool) -> str | None:
+def _format_nameless_definition(tool: Tool) -> str | None:
     """Return the definition of *tool* without its names; `None` where that is next to nothing."""
     if not tool.description.strip():
         return None
@@ -322,5 +330,5 @@ def _address(tool: Tool) -> tuple[str, str]:
     return tool.source_id, tool.name
 
 
-def _sorted(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+def _sort_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     return tuple(sorted(tools, key=lambda tool: tool.id))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import NoReturn
 
 from mcpg import __version__
-from mcpg.build_cache import Kind, Memo
+from mcpg.build_cache import ResultKind, BuildCache
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import is_absolute, normal_path, path_key
 from mcpg.documents.front_matter import split_front_matter
@@ -25,7 +25,7 @@ from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.library_errors import json_reason
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _REBUILD = "rebuild it with `mcpg bundle`"
 _NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
@@ -218,7 +218,7 @@ class Bundle:
     generator: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        return f"<Bundle: {counted(len(self.documents), 'document')}>"
+        return f"<Bundle: {format_count(len(self.documents), 'document')}>"
 
     @property
     def content_hash(self) -> str:
@@ -500,7 +500,7 @@ class ReadDocument:
             return self.place
         return LineNumbers(front.text, self.place, front.text_line).at(key)
 
-    def place_of(self, *words: str) -> str:
+    def find_place(self, *words: str) -> str:
         """Return `file:line` of the first line that holds one of *words*, the file if none does."""
         for one in words:
             for item in (self, *self.about):
@@ -526,7 +526,7 @@ def _parse_given(given: bytes) -> bytes | None:
         return None  # who reads the document is to see why
 
 
-_PARSED: Kind[Parsed] = Kind(
+_PARSED: ResultKind[Parsed] = ResultKind(
     "parsed", _encode, lambda data: (decode_record(data)[0], ()), _parse_given
 )
 
@@ -535,7 +535,7 @@ def read_documents(
     sources: Iterable[SourceDocument],
     bundled: Collection[SourceDocument],
     source_id: str | None,
-    memo: Memo,
+    memo: BuildCache,
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
     """Parse documents.
 
@@ -557,13 +557,15 @@ def read_documents(
     distinct = [
         (as_authored(source), source in of_bundles) for source in _each_once([*sources, *bundled])
     ]
-    given = (_given(source, source_id, not is_bundled) for source, is_bundled in distinct)
+    given = (
+        _encode_parser_input(source, source_id, not is_bundled) for source, is_bundled in distinct
+    )
     memo.ahead([_PARSED], given)
     copies = Counter(source.path for source, _ in distinct)
     seen: set[tuple[str, str]] = set()
     for source, is_bundled in distinct:
         try:
-            document, found = _parsed(source, source_id, memo, is_checked=not is_bundled)
+            document, found = _parse_cached(source, source_id, memo, is_checked=not is_bundled)
         except DocumentError as fault:
             advice = f"; {fault.remedy}" if fault.remedy else ""
             message = f"the document is left out: {fault.message}{advice}"
@@ -598,19 +600,19 @@ def as_authored(source: SourceDocument) -> SourceDocument:
     return source if content is source.content else replace(source, content=content)
 
 
-def _parsed(
-    source: SourceDocument, source_id: str | None, memo: Memo, *, is_checked: bool
+def _parse_cached(
+    source: SourceDocument, source_id: str | None, memo: BuildCache, *, is_checked: bool
 ) -> Parsed:
     document, found = memo.recall(
         _PARSED,
-        partial(_given, source, source_id, is_checked),
+        partial(_encode_parser_input, source, source_id, is_checked),
         partial(parse_document, source, source_id=source_id, is_checked=is_checked),
     )
     tool = replace(document.tool, place=source.place or source.path)
     return replace(document, tool=tool), found
 
 
-def _given(source: SourceDocument, source_id: str | None, is_checked: bool) -> bytes:
+def _encode_parser_input(source: SourceDocument, source_id: str | None, is_checked: bool) -> bytes:
     members = source.path, source.content, source.canonical_uri, source_id, is_checked
     return json.dumps(members).encode()
 

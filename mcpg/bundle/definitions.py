@@ -77,7 +77,7 @@ def definitions_in(bundle: Bundle, documents: Iterable[ToolDocument]) -> Definit
     return {key: tuple(known) for key, known in (found | carried).items()}
 
 
-def definitions_of(documents: Iterable[ToolDocument], beside: Definitions) -> Definitions:
+def collect_definitions(documents: Iterable[ToolDocument], beside: Definitions) -> Definitions:
     """Return the definitions of the tools of *documents*; those *beside* them come first."""
     found: defaultdict[Key, list[Tool]] = defaultdict(list)
     for document in documents:
@@ -86,7 +86,7 @@ def definitions_of(documents: Iterable[ToolDocument], beside: Definitions) -> De
     return {key: tuple(known) for key, known in (found | dict(beside)).items()}
 
 
-def extension_of(
+def encode_definitions(
     definitions: Definitions, documents: Iterable[ToolDocument], texts: Mapping[str, str]
 ) -> list[JsonValue]:
     """Return what a bundle carries of *definitions*: those that its documents don't repeat.
@@ -109,11 +109,11 @@ def extension_of(
     entries: list[JsonValue] = []
     for (source_id, name), known in sorted(needed.items()):
         named: JsonObject = {"source": source_id, "name": name}
-        entries += [named | _bounded(_members(tool)) for tool in known] or [named]
+        entries += [named | _flatten_deep(_members(tool)) for tool in known] or [named]
     return entries
 
 
-def _bounded(members: JsonObject) -> JsonObject:
+def _flatten_deep(members: JsonObject) -> JsonObject:
     """Return *members*, as a text in JSON where they nest too deeply for other readers."""
     if not is_deeper([members], _MOST_LEVELS):
         return members
@@ -125,7 +125,7 @@ def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
     stated = bundle.extension.get(DEFINITIONS)
     found: dict[Key, list[Tool]] = {}
     for one in stated if isinstance(stated, list) else ():
-        entry = _unbounded(one)
+        entry = _restore_deep(one)
         if entry is None or is_deeper([entry], MAX_DEPTH):
             continue
         source_id, name = entry.get("source"), entry.get("name")
@@ -135,7 +135,7 @@ def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
     return found
 
 
-def _unbounded(entry: JsonValue) -> JsonObject | None:
+def _restore_deep(entry: JsonValue) -> JsonObject | None:
     """Return *entry* with what it states as a text, `None` where it is no entry."""
     if not isinstance(entry, dict) or _AS_TEXT not in entry:
         return entry if isinstance(entry, dict) else None

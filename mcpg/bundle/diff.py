@@ -69,7 +69,7 @@ class BundleDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _ComparedDocument:
     """A document under the name that it is compared by."""
 
     name: str
@@ -115,7 +115,7 @@ def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     after = {document.path: document.content for document in new.documents}
     changed = sorted(path for path in before | after if before.get(path) != after.get(path))
     if not are_folders:
-        before, after = (_indented(texts, changed) for texts in (before, after))
+        before, after = (_indent_schemas(texts, changed) for texts in (before, after))
     return "".join(
         _document_diff(path, before.get(path), after.get(path))
         for path in changed
@@ -123,7 +123,7 @@ def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     )
 
 
-def _indented(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, str]:
+def _indent_schemas(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, str]:
     """Return those of *texts* at *paths* in the form that documents have in folders."""
     sources = (SourceDocument(path, texts[path]) for path in paths if path in texts)
     return {source.path: _entry(source).source.content for source in sources}
@@ -147,20 +147,20 @@ def _lines(text: str | None) -> list[str]:
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def _entries(bundle: Bundle) -> Mapping[str, _Entry]:
+def _entries(bundle: Bundle) -> Mapping[str, _ComparedDocument]:
     return {(source.canonical_uri or source.path): _entry(source) for source in bundle.documents}
 
 
-def _entry(source: SourceDocument) -> _Entry:
+def _entry(source: SourceDocument) -> _ComparedDocument:
     try:
         document = parse_document(source)[0]
     except DocumentError:
-        return _Entry(source.path, source, None)
+        return _ComparedDocument(source.path, source, None)
     source = replace(source, content=with_indented_schemas(source.content, document.tool))
-    return _Entry(f"{document.tool.source_id}::{document.tool.name}", source, document)
+    return _ComparedDocument(f"{document.tool.source_id}::{document.tool.name}", source, document)
 
 
-def _changes(old: _Entry, new: _Entry) -> list[FieldChange]:
+def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldChange]:
     if old.source == new.source:
         return []
     before, after = _values(old), _values(new)
@@ -173,7 +173,7 @@ def _changes(old: _Entry, new: _Entry) -> list[FieldChange]:
     return found or [FieldChange("text", "", "written differently")]
 
 
-def _values(entry: _Entry) -> dict[str, str]:
+def _values(entry: _ComparedDocument) -> dict[str, str]:
     values = {"path": entry.source.path}
     document = entry.document
     if document is None:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents import dotnet
-from mcpg.documents.apart import Named, named_nodes, shared_nodes
+from mcpg.documents.apart import NamedNode, named_nodes, shared_nodes
 from mcpg.documents.front_matter import FrontMatter, front_matter_text, split_front_matter
-from mcpg.documents.markdown import Targets
+from mcpg.documents.markdown import LinkTargets
 from mcpg.documents.model import LineNumbers
-from mcpg.documents.portable import numbered, portable_values
+from mcpg.documents.portable import number_items, portable_values
 from mcpg.documents.rewritten import MAX_REWRITTEN
 from mcpg.errors import DocumentError, Severity, SeverityName
 from mcpg.json_types import JsonObject, JsonValue
@@ -36,7 +36,7 @@ class ReaderFinding:
     Attributes:
         severity: `error` where it loads nothing, `warning` where something is lost or falls
             together, `info` where it reads something else on purpose.
-        rule: What is wrong: `name`, `refused`, `unresolved`, `together`, `unread` or `differs`.
+        rule: What is wrong: `name`, `is_rejected_by_strict`, `unresolved`, `together`, `unread` or `differs`.
         place: The file, and the line where there is one.
         message: What becomes of it.
     """
@@ -59,7 +59,7 @@ def named_findings(file: str) -> Sequence[ReaderFinding]:
 
 
 def reader_findings(
-    documents: Iterable[SourceDocument], targets: Targets
+    documents: Iterable[SourceDocument], targets: LinkTargets
 ) -> Sequence[ReaderFinding]:
     """Return what the .NET library makes of *documents* that their authors may not expect.
 
@@ -68,7 +68,7 @@ def reader_findings(
         targets: What mcpg takes the names of their relations for.
     """
     found: list[ReaderFinding] = []
-    names: defaultdict[str, list[tuple[Named, str]]] = defaultdict(list)
+    names: defaultdict[str, list[tuple[NamedNode, str]]] = defaultdict(list)
     for document in documents:
         front = _front(document, found)
         if front is None:
@@ -77,7 +77,7 @@ def reader_findings(
         found += _refusals(document, front, lines)
         found += _differences(front.values, lines)
         for one in named_nodes(front.values):
-            found += _unresolved(one, document, lines, targets)
+            found += _find_unresolved(one, document, lines, targets)
             names[one.name].append((one, lines.at(*one.path)))
     return [*found, *_together(names)]
 
@@ -116,8 +116,8 @@ def _refusals(
         yield ReaderFinding(Severity.ERROR, "refused", lines.at(*change.path), message)
 
 
-def _unresolved(
-    named: Named, document: SourceDocument, lines: LineNumbers, targets: Targets
+def _find_unresolved(
+    named: NamedNode, document: SourceDocument, lines: LineNumbers, targets: LinkTargets
 ) -> Iterator[ReaderFinding]:
     if not named.is_target or dotnet.is_uri(named.name):
         return
@@ -127,7 +127,7 @@ def _unresolved(
         yield ReaderFinding(Severity.WARNING, "unresolved", lines.at(*named.path), message)
 
 
-def _together(names: Mapping[str, Sequence[tuple[Named, str]]]) -> Iterator[ReaderFinding]:
+def _together(names: Mapping[str, Sequence[tuple[NamedNode, str]]]) -> Iterator[ReaderFinding]:
     kinds = ((one.name, one.is_concept) for places in names.values() for one, _ in places)
     for shared in shared_nodes(kinds):
         shown = ", ".join(map(repr, shared[:_MOST_SHOWN]))
@@ -139,18 +139,18 @@ def _together(names: Mapping[str, Sequence[tuple[Named, str]]]) -> Iterator[Read
 def _differences(values: JsonObject, lines: LineNumbers) -> Iterator[ReaderFinding]:
     """Return what is read otherwise than mcpg reads it, where mcpg does so on purpose."""
     for key, held in values.items():
-        for path, message in _differences_of(key, held):
+        for path, message in _find_differences(key, held):
             yield _differs(message, lines.at(*path))
 
 
-def _differences_of(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _find_differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
     kind = key.strip().lower()
     if kind == "authors":
         yield (key,), "`authors` is ignored; `author` is read"
     elif kind in _DATES and isinstance(held, str) and held and not _ISO.match(held):
         yield (key,), f"the date {held!r} depends on the culture of the machine, or is a text"
     elif kind in _TOPICS:
-        found = ((path, item) for path, item in numbered((key,), held) if isinstance(item, str))
+        found = ((path, item) for path, item in number_items((key,), held) if isinstance(item, str))
         labels = ((path, item) for path, item in found if dotnet.is_uri(item))
         yield from ((path, f"the IRI {item!r} is taken for a label") for path, item in labels)
     elif kind in _PROPERTIES and isinstance(held, dict):

@@ -101,19 +101,19 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
     """
     folder = Path(root)
     if exists(folder) and not is_folder(folder):
-        raise _refused(folder, "is a file where a folder is needed", "name a folder")
+        raise _make_refusal(folder, "is a file where a folder is needed", "name a folder")
     wanted = _by_path(folder, documents)
     sources = (
         path
         for path, document in zip(wanted, documents, strict=True)
         if document.place and _is_one(Path(document.place), folder / path)
     )
-    return _planned(folder, wanted, frozenset(sources))
+    return _make_plan(folder, wanted, frozenset(sources))
 
 
-def _planned(folder: Path, wanted: Mapping[str, str], sources: frozenset[str]) -> FolderPlan:
+def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str]) -> FolderPlan:
     recorded = _read_lock(folder)
-    renamed = _renamed(folder, wanted, recorded)
+    renamed = _find_renamed(folder, wanted, recorded)
     known = {path: recorded[old] for old, path in renamed.items()} | recorded
     states = {path: _state(folder, path, text, known) for path, text in wanted.items()}
     others = [path for path in recorded if path not in wanted and path not in renamed]
@@ -154,7 +154,7 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
     """
     _refuse_conflicts(plan, force=force)
     with locked_folder(plan.root):
-        plan = _planned(plan.root, plan.documents, plan.sources)
+        plan = _make_plan(plan.root, plan.documents, plan.sources)
         _refuse_conflicts(plan, force=force)
         _carry_out(plan, prune=prune)
     return plan
@@ -194,7 +194,7 @@ def _prune(plan: FolderPlan) -> None:
             (plan.root / path).unlink(missing_ok=True)
         except OSError as fault:
             message = f"{path!r} cannot be removed: {fault.strerror}"
-            raise _refused(plan.root, message, "remove it by hand") from fault
+            raise _make_refusal(plan.root, message, "remove it by hand") from fault
     for path in plan.recorded.keys() - plan.documents.keys():
         with contextlib.suppress(OSError):
             # A folder that holds anything else refuses to go, and so do those above it.
@@ -223,10 +223,10 @@ def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
         path = document.path
         if path_key(path) in seen:
             fault = f"two files would be written to {path!r}"
-            raise _refused(root, fault, "give each document a path of its own")
+            raise _make_refusal(root, fault, "give each document a path of its own")
         if not _is_inside(root, path):
             fault = f"{path!r} leads out of the folder through a symbolic link"
-            raise _refused(root, fault, "remove the link, or choose another folder")
+            raise _make_refusal(root, fault, "remove the link, or choose another folder")
         seen.add(path_key(path))
         wanted[path] = addressed_text(document)
     return wanted
@@ -236,7 +236,7 @@ def _is_inside(root: Path, path: str) -> bool:
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
 
 
-def _renamed(root: Path, wanted: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:
+def _find_renamed(root: Path, wanted: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:
     """Find the recorded paths that are files of other wanted paths, which differ in case only."""
     by_key = {path_key(path): path for path in wanted}
     pairs = {path: by_key.get(path_key(path), path) for path in recorded}
@@ -253,7 +253,7 @@ def _is_one(first: Path, second: Path) -> bool:
 
 
 def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
-    found = _digest_of(root / path)
+    found = _digest_file(root / path)
     if found is None:
         return "create"
     if found == _digest(text.encode()):
@@ -263,14 +263,14 @@ def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str
 
 
 def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
-    found = _digest_of(root / path)
+    found = _digest_file(root / path)
     if found is None:
         return "gone"
     is_ours = found in (recorded[path], _EMPTY)
     return "obsolete" if is_ours and _is_inside(root, path) else "kept"
 
 
-def _digest_of(path: Path) -> str | None:
+def _digest_file(path: Path) -> str | None:
     """Return the digest of a file, `None` if there is none, "" for what cannot be read as one."""
     if exists(path) and not is_file(path):
         return ""
@@ -293,7 +293,7 @@ def _digest(data: bytes) -> str:
 def _read_lock(root: Path) -> dict[str, str]:
     if is_link(root / LOCK_NAME):
         fault = f"{LOCK_NAME!r} is a symbolic link, through which another file would be written"
-        raise _refused(root, fault, "remove the link")
+        raise _make_refusal(root, fault, "remove the link")
     try:
         record = json.loads(read_bytes(root / LOCK_NAME, MAX_BYTES))
     except NotFoundError:
@@ -302,10 +302,10 @@ def _read_lock(root: Path) -> dict[str, str]:
         place = os.fspath(root / LOCK_NAME)
         raise OutputError(fault.message, place=place, remedy=fault.remedy) from fault
     except (ValueError, RecursionError) as fault:
-        raise _damaged(root) from fault
+        raise _make_damage_error(root) from fault
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:
-        raise _damaged(root)
+        raise _make_damage_error(root)
     recorded, pending = _safe(files), _safe(record.get("pending"))
     if record.get(_WRITTEN) is not True:
         # Earlier versions recorded files of a person as well.
@@ -328,7 +328,7 @@ def _may_be_ours(path: Path) -> bool:
 
 
 def _is_as_recorded(root: Path, path: str, recorded: Mapping[str, str]) -> bool:
-    return path in recorded and _digest_of(root / path) == recorded[path]
+    return path in recorded and _digest_file(root / path) == recorded[path]
 
 
 def _safe(files: JsonValue) -> dict[str, str]:
@@ -356,7 +356,7 @@ def _write_lock(
         record["pending"] = dict(sorted(pending.items()))
     data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
     target = root / LOCK_NAME
-    if _digest_of(target) != _digest(data):
+    if _digest_file(target) != _digest(data):
         atomic_write(target, data, special=False)
 
 
@@ -364,14 +364,14 @@ def _conflict(plan: FolderPlan) -> OutputError:
     shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
     more = len(plan.conflicts) - _MOST_SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    return _refused(
+    return _make_refusal(
         plan.root,
         f"holds files that were made or edited by someone else: {shown}{rest}; nothing was written",
         "move your edits into a hints file or another folder, or overwrite with --force",
     )
 
 
-def _damaged(root: Path) -> OutputError:
+def _make_damage_error(root: Path) -> OutputError:
     return OutputError(
         "the record of generated files is damaged",
         place=os.fspath(root / LOCK_NAME),
@@ -379,7 +379,7 @@ def _damaged(root: Path) -> OutputError:
     )
 
 
-def _refused(root: Path, message: str, remedy: str) -> OutputError:
+def _make_refusal(root: Path, message: str, remedy: str) -> OutputError:
     return OutputError(message, place=os.fspath(root), remedy=remedy)
 
 
@@ -431,7 +431,7 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
     """
     parts = iter((data,) if isinstance(data, bytes) else data)
     if is_file(path):
-        present = _Present(path)
+        present = _PresentFile(path)
         remaining = present.unlike(parts)
         if remaining is None:
             return False
@@ -446,7 +446,7 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
     return True
 
 
-class _Present:
+class _PresentFile:
     """A file that is to be replaced; what it shares with the new one is not made twice.
 
     Args:
@@ -490,7 +490,7 @@ class _Present:
             raise self._unreadable("it is being written")
 
     def _unreadable(self, reason: str) -> OutputError:
-        return _unchecked(self._path, f"cannot be read: {reason}")
+        return _make_unchecked_error(self._path, f"cannot be read: {reason}")
 
 
 def _is_replaceable(path: Path | str) -> bool:
@@ -503,7 +503,7 @@ def _is_replaceable(path: Path | str) -> bool:
     try:
         data = read_bytes(path, MAX_BYTES)
     except McpgError as fault:
-        raise _unchecked(path, fault.message) from fault
+        raise _make_unchecked_error(path, fault.message) from fault
     try:
         decode_bundle(data, str(path))
     except BundleError:
@@ -511,7 +511,7 @@ def _is_replaceable(path: Path | str) -> bool:
     return True
 
 
-def _unchecked(path: Path | str, reason: str) -> OutputError:
+def _make_unchecked_error(path: Path | str, reason: str) -> OutputError:
     return OutputError(
         f"the file exists and cannot be checked before it is overwritten: {reason}",
         place=str(path),

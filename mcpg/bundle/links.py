@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from mcpg.bundle.anchors import Headings
 from mcpg.bundle.codec import ReadDocument
 from mcpg.documents.addresses import path_key
-from mcpg.documents.facts import TARGET_KEYS, Statement, facts_of, means_itself, text_of
+from mcpg.documents.facts import TARGET_KEYS, StatedEdge, parse_facts, means_itself, pick_text
 from mcpg.documents.front_matter import split_front_matter
-from mcpg.documents.markdown import Reference, Targets, read_markdown
+from mcpg.documents.markdown import Reference, LinkTargets, read_markdown
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.documents.reader import LINK_KEYS, SPELLINGS
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
@@ -33,7 +33,7 @@ Suggest = Callable[[str], str]
 
 
 def resolve_links(
-    item: ReadDocument, targets: Targets, suggest: Suggest = lambda _: ""
+    item: ReadDocument, targets: LinkTargets, suggest: Suggest = lambda _: ""
 ) -> tuple[ToolDocument, list[Diagnostic]]:
     """Put the URI of the document that is meant into each link of the document of *item*.
 
@@ -43,7 +43,7 @@ def resolve_links(
     document = item.document
     links: dict[tuple[EdgeKind, str], Link] = {}
     diagnostics: list[Diagnostic] = []
-    places = _Places(item)
+    places = _LinkLines(item)
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
         if uri is None and means_itself(link.target):
@@ -57,7 +57,7 @@ def resolve_links(
     return replace(document, links=tuple(links.values())), diagnostics
 
 
-class _Places:
+class _LinkLines:
     """Finds the line of each link in the front matter of a document and those about its tool."""
 
     def __init__(self, item: ReadDocument) -> None:
@@ -71,7 +71,7 @@ class _Places:
             for one in (self._item, *self._item.about):
                 for key, place in _places_in(one):
                     self._found.setdefault(key, place)
-        return self._found.get((link.kind, link.target)) or self._item.place_of(link.target)
+        return self._found.get((link.kind, link.target)) or self._item.find_place(link.target)
 
 
 def _places_in(item: ReadDocument) -> Iterator[tuple[tuple[EdgeKind, str], str]]:
@@ -85,10 +85,10 @@ def _places_in(item: ReadDocument) -> Iterator[tuple[tuple[EdgeKind, str], str]]
         for key in SPELLINGS[stated]:
             value = front.values.get(key)
             for position, one in enumerate(value if isinstance(value, list) else [value]):
-                yield (kind, text_of(one, TARGET_KEYS)), lines.at(key, position)
+                yield (kind, pick_text(one, TARGET_KEYS)), lines.at(key, position)
 
 
-class NearNames:
+class NameSuggester:
     """Suggests the document that an unknown target may be a slip of.
 
     Args:
@@ -140,12 +140,16 @@ def with_asserted(
     links = [
         link
         for kind in EdgeKind
-        for link in _joined(document, kind, [addresses[edge.target][1] for edge in edges[kind]])
+        for link in _put_asserted_first(
+            document, kind, [addresses[edge.target][1] for edge in edges[kind]]
+        )
     ]
     return replace(document, links=tuple(links)) if set(links) != set(document.links) else document
 
 
-def relations_of(document: ToolDocument, tool_id: str, by_uri: Mapping[str, str]) -> ToolRelations:
+def read_relations(
+    document: ToolDocument, tool_id: str, by_uri: Mapping[str, str]
+) -> ToolRelations:
     """Return the relations that *document* states, its links resolved, as those of its tool.
 
     *by_uri* has the ids of tools by the URIs of their documents, "" for pages.
@@ -165,7 +169,7 @@ def _edge(link: Link, source: str, target: str) -> Edge:
     return Edge(link.kind, source, target, *evidence)
 
 
-def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list[Link]:
+def _put_asserted_first(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list[Link]:
     present = [link for link in document.links if link.kind is kind]
     authored = {link.target for link in present if link.origin is EdgeOrigin.AUTHORED}
     missing = [uri for uri in asserted if uri not in authored]
@@ -210,7 +214,7 @@ _QUALIFIED = re.compile(r"[\w.-]+::[\w.-]+")
 
 
 @dataclass(slots=True)
-class Stated:
+class StatedRelations:
     """What documents state, by the URI of the document that it is said of.
 
     Attributes:
@@ -227,10 +231,10 @@ class Stated:
 def stated_edges(
     by_tool: Mapping[str, ReadDocument],
     pages: Iterable[ReadDocument],
-    targets: Targets,
+    targets: LinkTargets,
     others: Iterable[str] = (),
     suggest: Suggest = lambda _: "",
-) -> Stated:
+) -> StatedRelations:
     """Gather what documents and pages state.
 
     Args:
@@ -240,7 +244,7 @@ def stated_edges(
         others: Paths of files that are no documents, to which links may lead.
         suggest: Suggests the document that a link may be meant to lead to.
     """
-    stated = Stated()
+    stated = StatedRelations()
     pages = list(pages)
     names = {_file_name(page.document.path) for page in pages}
     names.update(_file_name(path) for path in others)
@@ -248,16 +252,16 @@ def stated_edges(
     headings = Headings((*by_tool.values(), *pages))
     for item in (*by_tool.values(), *pages):
         for end in _take_statements(item.document, targets, stated):
-            stated.diagnostics.append(_unknown(end, item, suggest))
+            stated.diagnostics.append(_report_unknown_target(end, item, suggest))
         for reference in _take_references(item, targets, names, stated, headings):
             if reference.is_wiki and named is None:
                 named = set(_things((*by_tool.values(), *pages)))
             if not reference.is_wiki or path_key(reference.target) not in (named or ()):
-                stated.diagnostics.append(_broken(reference, item, suggest))
+                stated.diagnostics.append(_report_broken(reference, item, suggest))
     return stated
 
 
-def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
+def with_stated(document: ToolDocument, stated: StatedRelations) -> ToolDocument:
     """Return *document* with what is stated of it; what its own lists say comes first."""
     uri = document.uri
     if uri not in stated.links and uri not in stated.groups:
@@ -274,7 +278,7 @@ def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
     return replace(document, links=joined_links(authored, derived), groups=tuple(groups))
 
 
-def meaning_of(predicate: str) -> EdgeKind | str:
+def parse_predicate(predicate: str) -> EdgeKind | str:
     """Return the kind of edge that a statement with *predicate* is, or `MEMBER`."""
     plain = _plain_name(predicate)
     return MEMBER if plain == MEMBER else _KINDS.get(plain, EdgeKind.RELATED)
@@ -285,12 +289,14 @@ def _plain_name(predicate: str) -> str:
     return (name.group() if name else "").replace("_", "").replace("-", "").casefold()
 
 
-def _take_statements(document: ToolDocument, targets: Targets, stated: Stated) -> Iterator[str]:
+def _take_statements(
+    document: ToolDocument, targets: LinkTargets, stated: StatedRelations
+) -> Iterator[str]:
     """Put the edges that *document* writes out into *stated*; return ends that lead nowhere.
 
     An end that is a path or `source::name` leads to a document, and any other may be a thing.
     """
-    for statement in facts_of(document.further).statements if document.further else ():
+    for statement in parse_facts(document.further).statements if document.further else ():
         subject: str | None = document.uri
         if not means_itself(statement.subject):
             subject = targets.resolve(statement.subject, document.path)
@@ -305,7 +311,11 @@ def _take_statements(document: ToolDocument, targets: Targets, stated: Stated) -
 
 
 def _take_statement(
-    statement: Statement, subject: str, document: ToolDocument, targets: Targets, stated: Stated
+    statement: StatedEdge,
+    subject: str,
+    document: ToolDocument,
+    targets: LinkTargets,
+    stated: StatedRelations,
 ) -> None:
     plain = _plain_name(statement.predicate)
     if plain == MEMBER:
@@ -321,7 +331,11 @@ def _take_statement(
 
 
 def _take_references(
-    item: ReadDocument, targets: Targets, names: set[str], stated: Stated, headings: Headings
+    item: ReadDocument,
+    targets: LinkTargets,
+    names: set[str],
+    stated: StatedRelations,
+    headings: Headings,
 ) -> Iterator[Reference]:
     """Put the links in the prose of *item* into *stated*; return those that lead nowhere."""
     document = item.document
@@ -337,46 +351,46 @@ def _take_references(
         uri = document.uri if reference.target.startswith("#") else uri
         fault = headings.fault(reference, uri) if uri and not _is_name(reference, targets) else ""
         if fault:
-            stated.diagnostics.append(_of_link(reference, item, fault))
+            stated.diagnostics.append(_make_link_warning(reference, item, fault))
         elif uri is None and _is_broken(reference, meant, document, names):
             yield reference
 
 
-def _unknown(end: str, item: ReadDocument, suggest: Suggest) -> Diagnostic:
+def _report_unknown_target(end: str, item: ReadDocument, suggest: Suggest) -> Diagnostic:
     name = end[:_LONGEST_SHOWN]
     message = f"unknown document {name!r} in a statement; use a tool id, URI or path{suggest(name)}"
-    return warning(Code.RELATION_UNRESOLVED, message, item.place_of(end))
+    return warning(Code.RELATION_UNRESOLVED, message, item.find_place(end))
 
 
-def _is_name(reference: Reference, targets: Targets) -> bool:
+def _is_name(reference: Reference, targets: LinkTargets) -> bool:
     """Return whether all of a target is the name of a document, in which `#` is a character."""
     name = path_key(reference.target.strip())
     return reference.is_wiki and any(name in words for words in targets.by_words)
 
 
-def _broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagnostic:
+def _report_broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagnostic:
     written = unquote(reference.target.removesuffix(reference.suffix))
     if not reference.is_wiki and is_file(Path(item.place).parent / written):
-        found = _of_link(reference, item, "leads to a file that is not among the sources")
+        found = _make_link_warning(reference, item, "leads to a file that is not among the sources")
         return info(Code.RELATION_UNRESOLVED, found.message, found.place)
     name = reference.target[:_LONGEST_SHOWN].removeprefix(_TOOL_SCHEME)
-    return _of_link(reference, item, f"does not match any document{suggest(name)}")
+    return _make_link_warning(reference, item, f"does not match any document{suggest(name)}")
 
 
-def _of_link(reference: Reference, item: ReadDocument, fault: str) -> Diagnostic:
+def _make_link_warning(reference: Reference, item: ReadDocument, fault: str) -> Diagnostic:
     target = reference.target[:_LONGEST_SHOWN]
     # A link that was led to another place is found by the name of the file.
     plain = unquote(target)
     words = (f"[[{target}", f"]({target}", target, plain, _file_name(target), _file_name(plain))
     message = f"the link to {target!r} {fault}"
-    return warning(Code.RELATION_UNRESOLVED, message, item.place_of(*words))
+    return warning(Code.RELATION_UNRESOLVED, message, item.find_place(*words))
 
 
 def _things(items: Iterable[ReadDocument]) -> Iterator[str]:
     """Return what documents call topics, things, groups and ends of statements."""
     for item in items:
         yield from map(path_key, item.document.groups)
-        facts = facts_of(item.document.further)
+        facts = parse_facts(item.document.further)
         for entity in (*facts.about, *facts.mentions, *facts.authors):
             yield from map(path_key, (entity.label, entity.id))
         for statement in facts.statements:

@@ -14,13 +14,13 @@ from mcpg.bundle.codec import (
     encode_bundle,
 )
 from mcpg.catalog.catalog import apply_rules
-from mcpg.catalog.definitions import Key, Part
+from mcpg.catalog.definitions import Key, DefinitionPart
 from mcpg.catalog.lock import (
-    Document,
-    Kind,
-    Lock,
+    LockedDocument,
+    LockChangeKind,
+    ApprovedTools,
     LockChange,
-    Statement,
+    ToolStatement,
     as_approved,
     lock_changes,
     stated_by_source,
@@ -33,7 +33,7 @@ _SHOWN = 80
 _NO_HINTS = Hints()
 
 
-def statements_of(assembly: Assembly) -> tuple[Statement, ...]:
+def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
     """Return what the sources of *assembly* state of each tool.
 
     A document states the definition of its tool where no manifest or server does, and a bundle the
@@ -44,24 +44,26 @@ def statements_of(assembly: Assembly) -> tuple[Statement, ...]:
     added = _added_by_rules(assembly)
     # What people added to a tool of the last build is no statement of its source.
     kept = {_key(tool) for tool in assembly.catalog.tools if tool.id in assembly.kept}
-    bundled: dict[Key, Document] = {}
-    found: list[Statement] = []
+    bundled: dict[Key, LockedDocument] = {}
+    found: list[ToolStatement] = []
     for item in assembly.read:
         tool, body = item.document.tool, item.document.body
-        document = Document(tool, body)
+        document = LockedDocument(tool, body)
         if _key(tool) in given:
             if item.is_bundled:
                 bundled[_key(tool)] = document
             continue
         carried = assembly.definitions.get(_key(tool))
         has_body = body and _key(tool) not in kept
-        whole = Statement(tool, has_hints=True, document=document if has_body else None)
-        parts = [Statement(one, has_hints=False, document=document) for one in carried or ()]
+        whole = ToolStatement(tool, has_hints=True, document=document if has_body else None)
+        parts = [ToolStatement(one, has_hints=False, document=document) for one in carried or ()]
         found += [replace(one, added=added.get(_key(tool), _NO_HINTS)) for one in parts or [whole]]
-    return (*(_given(tool, bundled, added) for tool in assembly.given), *found)
+    return (*(_state_given(tool, bundled, added) for tool in assembly.given), *found)
 
 
-def _given(tool: Tool, bundled: Mapping[Key, Document], added: Mapping[Key, Hints]) -> Statement:
+def _state_given(
+    tool: Tool, bundled: Mapping[Key, LockedDocument], added: Mapping[Key, Hints]
+) -> ToolStatement:
     stated = stated_by_source(tool)
     if _key(tool) not in bundled:
         return stated
@@ -79,23 +81,23 @@ def _added_by_rules(assembly: Assembly) -> dict[Key, Hints]:
 
 def stated_in(
     batch: SourceBatch, assemble: Callable[[SourceBatch], Assembly]
-) -> tuple[tuple[Statement, ...], tuple[ReadDocument, ...]]:
+) -> tuple[tuple[ToolStatement, ...], tuple[ReadDocument, ...]]:
     """Return what *batch* states of each tool, and the documents among it.
 
     Where it has none, nothing is assembled.
     """
     if batch.documents or batch.bundles:
         assembly = assemble(batch)
-        return statements_of(assembly), assembly.read
+        return collect_statements(assembly), assembly.read
     return tuple(map(stated_by_source, batch.tools)), ()
 
 
-def assembly_changes(lock: Lock, assembly: Assembly) -> tuple[LockChange, ...]:
+def assembly_changes(lock: ApprovedTools, assembly: Assembly) -> tuple[LockChange, ...]:
     """Return the tools of *assembly* that differ from *lock*."""
-    return lock_changes(lock, statements_of(assembly))
+    return lock_changes(lock, collect_statements(assembly))
 
 
-def quarantined(
+def leave_out_unapproved(
     batch: SourceBatch,
     read: Sequence[ReadDocument],
     changes: Iterable[LockChange],
@@ -111,32 +113,37 @@ def quarantined(
         hides: Whether changed tools are left out as well, rather than described as approved.
     """
     changes = tuple(changes)
-    approved: dict[Key, Statement] = {}
+    approved: dict[Key, ToolStatement] = {}
     left_out: set[Key] = set()
     for change in changes:
-        if change.kind is Kind.CHANGED and change.before is not None and not hides:
+        if change.kind is LockChangeKind.CHANGED and change.before is not None and not hides:
             approved[change.key] = change.before
-        elif change.kind is not Kind.MISSING:
+        elif change.kind is not LockChangeKind.MISSING:
             left_out.add(change.key)
     given = {_key(tool) for tool in batch.tools}
     replaced = left_out | (approved.keys() - given)
-    dropped = set(_texts_of(read, replaced))
+    dropped = set(_find_texts(read, replaced))
     # A server's own definition takes the place of a document that a bundle has changed.
     beside = {
-        one.key for one in changes if any(part.part is Part.DOCUMENT for part in one.parts)
+        one.key
+        for one in changes
+        if any(part.part is DefinitionPart.DOCUMENT for part in one.parts)
     } & given
-    dropped.update(_texts_of((item for item in read if item.is_bundled), beside))
+    dropped.update(_find_texts((item for item in read if item.is_bundled), beside))
     bundles = (_without(raw, dropped) for raw in batch.bundles) if dropped else batch.bundles
     return replace(
         batch,
-        tools=(*_tools(batch.tools, approved, left_out), *_added(read, approved, replaced)),
+        tools=(
+            *_tools(batch.tools, approved, left_out),
+            *_make_approved_tools(read, approved, replaced),
+        ),
         documents=tuple(one for one in batch.documents if as_authored(one) not in dropped),
         bundles=tuple(bundles),
     )
 
 
 def _tools(
-    tools: Sequence[Tool], approved: Mapping[Key, Statement], left_out: Collection[Key]
+    tools: Sequence[Tool], approved: Mapping[Key, ToolStatement], left_out: Collection[Key]
 ) -> Iterator[Tool]:
     for tool in tools:
         key = _key(tool)
@@ -146,7 +153,7 @@ def _tools(
             yield tool
 
 
-def _texts_of(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
+def _find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
     """Yield the documents of tools, and those that are about them."""
     for item in read if keys else ():
         if _key(item.document.tool) in keys:
@@ -154,8 +161,8 @@ def _texts_of(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[S
             yield from (page.source for page in item.about)
 
 
-def _added(
-    read: Iterable[ReadDocument], approved: Mapping[Key, Statement], replaced: Collection[Key]
+def _make_approved_tools(
+    read: Iterable[ReadDocument], approved: Mapping[Key, ToolStatement], replaced: Collection[Key]
 ) -> Iterator[Tool]:
     """Yield the tools in place of documents that state another definition than the approved one."""
     added = set()
@@ -181,12 +188,12 @@ def change_diagnostics(
     for change in changes:
         source_id, name = change.key
         named = f"the tool {name[:_SHOWN]!r} of {source_id[:_SHOWN]!r}"
-        if change.kind is Kind.CHANGED:
+        if change.kind is LockChangeKind.CHANGED:
             parts = "; ".join(map(str, change.parts))
             effect = "it is left out" if hides else "it is described as approved"
             message = f"{named} has changed since it was approved: {parts}; {effect}"
             yield warning(Code.TOOL_CHANGED, message, place)
-        elif change.kind is Kind.NEW:
+        elif change.kind is LockChangeKind.NEW:
             message = f"{named} is not approved: it is left out"
             yield warning(Code.TOOL_UNREVIEWED, message, place)
         else:

@@ -19,10 +19,10 @@ from mcpg.bundle.links import LINK_MARKS, Suggest, joined_links, meanings, resol
 from mcpg.catalog.catalog import assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.documents.addresses import normal_path, path_key, tool_uri
-from mcpg.documents.authored import lines_of, written_lines
-from mcpg.documents.facts import TARGET_KEYS, text_of
+from mcpg.documents.authored import write_authored_lines, written_lines
+from mcpg.documents.facts import TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import one_line, split_front_matter
-from mcpg.documents.markdown import Reference, Targets, read_markdown, retarget
+from mcpg.documents.markdown import Reference, LinkTargets, read_markdown, retarget
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
@@ -31,7 +31,7 @@ from mcpg.text.spelling import likeliest
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class DocumentGroups:
     """Documents by what they are.
 
     Attributes:
@@ -55,7 +55,7 @@ def sort_documents(
     reserved: Collection[str] = (),
     *,
     hosted: bool = False,
-) -> Sorted:
+) -> DocumentGroups:
     """Separate documents of tools, documents about a tool, and pages.
 
     A document is about a tool when its key `tool` names one, or when it names none itself and its
@@ -72,21 +72,21 @@ def sort_documents(
             is about that of its URI, or, where a person wrote it, about the only tool there is.
     """
     if not read:
-        return Sorted(tuple(tools), (), (), (), ())
+        return DocumentGroups(tuple(tools), (), (), (), ())
     claiming = [item for item in read if _claim(item) is None]
-    adopted = _adopted(claiming, tools, hosted=hosted)
+    adopted = _find_adopting_tools(claiming, tools, hosted=hosted)
     own = [item for item in claiming if id(item) not in adopted]
     unnamed = [item for item in own if not item.is_bundled and names_no_tool(item)]
     named = _without(own, unnamed)
     described = {_key(item.document.tool): item for item in named}
     superseded = [tool for tool in tools if _key(tool) in described]
     others = [tool for tool in tools if _key(tool) not in described]
-    owners = _called_like(unnamed, _Names(_first_of_equals(others, named)))
+    owners = _called_like(unnamed, _ToolNames(_first_of_equals(others, named)))
     # A document that is about no other tool is a tool, which a key may mean.
     documents = [item for item in own if id(item) not in owners]
     first = _first_of_equals(others, documents)
-    names = _Names(first)
-    owners |= _claimed(read, names, reserved)
+    names = _ToolNames(first)
+    owners |= _find_claimed_tools(read, names, reserved)
     for number, tool in adopted.items():
         owners[number] = described[_key(tool)].document.tool if _key(tool) in described else tool
     about: defaultdict[int, list[ReadDocument]] = defaultdict(list)
@@ -96,15 +96,15 @@ def sort_documents(
     described_first = (
         _first_document(tool, about[id(tool)]) for tool in others if id(tool) in about
     )
-    return Sorted(
+    return DocumentGroups(
         tuple(tool for tool in others if id(first[id(tool)]) not in about),
         (*_with_pages(documents, first, about), *described_first),
         tuple(item for item in _without(read, claiming) if id(item) not in owners),
         tuple(superseded),
         (
             *(one for item in read for one in _notices(item, owners.get(id(item)), names)),
-            *_misnamed([item for item in unnamed if id(item) not in owners], others),
-            *(_superseded(tool, described[_key(tool)]) for tool in superseded),
+            *_report_misnamed([item for item in unnamed if id(item) not in owners], others),
+            *(_report_superseded(tool, described[_key(tool)]) for tool in superseded),
         ),
     )
 
@@ -114,7 +114,7 @@ def _without(read: Iterable[ReadDocument], some: Iterable[ReadDocument]) -> list
     return [item for item in read if id(item) not in left_out]
 
 
-def _adopted(
+def _find_adopting_tools(
     documents: Iterable[ReadDocument], tools: Sequence[Tool], *, hosted: bool
 ) -> dict[int, Tool]:
     """Find the tools of documents that are no tool's by name, by identity of the document."""
@@ -135,17 +135,17 @@ def _adopted(
     return found
 
 
-def _called_like(unnamed: Iterable[ReadDocument], names: _Names) -> dict[int, Tool]:
+def _called_like(unnamed: Iterable[ReadDocument], names: _ToolNames) -> dict[int, Tool]:
     """Find the tools that have the names of files, by identity of the document."""
     found = ((item, names.called_like(item.document.tool)) for item in unnamed)
     return {id(item): tool for item, tool in found if tool is not None}
 
 
-def _claimed(
-    read: Iterable[ReadDocument], names: _Names, reserved: Collection[str]
+def _find_claimed_tools(
+    read: Iterable[ReadDocument], names: _ToolNames, reserved: Collection[str]
 ) -> dict[int, Tool]:
     claims = ((item, _claim(item)) for item in read)
-    found = ((item, names.meant(claim, reserved)) for item, claim in claims if claim)
+    found = ((item, names.find_claimed_tool(claim, reserved)) for item, claim in claims if claim)
     return {id(item): tool for item, tool in found if tool is not None}
 
 
@@ -187,7 +187,7 @@ def _first_of_equals(tools: Iterable[Tool], read: Iterable[ReadDocument]) -> dic
     return first
 
 
-class _Names:
+class _ToolNames:
     """What tools are called, for documents about them."""
 
     def __init__(self, first: Mapping[int, Tool]) -> None:
@@ -207,7 +207,7 @@ class _Names:
         of_its_source = [tool for tool in found if tool.source_id == nameless.source_id]
         return _only(of_its_source or found)
 
-    def meant(self, claim: str, reserved: Collection[str]) -> Tool | None:
+    def find_claimed_tool(self, claim: str, reserved: Collection[str]) -> Tool | None:
         """Return the one tool that *claim* names, `None` for none or several."""
         return _only(self._by_key.get(claim, [])) or self._with_id(claim, reserved)
 
@@ -274,7 +274,7 @@ def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     return _with_pages_about(ReadDocument(pages[0].source, document), pages)
 
 
-def _notices(item: ReadDocument, owner: Tool | None, names: _Names) -> Iterator[Diagnostic]:
+def _notices(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> Iterator[Diagnostic]:
     place = item.document.tool.place or None
     claim = _claim(item)
     if owner is not None:
@@ -290,7 +290,9 @@ def _notices(item: ReadDocument, owner: Tool | None, names: _Names) -> Iterator[
         yield warning(Code.DOCUMENT_UNMAPPED, message, item.place_of_key(TOOL_KEY))
 
 
-def _misnamed(unnamed: Sequence[ReadDocument], tools: Sequence[Tool]) -> Iterator[Diagnostic]:
+def _report_misnamed(
+    unnamed: Sequence[ReadDocument], tools: Sequence[Tool]
+) -> Iterator[Diagnostic]:
     """Report documents that became tools of their own, though a tool is called nearly like them."""
     names = {tool.name for tool in tools}
     for item in unnamed[:_MOST_COMPARED]:
@@ -309,7 +311,7 @@ _LONGEST_SHOWN = 200
 _NO_TOOL = frozenset({"false", "no", "none", "null", "n/a", "-", "off", "page"})
 
 
-def _superseded(tool: Tool, item: ReadDocument) -> Diagnostic:
+def _report_superseded(tool: Tool, item: ReadDocument) -> Diagnostic:
     source = item.source
     message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
     return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
@@ -320,7 +322,7 @@ _STATED_ENDS = ("subject", "object", "target")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class DocumentPlaces:
     """Where documents go, and what leads to them.
 
     Attributes:
@@ -333,15 +335,15 @@ class Places:
     """
 
     addresses: Mapping[str, tuple[str, str]]
-    kept: Targets
-    written: Targets
+    kept: LinkTargets
+    written: LinkTargets
     namesakes: Collection[str]
     source_id: str | None
     suggest: Suggest
 
 
 def settle(
-    by_tool: Mapping[str, ReadDocument], places: Places
+    by_tool: Mapping[str, ReadDocument], places: DocumentPlaces
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Join the documents of each tool into one, which holds wherever the bundle is read.
 
@@ -378,21 +380,25 @@ def former_paths(
 
 
 def _merged_document(
-    item: ReadDocument, address: tuple[str, str], places: Places
+    item: ReadDocument, address: tuple[str, str], places: DocumentPlaces
 ) -> tuple[ToolDocument, list[Diagnostic]]:
     path, uri = address
-    document, diagnostics = _moved(item, path, places)
+    document, diagnostics = _move_document(item, path, places)
     pages: list[ToolDocument] = []
     for page in item.about:
         prose = replace(page.document, body=_prose(page.document))
-        about, found = _moved(replace(page, document=prose), path, places)
+        about, found = _move_document(replace(page, document=prose), path, places)
         pages.append(about)
         diagnostics += found
     if pages:
         parts = (document, *pages)
-        further = _merged(document.further, [page.further for page in pages])
+        further = _merge_keys(document.further, [page.further for page in pages])
         has_lines = any(part.written for part in parts)
-        texts = [lines_of(part.further, part.written) for part in parts] if has_lines else []
+        texts = (
+            [write_authored_lines(part.further, part.written) for part in parts]
+            if has_lines
+            else []
+        )
         document = replace(
             document,
             groups=tuple(dict.fromkeys(group for part in parts for group in part.groups)),
@@ -412,7 +418,7 @@ def _prose(about: ToolDocument) -> str:
     return "\n\n".join(filter(None, ("" if is_headed else title, lead, about.body)))
 
 
-def _merged(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
+def _merge_keys(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
     """Join front-matter keys: lists one after the other, else the first that is said."""
     merged = dict(first)
     lists: dict[str, list[JsonValue]] = {}
@@ -433,7 +439,7 @@ def _each_once(items: Iterable[JsonValue]) -> list[JsonValue]:
     return list(known.values())
 
 
-def _reads_back(item: ReadDocument, document: ToolDocument, places: Places) -> bool:
+def _reads_back(item: ReadDocument, document: ToolDocument, places: DocumentPlaces) -> bool:
     """Return whether the text of *item* says *document* to whoever reads it in the bundle."""
     if item.document.tool.name in places.namesakes and names_no_tool(item):
         # Where documents stand in a folder, it would be about one of the others.
@@ -449,12 +455,14 @@ def _reads_back(item: ReadDocument, document: ToolDocument, places: Places) -> b
     return resolve_links(replace(item, document=again), places.kept)[0] == document
 
 
-def _moved(item: ReadDocument, path: str, places: Places) -> tuple[ToolDocument, list[Diagnostic]]:
+def _move_document(
+    item: ReadDocument, path: str, places: DocumentPlaces
+) -> tuple[ToolDocument, list[Diagnostic]]:
     """Return the document of *item* with links that mean the same at *path* in the bundle."""
     document, diagnostics = resolve_links(item, places.written, places.suggest)
     if document.path == path and places.written is places.kept:
         return document, diagnostics
-    move = _Move(document.path, path, places)
+    move = _MovedText(document.path, path, places)
     links = tuple(
         replace(link, target=move.target([link.target]) or link.target) for link in document.links
     )
@@ -467,12 +475,12 @@ def _moved(item: ReadDocument, path: str, places: Places) -> tuple[ToolDocument,
 
 
 @dataclass(frozen=True, slots=True)
-class _Move:
+class _MovedText:
     """A text that moves from the place where it was written to one in the bundle."""
 
     old: str
     new: str
-    places: Places
+    places: DocumentPlaces
 
     def target(self, meant: list[str]) -> str | None:
         """Return a target that means in the bundle what *meant* means here, `None` for the same."""
@@ -496,23 +504,25 @@ class _Move:
 
     def statements(self, further: JsonObject) -> JsonObject:
         """Return front matter whose statements are about the same tools."""
-        moved = {key: self._stated(further[key]) for key in _STATEMENT_KEYS if key in further}
+        moved = {
+            key: self._move_statements(further[key]) for key in _STATEMENT_KEYS if key in further
+        }
         return {**further, **moved} if moved else further
 
-    def _stated(self, value: JsonValue) -> JsonValue:
+    def _move_statements(self, value: JsonValue) -> JsonValue:
         if isinstance(value, list):
-            return [self._stated(item) for item in value]
+            return [self._move_statements(item) for item in value]
         if not isinstance(value, dict):
             return value
         return value | {key: self._end(value[key]) for key in _STATED_ENDS if key in value}
 
     def _end(self, value: JsonValue) -> JsonValue:
-        words = text_of(value, TARGET_KEYS)
+        words = pick_text(value, TARGET_KEYS)
         uri = self.places.written.resolve(words, self.old)
         if uri is None or uri == self.places.kept.resolve(words, self.new):
             return value
         return {**value, TARGET_KEYS[0]: uri} if isinstance(value, dict) else uri
 
     @staticmethod
-    def _first(meant: Iterable[str], targets: Targets, path: str) -> str | None:
+    def _first(meant: Iterable[str], targets: LinkTargets, path: str) -> str | None:
         return next(filter(None, (targets.resolve(one, path) for one in meant)), None)

@@ -10,11 +10,11 @@ from mcpg.bundle.links import joined_links
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Code, Diagnostic, SourceError, error, info, warning
-from mcpg.relations.edges import COVERAGE_FACTORS, Edge, EdgeOrigin, weight_of
+from mcpg.relations.edges import COVERAGE_FACTORS, Edge, EdgeOrigin, compute_weight
 from mcpg.relations.learned import ToolNames, learned_edges
-from mcpg.relations.observed import Observed, decode, merge, names_of, renamed
+from mcpg.relations.observed import ObservedCalls, decode, merge, list_tool_names, rename_tools
 from mcpg.sources.model import ObservedFile
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _SHOWN = 3
 _BOTH = "; "  # between what was observed and what was inferred
@@ -37,7 +37,7 @@ def observed_edges(
     if not files:
         return None, []
     known = ToolNames(tools)
-    parts: list[Observed] = []
+    parts: list[ObservedCalls] = []
     noticed: list[Diagnostic] = []
     for file in files:
         try:
@@ -46,8 +46,8 @@ def observed_edges(
             message = f"{fault.message}: it is left out"
             noticed.append(error(Code.OBSERVED_INVALID, message, fault.place))
             continue
-        noticed += _unknown(read, known, file.place)
-        parts.append(renamed(read, known))
+        noticed += _report_unknown_tools(read, known, file.place)
+        parts.append(rename_tools(read, known))
     if not parts:
         return None, noticed
     edges: defaultdict[str, list[Edge]] = defaultdict(list)
@@ -56,14 +56,16 @@ def observed_edges(
     return edges, noticed
 
 
-def _unknown(observed: Observed, known: ToolNames, place: str) -> list[Diagnostic]:
-    names = names_of(observed)
+def _report_unknown_tools(
+    observed: ObservedCalls, known: ToolNames, place: str
+) -> list[Diagnostic]:
+    names = list_tool_names(observed)
     unknown = sorted(name for name in names if known(name) is None)
     if not unknown:
         return []
     shown = ", ".join(repr(name[:80]) for name in unknown[:_SHOWN])
     more = ", ..." if len(unknown) > _SHOWN else ""
-    message = f"{counted(len(unknown), 'observed tool')} of no source: {shown}{more}"
+    message = f"{format_count(len(unknown), 'observed tool')} of no source: {shown}{more}"
     # Tools come and go; a file of which nothing is known is likely another's.
     report = warning if len(unknown) == len(names) else info
     return [report(Code.OBSERVED_TOOL_UNKNOWN, message, place)]
@@ -92,7 +94,7 @@ def with_observed(
     for edge in edges:
         uri = addresses[edge.target][1]
         link = Link(edge.kind, uri, edge.weight, edge.reason, EdgeOrigin.OBSERVED)
-        observed.append(_confirmed(others.pop((edge.kind, uri), None), link))
+        observed.append(_confirm_link(others.pop((edge.kind, uri), None), link))
     links = joined_links([*authored, *observed], others.values())
     return document if links == document.links else replace(document, links=links)
 
@@ -109,11 +111,11 @@ def _not_observed(link: Link) -> Link | None:
         return None
     origin = EdgeOrigin.SCHEMA if link.fields else EdgeOrigin.INFERRED
     part = COVERAGE_FACTORS[link.coverage] if link.coverage else 1.0
-    weight = min(link.weight, weight_of(link.kind, origin, part))
+    weight = min(link.weight, compute_weight(link.kind, origin, part))
     return replace(link, weight=weight, reason=reason, origin=origin)
 
 
-def _confirmed(inferred: Link | None, observed: Link) -> Link:
+def _confirm_link(inferred: Link | None, observed: Link) -> Link:
     if inferred is None:
         return observed
     reason = f"{observed.reason}{_BOTH}{inferred.reason}" if inferred.reason else observed.reason

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mcpg.bundle.codec import ReadDocument, path_fault
-from mcpg.bundle.links import NearNames
-from mcpg.bundle.merge import Places, Sorted, former_paths, settle
+from mcpg.bundle.links import NameSuggester
+from mcpg.bundle.merge import DocumentPlaces, DocumentGroups, former_paths, settle
 from mcpg.catalog.catalog import Catalog, content_key
 from mcpg.catalog.model import Hints, Tool
 from mcpg.documents.addresses import normal_path, path_key, uris_for
-from mcpg.documents.markdown import targets_of, with_pages
+from mcpg.documents.markdown import collect_targets, with_pages
 from mcpg.documents.reader import parse_document
 from mcpg.errors import Code, Diagnostic, warning
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedDocuments:
     """Documents where they go.
 
     Attributes:
@@ -30,12 +30,14 @@ class Placed:
     """
 
     by_tool: Mapping[str, ReadDocument]
-    places: Places
+    places: DocumentPlaces
     pages: Sequence[ReadDocument]
     diagnostics: Sequence[Diagnostic]
 
 
-def placed_documents(catalog: Catalog, sorted_: Sorted, source_id: str | None) -> Placed:
+def locate_documents(
+    catalog: Catalog, sorted_: DocumentGroups, source_id: str | None
+) -> LocatedDocuments:
     """Give every document its place in the bundle.
 
     Args:
@@ -48,7 +50,7 @@ def placed_documents(catalog: Catalog, sorted_: Sorted, source_id: str | None) -
     pages = place_pages(sorted_.pages, addresses.values())
     places = _places(catalog, by_tool, addresses, pages, source_id)
     by_tool, unresolved = settle(by_tool, places)
-    return Placed(by_tool, places, pages, (*left_out, *moved, *unresolved))
+    return LocatedDocuments(by_tool, places, pages, (*left_out, *moved, *unresolved))
 
 
 def _places(
@@ -57,22 +59,22 @@ def _places(
     addresses: Mapping[str, tuple[str, str]],
     pages: Sequence[ReadDocument],
     source_id: str | None,
-) -> Places:
-    tools = targets_of(catalog.tools, addresses)
+) -> DocumentPlaces:
+    tools = collect_targets(catalog.tools, addresses)
     kept = with_pages(tools, [page.document for page in pages])
     former = former_paths(by_tool, addresses)
     counts = Counter(tool.name for tool in catalog.tools)
-    return Places(
+    return DocumentPlaces(
         addresses=addresses,
         kept=kept,
         written=kept.with_paths(former) if former else kept,
         namesakes={name for name, count in counts.items() if count > 1},
         source_id=source_id,
-        suggest=NearNames(catalog.suggest, [page.document for page in pages]),
+        suggest=NameSuggester(catalog.suggest, [page.document for page in pages]),
     )
 
 
-class _Unique:
+class _UniqueNames:
     """Paths or URIs, none given twice.
 
     Args:
@@ -157,7 +159,7 @@ def assign_paths(
     later in order of tool id gives way, with a diagnostic when it is a document.
     """
     standard = uris_for(tools)
-    paths, uris = _Unique(".md"), _Unique("/")
+    paths, uris = _UniqueNames(".md"), _UniqueNames("/")
     addresses: dict[str, tuple[str, str]] = {}
     diagnostics: list[Diagnostic] = []
     for tool in sorted(tools, key=lambda tool: (tool.id not in read, tool.id)):
@@ -177,7 +179,7 @@ def assign_paths(
                 if old != new
             ]
             # A path has no line.
-            place = read[tool.id].place_of(wanted[1]) if wanted[1] != uri else tool.place
+            place = read[tool.id].find_place(wanted[1]) if wanted[1] != uri else tool.place
             diagnostics.append(warning(Code.DOCUMENT_INVALID, "; ".join(changes), place or None))
     return addresses, diagnostics
 
@@ -191,8 +193,8 @@ def place_pages(
     goes: its text stays, and what it is called there is what whoever reads the bundle will see.
     """
     taken = list(addresses)
-    paths = _Unique(".md", (path for path, _ in taken))
-    uris = _Unique("/", (uri for _, uri in taken))
+    paths = _UniqueNames(".md", (path for path, _ in taken))
+    uris = _UniqueNames("/", (uri for _, uri in taken))
     placed: list[ReadDocument] = []
     for page in sorted(pages, key=lambda page: (page.document.path, page.source.content)):
         path, uri = _own(page)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from mcpg.bundle.addresses import Addresses, relates, states_targets
+from mcpg.bundle.addresses import DocumentAddresses, relates, states_targets
 from mcpg.bundle.codec import ReadDocument
-from mcpg.bundle.texts import held_texts
+from mcpg.bundle.texts import hold_texts
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.page import is_code_page
 from mcpg.documents import dotnet
@@ -44,14 +44,14 @@ def portable_texts(
         pages: Its documents of no tool, likewise.
     """
     found = {document.path: document for document in (*documents, *pages)}
-    portable = _Portable(list(found.values()))
+    portable = _PortableWriter(list(found.values()))
     changed: dict[str, SourceDocument] = {}
     for text in texts:
         document = found.get(text.path)
-        made = text if document is None else portable.made_of(text, document)
+        made = text if document is None else portable.make_portable(text, document)
         if made is not text:
             changed[text.path] = made
-    return held_texts(changed.get(text.path, text) for text in texts) if changed else texts
+    return hold_texts(changed.get(text.path, text) for text in texts) if changed else texts
 
 
 def rewritten_pieces(documents: Iterable[ReadDocument]) -> Iterator[Diagnostic]:
@@ -67,7 +67,7 @@ def rewritten_pieces(documents: Iterable[ReadDocument]) -> Iterator[Diagnostic]:
                     yield warning(Code.DOCUMENT_REWRITTEN, change.message, place)
 
 
-class _Portable:
+class _PortableWriter:
     """Makes texts of a bundle portable.
 
     Args:
@@ -79,10 +79,10 @@ class _Portable:
         self._ids = _distinct_ids(documents)
 
     @cached_property
-    def _addresses(self) -> Addresses:
-        return Addresses(self._documents)
+    def _addresses(self) -> DocumentAddresses:
+        return DocumentAddresses(self._documents)
 
-    def made_of(self, text: SourceDocument, document: ToolDocument) -> SourceDocument:
+    def make_portable(self, text: SourceDocument, document: ToolDocument) -> SourceDocument:
         """Return *text*, which says *document*, as every reader takes it."""
         uri = text.canonical_uri
         has_uri = uri is None or uri.startswith(BASE_URI) or dotnet.is_uri(uri)

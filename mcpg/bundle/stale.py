@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from mcpg.build_cache import NO_MEMO
+from mcpg.build_cache import NO_BUILD_CACHE
 from mcpg.bundle.assemble import Assembly
 from mcpg.bundle.codec import Bundle, ReadDocument, encode_bundle, read_documents
 from mcpg.bundle.merge import names_no_tool
@@ -34,7 +34,7 @@ def missing_documents(
     tools = assembly.catalog.tools
     present = {(tool.source_id, tool.name) for tool in tools}
     answered = {tool.source_id for tool in tools}
-    read, _ = read_documents(last, (), None, NO_MEMO)
+    read, _ = read_documents(last, (), None, NO_BUILD_CACHE)
     return tuple(
         item
         for item in read
@@ -42,7 +42,7 @@ def missing_documents(
         and not names_no_tool(item)
         and (
             item.source.path in assembly.unread
-            or any(_is_of(item.document.tool, one, answered) for one in failed)
+            or any(_may_be_from(item.document.tool, one, answered) for one in failed)
         )
     )
 
@@ -51,7 +51,7 @@ def _key(item: ReadDocument) -> tuple[str, str]:
     return item.document.tool.source_id, item.document.tool.name
 
 
-def _is_of(tool: Tool, source: FailedSource, answered: Collection[str]) -> bool:
+def _may_be_from(tool: Tool, source: FailedSource, answered: Collection[str]) -> bool:
     if tool.source_id in source.names:
         return True
     is_possible = source.kind in (None, tool.source_kind)
@@ -71,7 +71,7 @@ def with_missing(
     tools = assembly.catalog.tools
     kept = tuple(tool.id for tool in tools if (tool.source_id, tool.name) in keys)
     stale = tuple(tool.id for tool in tools if tool.id in {*kept, *assembly.stale})
-    noticed = (*assembly.diagnostics, *_kept(missing))
+    noticed = (*assembly.diagnostics, *_report_kept(missing))
     return replace(assembly, stale=stale, kept=kept, diagnostics=noticed)
 
 
@@ -83,17 +83,17 @@ def names_by_source(missing: Iterable[ReadDocument]) -> Mapping[str, list[str]]:
     return names
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Return *names* as a list that is not too long for a message."""
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _kept(missing: Iterable[ReadDocument]) -> list[Diagnostic]:
+def _report_kept(missing: Iterable[ReadDocument]) -> list[Diagnostic]:
     return [
         warning(
             Code.TOOLS_STALE,
-            f"tools are kept from the last build, because their source failed: {listed(names)}",
+            f"tools are kept from the last build, because their source failed: {list_names(names)}",
             source_id,
         )
         for source_id, names in names_by_source(missing).items()

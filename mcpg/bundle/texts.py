@@ -19,7 +19,7 @@ _PER_BLOCK = 256 * 1024
 _FASTEST = 1
 
 
-def held_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
+def hold_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
     """Return *texts* as a tuple, or compressed where they have more than 32 million characters."""
     remaining = iter(texts)
     plain: list[SourceDocument] = []
@@ -28,18 +28,18 @@ def held_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
         plain.append(text)
         length += len(text.content)
         if length > _MOST_PLAIN:
-            return Texts(chain(_released(plain), remaining))
+            return CompressedTexts(chain(_pop_texts(plain), remaining))
     return tuple(plain)
 
 
-def _released(texts: list[SourceDocument]) -> Iterator[SourceDocument]:
+def _pop_texts(texts: list[SourceDocument]) -> Iterator[SourceDocument]:
     """Return *texts* one by one, none of which is held afterwards."""
     texts.reverse()
     while texts:
         yield texts.pop()
 
 
-class Texts(Sequence[SourceDocument]):
+class CompressedTexts(Sequence[SourceDocument]):
     """Texts in compressed blocks; each is decompressed when it is read.
 
     Args:

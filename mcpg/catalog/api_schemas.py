@@ -93,10 +93,10 @@ def acceptable(schema: Schema) -> Schema:
     It has an object at the top, its references lead to its own `$defs`, and each keyword has a
     value that JSON Schema 2020-12 allows. *schema* is not changed.
     """
-    return _flattened(_Cleaning(schema).run())
+    return _state_properties(_SchemaCleaner(schema).run())
 
 
-class _Cleaning:
+class _SchemaCleaner:
     """One pass over a schema that leaves out what is broken, and moves what is referred to."""
 
     def __init__(self, root: Schema) -> None:
@@ -122,14 +122,14 @@ class _Cleaning:
             return {}
         found: Schema = {}
         for name, member in _modern(schema).items():
-            kept = self._kept(name, member, depth)
+            kept = self._clean_keyword(name, member, depth)
             if kept is not None:
                 found[name] = kept[0]
         if "array" in _types(found) and "items" not in found:
             found["items"] = {}
         return found
 
-    def _kept(self, name: str, member: Any, depth: int) -> tuple[Any] | None:
+    def _clean_keyword(self, name: str, member: Any, depth: int) -> tuple[Any] | None:
         """Return what is kept of the keyword *name*, in a tuple; `None` to leave it out."""
         if name in _MAPS and isinstance(member, dict):
             return (self._clean_all(member, depth),)
@@ -234,11 +234,11 @@ def _modern(schema: Schema) -> Schema:
     return changed
 
 
-def _flattened(schema: Schema) -> Schema:
+def _state_properties(schema: Schema) -> Schema:
     """Return *schema* with an object at the top that states its properties itself."""
     members = {name: one for name, one in schema.items() if name not in _COMBINED}
     if any(name in schema for name in _COMBINED):
-        properties, required = _Merging(schema).merged(schema)
+        properties, required = _SchemaMerger(schema).merge_properties(schema)
         members["properties"] = {name: _either(ones) for name, ones in properties.items()}
         members["required"] = [name for name in properties if name in required]
         if not members["required"]:
@@ -247,20 +247,20 @@ def _flattened(schema: Schema) -> Schema:
     return first | members | {"type": "object"}
 
 
-class _Merging:
+class _SchemaMerger:
     """Merges what a schema combines; each definition once, so that circles come to an end."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
         self._seen: set[str] = set()
 
-    def merged(self, schema: Schema) -> tuple[dict[str, list[Schema]], set[str]]:
+    def merge_properties(self, schema: Schema) -> tuple[dict[str, list[Schema]], set[str]]:
         """Return the schemas of each property, and the properties that are always required."""
         properties: dict[str, list[Schema]] = {}
         required = set(schema.get("required", ()))
         for name, one in schema.get("properties", {}).items():
             _add(properties, name, [one])
-        for branch in (*schema.get("allOf", ()), *self._referred(schema)):
+        for branch in (*schema.get("allOf", ()), *self._follow(schema)):
             required |= self._take(properties, branch)
         for keyword in ("anyOf", "oneOf"):
             branches = [one for one in schema.get(keyword, ()) if _may_be_object(one)]
@@ -269,12 +269,12 @@ class _Merging:
         return properties, required
 
     def _take(self, properties: dict[str, list[Schema]], branch: Schema) -> set[str]:
-        found, required = self.merged(branch)
+        found, required = self.merge_properties(branch)
         for name, ones in found.items():
             _add(properties, name, ones)
         return required
 
-    def _referred(self, schema: Schema) -> Iterable[Schema]:
+    def _follow(self, schema: Schema) -> Iterable[Schema]:
         reference = schema.get("$ref")
         if reference and reference not in self._seen:
             self._seen.add(reference)

@@ -130,7 +130,7 @@ class ApiTools:
 
 
 @dataclass(frozen=True, slots=True)
-class _Naming:
+class _NameRules:
     """Which names an API accepts.
 
     Attributes:
@@ -152,7 +152,7 @@ class _Naming:
         text = re.sub(f"[^{self.characters}]+", "_", name).strip("_")
         return f"_{text}" if self.is_identifier and re.match("[^a-zA-Z]", text) else text
 
-    def hashed(self, name: str, taken: set[str]) -> str:
+    def make_unique(self, name: str, taken: set[str]) -> str:
         """Return *name* as it is accepted, cut, and made unique with a hash."""
         start = self.plain(name) or "tool"
         salt, found = 0, ""
@@ -179,10 +179,10 @@ class _Api:
     """
 
     define: Callable[[str, Tool, dict[str, Any]], dict[str, Any]]
-    names: _Naming = _Naming()
+    names: _NameRules = _NameRules()
     search: dict[str, Any] | None = None
     has_own_schemas: bool = False
-    arguments: _Naming | None = None
+    arguments: _NameRules | None = None
     has_namespaces: bool = False
     wrapped_as: str = ""
     make_strict: Callable[[dict[str, Any]], dict[str, Any]] | None = None
@@ -244,15 +244,15 @@ _APIS: dict[ApiName, _Api] = {
     "anthropic": _Api(
         _anthropic,
         search={"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
-        arguments=_Naming("a-zA-Z0-9_.-"),
+        arguments=_NameRules("a-zA-Z0-9_.-"),
     ),
     "gemini": _Api(
         _gemini,
-        _Naming(is_identifier=True),
-        arguments=_Naming("a-zA-Z0-9_", is_identifier=True),
+        _NameRules(is_identifier=True),
+        arguments=_NameRules("a-zA-Z0-9_", is_identifier=True),
         wrapped_as="functionDeclarations",
     ),
-    "mcp": _Api(_mcp, _Naming("a-zA-Z0-9_.-", 128), has_own_schemas=True),
+    "mcp": _Api(_mcp, _NameRules("a-zA-Z0-9_.-", 128), has_own_schemas=True),
 }
 APIS: tuple[ApiName, ...] = tuple(_APIS)
 
@@ -282,7 +282,7 @@ def api_tools(
     origins: dict[str, ToolOrigin] = {}
     reasons: list[tuple[str, str]] = []
     for tool_id, given in _names(everything, api).items():
-        definition, origins[given], reason = _defined(given, everything[tool_id], api, strict)
+        definition, origins[given], reason = _define_tool(given, everything[tool_id], api, strict)
         definitions[tool_id] = definition | ({"defer_loading": True} if tool_id in later else {})
         reasons += [(given, reason)] if reason else []
     shown = [definitions[tool_id] for tool_id in loaded]
@@ -297,7 +297,7 @@ def api_tools(
     return ApiTools(api_name, shown, origins, tuple(reasons))
 
 
-def _defined(
+def _define_tool(
     name: str, tool: Tool, api: _Api, strict: bool
 ) -> tuple[dict[str, Any], ToolOrigin, str]:
     """Return the definition and the origin of *tool*, and why it is not strict if it is to be."""
@@ -314,7 +314,7 @@ def _defined(
     schema = tool.input_schema if api.has_own_schemas else acceptable(tool.input_schema)
     if api.arguments is None:
         return api.define(name, tool, schema), origin, reason
-    schema, renamed = _renamed(schema, api.arguments)
+    schema, renamed = _rename_arguments(schema, api.arguments)
     origin = replace(origin, arguments=tuple(renamed.items()))
     return api.define(name, tool, schema), origin, reason
 
@@ -389,12 +389,12 @@ def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
     plain = {one for one in ids if api.names.accepts(one) and one not in reserved}
     taken, names = plain | reserved, {}
     for one in ids:
-        names[one] = one if one in plain else api.names.hashed(one, taken)
+        names[one] = one if one in plain else api.names.make_unique(one, taken)
         taken.add(names[one])
     return names
 
 
-def _renamed(schema: Schema, naming: _Naming) -> tuple[dict[str, Any], dict[str, str]]:
+def _rename_arguments(schema: Schema, naming: _NameRules) -> tuple[dict[str, Any], dict[str, str]]:
     """Return *schema* with names of arguments that *naming* accepts, and their own names."""
     properties = schema["properties"]
     bad = [name for name in properties if not naming.accepts(name)]
@@ -405,7 +405,7 @@ def _renamed(schema: Schema, naming: _Naming) -> tuple[dict[str, Any], dict[str,
     for name in bad:
         plain = naming.plain(name)
         if not naming.accepts(plain) or plain in taken:
-            plain = naming.hashed(name, taken)
+            plain = naming.make_unique(name, taken)
         taken.add(plain)
         names[name] = plain
     members = {name: one for name, one in schema.items() if name not in _NAMING}

@@ -50,14 +50,14 @@ def normalize(value: str, fallback: str) -> str:
     Returns:
         The name; an over-long one is cut and ends in a hash of its whole text.
     """
-    return _kept(value) or fallback
+    return _clean_name(value) or fallback
 
 
-def _kept(value: str) -> str:
+def _clean_name(value: str) -> str:
     name = ""
     for run in _RUN.findall(value):
         name += run if not name or name.endswith("_") else f"_{run}"
-    return _shorten(name.lower().strip(_EDGE))
+    return _cut_name(name.lower().strip(_EDGE))
 
 
 def source_qualified(source_id: str, name: str, fallback: str) -> str:
@@ -66,7 +66,7 @@ def source_qualified(source_id: str, name: str, fallback: str) -> str:
     tool = normalize(name, fallback)
     if tool.startswith((f"{source}_", f"{source}-")):
         return tool
-    return _shorten(f"{source}_{tool}")
+    return _cut_name(f"{source}_{tool}")
 
 
 def append_suffix(name: str, suffix: str) -> str:
@@ -191,9 +191,9 @@ class _IdPool:
     def _candidates(self, source_id: str, name: str, require_source_prefix: bool) -> Iterator[str]:
         if not require_source_prefix:
             yield _alone(source_id, name)
-        if _kept(name) and _kept(source_id):
+        if _clean_name(name) and _clean_name(source_id):
             yield source_qualified(source_id, name, TOOL_FALLBACK)
-        yield (hashed := _hashed(source_id, name))
+        yield (hashed := _id_hash(source_id, name))
         # Numbering goes on where it stopped: thousands of namesakes must not cost a square.
         for number in itertools.count(self._numbers.get(hashed, 2)):
             self._numbers[hashed] = number + 1
@@ -202,10 +202,10 @@ class _IdPool:
 
 def _alone(source_id: str, name: str) -> str:
     """Return the id of a tool that shares its name with no other."""
-    return _kept(name) or _hashed(source_id, name)
+    return _clean_name(name) or _id_hash(source_id, name)
 
 
-def _hashed(source_id: str, name: str) -> str:
+def _id_hash(source_id: str, name: str) -> str:
     # The length in front keeps ("ab", "c") apart from ("a", "bc").
     source = source_id.encode("utf-8", "surrogatepass")
     content = len(source).to_bytes(4, "big") + source + name.encode("utf-8", "surrogatepass")
@@ -213,7 +213,7 @@ def _hashed(source_id: str, name: str) -> str:
     return append_suffix(source_qualified(source_id, name, TOOL_FALLBACK), f"_{digest}")
 
 
-def _shorten(name: str) -> str:
+def _cut_name(name: str) -> str:
     if len(name) <= MAX_LENGTH:
         return name
     digest = hashlib.sha256(name.encode("utf-8")).hexdigest()[:_HASH_DIGITS]
@@ -293,17 +293,17 @@ def apply_rules(
     """
     if not rules:
         return tuple(tools), (), ()
-    application = _Application(ToolLookup(tools))
+    application = _HintApplication(ToolLookup(tools))
     for rule in rules:
         application.add(rule)
     return (
-        tuple(application.hinted(tool) for tool in tools),
+        tuple(application.add_hints(tool) for tool in tools),
         tuple(application.assertions.values()),
         tuple(application.noticed),
     )
 
 
-class _Application:
+class _HintApplication:
     """Gathers what rules say, one rule after the other."""
 
     def __init__(self, lookup: ToolLookup[Tool]) -> None:
@@ -318,7 +318,9 @@ class _Application:
         """Take in one rule."""
         tools = self._lookup.matching(rule.pattern)
         if not tools:
-            self._unmatched(Code.HINT_UNMATCHED, "no tool is called", rule.pattern, rule.place)
+            self._report_unmatched(
+                Code.HINT_UNMATCHED, "no tool is called", rule.pattern, rule.place
+            )
             return
         gathered = self._named if self._lookup.is_name(rule.pattern) else self._globbed
         for tool in tools:
@@ -326,7 +328,7 @@ class _Application:
         self._relate(rule, tools, "related", rule.related)
         self._relate(rule, tools, "nextStep", rule.next_steps)
 
-    def hinted(self, tool: Tool) -> Tool:
+    def add_hints(self, tool: Tool) -> Tool:
         """Return *tool* with the hints of all rules."""
         parts = (*self._named.get(tool.id, ()), *self._globbed.get(tool.id, ()))
         return replace(tool, hints=Hints.merge(*parts, tool.hints)) if parts else tool
@@ -358,10 +360,10 @@ class _Application:
             found = self._lookup.matching(pattern)
             if not found:
                 what = f"{rule.pattern!r} is related to a tool that does not exist:"
-                self._unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
+                self._report_unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
             yield from (tool.id for tool in found)
 
-    def _unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
+    def _report_unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
         # A file written for another catalogue misses all its tools; guessing at each is too slow.
         self._suggested += 1
         close = self._lookup.suggest(pattern) if self._suggested <= _MAX_SUGGESTED else ()
@@ -400,13 +402,13 @@ class Catalog:
         """
         return self._lookup.matching(pattern)
 
-    def named(self, name: str) -> Tool:
+    def find_named(self, name: str) -> Tool:
         """Return the one tool that *name* means: an id, `source::name`, a raw name or a glob.
 
         Raises:
             NotFoundError: No tool is called so, or several are.
         """
-        return self._lookup.named(name)
+        return self._lookup.find_named(name)
 
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Return up to three ids that *reference* may be a slip of, the likeliest first."""

@@ -37,7 +37,7 @@ class ClaimedWords:
     total: int
 
 
-def claims_of(tool: Tool) -> Hints:
+def read_claims(tool: Tool) -> Hints:
     """Return the lists of hints that the server of *tool* states and that are not its hints."""
     # Most tools have annotations, and hardly one has such keys among them.
     if all(_KEYS.isdisjoint(part) for part in (tool.annotations, *meta_parts(tool.meta))):
@@ -56,12 +56,12 @@ def _key(entry: object) -> object:
 
 def claimed_texts(claims: Hints) -> tuple[str, ...]:
     """Return the entries of *claims*, each once."""
-    return unique(_texts(claims))
+    return unique(_claim_texts(claims))
 
 
 def claimed_words(claims: Hints) -> ClaimedWords:
     """Return the words of *claims*, each once, in order of their first place."""
-    stated = [token for text in _texts(claims) for token in text.split()]
+    stated = [token for text in _claim_texts(claims) for token in text.split()]
     if not stated:
         return ClaimedWords("", 0, 0)
     from mcpg.text import split_words  # noqa: PLC0415 - most servers state none
@@ -80,7 +80,7 @@ def claimed_words(claims: Hints) -> ClaimedWords:
     return ClaimedWords(" ".join(tokens), len(kept), len(every))
 
 
-def _texts(claims: Hints) -> Iterable[str]:
+def _claim_texts(claims: Hints) -> Iterable[str]:
     asked = (text for one in claims.examples for text in (one.input, one.description, one.output))
     return (
         *(*claims.aliases, *claims.keywords, *claims.categories, *claims.tags),
@@ -91,7 +91,7 @@ def _texts(claims: Hints) -> Iterable[str]:
 def overlong_claims(tools: Iterable[Tool]) -> Iterator[Diagnostic]:
     """Report the *tools* of whose claims words are left out."""
     for tool in tools:
-        claims = claims_of(tool)
+        claims = read_claims(tool)
         if claims is NO_HINTS or claims == NO_HINTS:
             continue
         words = claimed_words(claims)

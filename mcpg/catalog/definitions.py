@@ -18,8 +18,8 @@ from itertools import islice
 
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import Hints, Tool
-from mcpg.catalog.plain_schema import plain_number, written
-from mcpg.catalog.schema_changes import Verdict, input_changes, output_changes
+from mcpg.catalog.plain_schema import plain_number, canonical_text
+from mcpg.catalog.schema_changes import Compatibility, input_changes, output_changes
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import to_json
 
@@ -27,7 +27,7 @@ Key = tuple[str, str]
 """Identity of a tool: its source id and its name there."""
 
 
-class Part(StrEnum):
+class DefinitionPart(StrEnum):
     """A part of a definition."""
 
     TITLE = "title"
@@ -46,13 +46,13 @@ class Part(StrEnum):
 
 
 _MEMBERS = {
-    Part.TITLE: "title",
-    Part.DESCRIPTION: "description",
-    Part.INPUT_SCHEMA: "inputSchema",
-    Part.OUTPUT_SCHEMA: "outputSchema",
-    Part.ANNOTATIONS: "annotations",
-    Part.HINTS: "hints",
-    Part.DOCUMENT: "document",
+    DefinitionPart.TITLE: "title",
+    DefinitionPart.DESCRIPTION: "description",
+    DefinitionPart.INPUT_SCHEMA: "inputSchema",
+    DefinitionPart.OUTPUT_SCHEMA: "outputSchema",
+    DefinitionPart.ANNOTATIONS: "annotations",
+    DefinitionPart.HINTS: "hints",
+    DefinitionPart.DOCUMENT: "document",
 }
 
 
@@ -65,7 +65,7 @@ class PartChange:
         details: What differs in it, for people; a few at most.
     """
 
-    part: Part
+    part: DefinitionPart
     details: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class PartChange:
 
 _PROSE = frozenset(("title", "description", "$comment"))
 _SETS = frozenset(("required", "enum", "type"))
-_FLAT = (Part.ANNOTATIONS, Part.HINTS)
+_FLAT = (DefinitionPart.ANNOTATIONS, DefinitionPart.HINTS)
 _NO_HINTS = Hints()
 _DETAILS = 4
 _BEFORE, _SHOWN, _NAME = 20, 80, 60
@@ -91,15 +91,16 @@ def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tup
         hints: Whether hints count; both tools then have those that their source states.
     """
     if any(is_deeper(_parts(tool), MAX_DEPTH) for tool in (before, after)):
-        return (PartChange(Part.INPUT_SCHEMA, ("nests too deeply",)),)
+        return (PartChange(DefinitionPart.INPUT_SCHEMA, ("nests too deeply",)),)
     are_same_hints = not hints or before.hints == after.hints
-    if are_same_hints and written(_parts(before)) == written(_parts(after)):
+    if are_same_hints and canonical_text(_parts(before)) == canonical_text(_parts(after)):
         return ()
     old, new = normal_parts(before), normal_parts(after)
     return tuple(
-        PartChange(part, _bounded(_differences(part, old[part], new[part])))
+        PartChange(part, _limit_details(_differences(part, old[part], new[part])))
         for part in old
-        if (hints or part is not Part.HINTS) and written(old[part]) != written(new[part])
+        if (hints or part is not DefinitionPart.HINTS)
+        and canonical_text(old[part]) != canonical_text(new[part])
     )
 
 
@@ -115,17 +116,19 @@ def definition_text(tool: Tool) -> str | None:
     """
     if is_deeper(_parts(tool), MAX_DEPTH):
         return None
-    return written([one for part, one in normal_parts(tool).items() if part is not Part.HINTS])
+    return canonical_text(
+        [one for part, one in normal_parts(tool).items() if part is not DefinitionPart.HINTS]
+    )
 
 
-def part_digests(tool: Tool) -> dict[Part, str]:
+def part_digests(tool: Tool) -> dict[DefinitionPart, str]:
     """Return the SHA-256 of the normal form of each part of *tool*, in hexadecimal.
 
     Digests of a part are equal where `definition_changes` finds no difference in it. The definition
     must not nest deeper than `MAX_DEPTH`.
     """
     return {
-        part: hashlib.sha256(written(one).encode()).hexdigest()
+        part: hashlib.sha256(canonical_text(one).encode()).hexdigest()
         for part, one in normal_parts(tool).items()
     }
 
@@ -136,7 +139,7 @@ def _parts(tool: Tool) -> list[JsonValue]:
     return [*texts, tool.input_schema, tool.output_schema, tool.annotations]
 
 
-def normal_parts(tool: Tool) -> dict[Part, JsonValue]:
+def normal_parts(tool: Tool) -> dict[DefinitionPart, JsonValue]:
     """Return the parts of *tool* in their normal form: equal where no reader tells them apart."""
     assumed: JsonObject = {"type": "object", "properties": {}}
     arguments = _normal(assumed | tool.input_schema)
@@ -144,13 +147,13 @@ def normal_parts(tool: Tool) -> dict[Part, JsonValue]:
         del arguments["required"]
     stated: JsonObject = {name: one for name, one in tool.annotations.items() if one is not None}
     return {
-        Part.TITLE: one_line(tool.title or ""),
-        Part.DESCRIPTION: one_line(tool.description),
-        Part.INPUT_SCHEMA: arguments,
-        Part.OUTPUT_SCHEMA: _normal(tool.output_schema),
-        Part.ANNOTATIONS: _normal(stated),
-        Part.HINTS: {
-            name: sorted(one, key=written) if isinstance(one, list) else one
+        DefinitionPart.TITLE: one_line(tool.title or ""),
+        DefinitionPart.DESCRIPTION: one_line(tool.description),
+        DefinitionPart.INPUT_SCHEMA: arguments,
+        DefinitionPart.OUTPUT_SCHEMA: _normal(tool.output_schema),
+        DefinitionPart.ANNOTATIONS: _normal(stated),
+        DefinitionPart.HINTS: {
+            name: sorted(one, key=canonical_text) if isinstance(one, list) else one
             for name, one in stated_hints(tool.hints).items()
         },
     }
@@ -169,7 +172,7 @@ def _normal(json_value: JsonValue, key: str = "") -> JsonValue:
         return {name: _normal(one, name) for name, one in json_value.items()}
     if isinstance(json_value, list):
         items = [_normal(one) for one in json_value]
-        return sorted(items, key=written) if key in _SETS else items
+        return sorted(items, key=canonical_text) if key in _SETS else items
     if isinstance(json_value, str):
         return one_line(json_value) if key in _PROSE else json_value
     return plain_number(json_value) if isinstance(json_value, float) else json_value
@@ -180,7 +183,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[str]:
+def _differences(part: DefinitionPart, before: JsonValue, after: JsonValue) -> Iterator[str]:
     if isinstance(before, str) and isinstance(after, str):
         yield text_change(before, after)
     elif not (isinstance(before, dict) and isinstance(after, dict)):
@@ -191,15 +194,19 @@ def _differences(part: Part, before: JsonValue, after: JsonValue) -> Iterator[st
         yield from _schema_differences(part, before, after)
 
 
-def _schema_differences(part: Part, before: JsonObject, after: JsonObject) -> Iterator[str]:
+def _schema_differences(
+    part: DefinitionPart, before: JsonObject, after: JsonObject
+) -> Iterator[str]:
     """Describe how two schemas differ, what breaks callers or readers first."""
     noun, compare = (
-        ("argument", input_changes) if part is Part.INPUT_SCHEMA else ("field", output_changes)
+        ("argument", input_changes)
+        if part is DefinitionPart.INPUT_SCHEMA
+        else ("field", output_changes)
     )
     changes = compare(before, after, _DETAILS + 1)
     for one in changes:
         path = f"{noun} {one.path[:_NAME]!r} " if one.path else ""
-        breaks = " (breaking)" if one.verdict is Verdict.BREAKING else ""
+        breaks = " (breaking)" if one.verdict is Compatibility.BREAKING else ""
         values = f" {', '.join(map(_visible, one.values))}" if one.values else ""
         yield f"{path}{one.what}{values}{breaks}"
     if not changes:
@@ -214,7 +221,7 @@ def _members(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) ->
             yield f"{shown} added"
         elif name not in after:
             yield f"{shown} removed"
-        elif written(before[name]) != written(after[name]):
+        elif canonical_text(before[name]) != canonical_text(after[name]):
             yield f"{shown} {_short(before[name])} is now {_short(after[name])}"
 
 
@@ -242,6 +249,6 @@ def _visible(text: str) -> str:
     )
 
 
-def _bounded(details: Iterable[str]) -> tuple[str, ...]:
+def _limit_details(details: Iterable[str]) -> tuple[str, ...]:
     found = tuple(islice(details, _DETAILS + 1))
     return found if len(found) <= _DETAILS else (*found[:_DETAILS], "and more")

@@ -56,16 +56,16 @@ def _read_example(value: JsonValue) -> ToolExample | None:
         return ToolExample(value.strip()) if value.strip() else None
     if not isinstance(value, dict):
         return None
-    asked = _text_of(value, "Input", "input", "request", "Request")
+    asked = _first_text(value, "Input", "input", "request", "Request")
     if asked is None:
         return None
-    answer = _text_of(value, "output", "Output", "response", "Response")
+    answer = _first_text(value, "output", "Output", "response", "Response")
     return ToolExample(
-        asked, answer, _text_of(value, "description", "Description", "label", "Label")
+        asked, answer, _first_text(value, "description", "Description", "label", "Label")
     )
 
 
-def _text_of(mapping: JsonObject, *keys: str) -> str | None:
+def _first_text(mapping: JsonObject, *keys: str) -> str | None:
     for key in keys:
         value = mapping.get(key)
         if isinstance(value, str) and value.strip():
@@ -194,7 +194,7 @@ def states_lists(entry: JsonObject) -> bool:
 
 def _entry_hints(entry: JsonObject) -> Hints:
     nested = entry.get("hints")
-    return _merged((entry, nested if isinstance(nested, dict) else {}))
+    return _merge_hints((entry, nested if isinstance(nested, dict) else {}))
 
 
 def claimed_hints(annotations: JsonObject, meta: JsonObject) -> Hints:
@@ -202,10 +202,10 @@ def claimed_hints(annotations: JsonObject, meta: JsonObject) -> Hints:
     if not (annotations or meta):
         return NO_HINTS
     typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
-    return _merged((typed, annotations, *meta_parts(meta)))
+    return _merge_hints((typed, annotations, *meta_parts(meta)))
 
 
-def _merged(parts: Iterable[JsonObject]) -> Hints:
+def _merge_hints(parts: Iterable[JsonObject]) -> Hints:
     said = [hints for part in parts if (hints := hints_from(part)) is not NO_HINTS]
     if len(said) == 1:
         return said[0]

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from mcpg.catalog.claims import claims_of
+from mcpg.catalog.claims import read_claims
 from mcpg.catalog.definitions import (
     Key,
-    Part,
+    DefinitionPart,
     PartChange,
     definition_changes,
     normal_parts,
@@ -32,12 +32,12 @@ from mcpg.catalog.definitions import (
 )
 from mcpg.catalog.hints import claimed_hints
 from mcpg.catalog.model import HINT_LISTS, Hints, Tool
-from mcpg.catalog.plain_schema import written
+from mcpg.catalog.plain_schema import canonical_text
 from mcpg.errors import InputError
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.diffs import unified_diff
 from mcpg.text.safeyaml import UNSAFE, json_form
-from mcpg.values import counted
+from mcpg.values import format_count
 
 DIGITS = 32
 """How many digits of a digest are shown: too many to find two texts with the same."""
@@ -46,12 +46,12 @@ BODY = "body"
 """The member of a document's entry that has its prose."""
 
 PARTS = {
-    "title": Part.TITLE,
-    "description": Part.DESCRIPTION,
-    "input_schema": Part.INPUT_SCHEMA,
-    "output_schema": Part.OUTPUT_SCHEMA,
-    "annotations": Part.ANNOTATIONS,
-    "hints": Part.HINTS,
+    "title": DefinitionPart.TITLE,
+    "description": DefinitionPart.DESCRIPTION,
+    "input_schema": DefinitionPart.INPUT_SCHEMA,
+    "output_schema": DefinitionPart.OUTPUT_SCHEMA,
+    "annotations": DefinitionPart.ANNOTATIONS,
+    "hints": DefinitionPart.HINTS,
 }
 """The parts of a definition, by the attribute of `Tool` that has each."""
 
@@ -60,7 +60,7 @@ _NO_HINTS = Hints()
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class LockedDocument:
     """What a document states of a tool, which models read in place of its definition.
 
     Attributes:
@@ -73,7 +73,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ToolStatement:
     """What a source states of a tool.
 
     Attributes:
@@ -86,7 +86,7 @@ class Statement:
 
     tool: Tool
     has_hints: bool
-    document: Document | None = None
+    document: LockedDocument | None = None
     added: Hints = field(default=_NO_HINTS, compare=False)
 
     @property
@@ -106,28 +106,28 @@ class Statement:
         return Hints.merge(stated, self.document.tool.hints) if self.document else stated
 
     @property
-    def described(self) -> Document:
+    def model_text(self) -> LockedDocument:
         """What models read of the tool."""
-        return self.document or Document(replace(self.tool, hints=self.hints))
+        return self.document or LockedDocument(replace(self.tool, hints=self.hints))
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class ApprovedTools:
     """Tools that people have approved.
 
     Attributes:
         statements: What was approved of each tool, sorted by source and name.
     """
 
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[ToolStatement, ...] = ()
 
     @property
-    def by_key(self) -> dict[Key, Statement]:
+    def by_key(self) -> dict[Key, ToolStatement]:
         """The statements by identity of the tool."""
         return {one.key: one for one in self.statements}
 
 
-class Kind(StrEnum):
+class LockChangeKind(StrEnum):
     """How a tool differs from a lock."""
 
     CHANGED = "changed"
@@ -149,13 +149,13 @@ class LockChange:
         parts: The parts that differ, of a changed tool.
     """
 
-    kind: Kind
-    before: Statement | None
-    after: Statement | None
+    kind: LockChangeKind
+    before: ToolStatement | None
+    after: ToolStatement | None
     parts: tuple[PartChange, ...] = ()
 
     @property
-    def statement(self) -> Statement:
+    def statement(self) -> ToolStatement:
         """What is stated now, or was approved of a tool that is missing."""
         found = self.after or self.before
         assert found is not None, "a change has one or the other"  # noqa: S101
@@ -174,9 +174,9 @@ class LockChange:
     @property
     def digest(self) -> str:
         """SHA-256 of what is stated now, in hexadecimal; of a missing tool, that it is gone."""
-        digests = digests_of(self.after) if self.after else {}
+        digests = compute_digests(self.after) if self.after else {}
         stated: list[JsonValue] = [*self.key, _by_member(digests)]
-        return hashlib.sha256(written(stated).encode()).hexdigest()
+        return hashlib.sha256(canonical_text(stated).encode()).hexdigest()
 
     @property
     def label(self) -> str:
@@ -184,15 +184,15 @@ class LockChange:
         return f"{self.name}@{self.digest[:DIGITS]}"
 
 
-def stated_by_source(tool: Tool) -> Statement:
+def stated_by_source(tool: Tool) -> ToolStatement:
     """Return what the source of *tool* states: also the hints that are text, being unreviewed."""
-    claims = claims_of(tool)
+    claims = read_claims(tool)
     if claims != _NO_HINTS:
         tool = replace(tool, hints=Hints.merge(tool.hints, claims))
-    return Statement(tool, has_hints=True)
+    return ToolStatement(tool, has_hints=True)
 
 
-def lock_changes(lock: Lock, stated: Iterable[Statement]) -> tuple[LockChange, ...]:
+def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[LockChange, ...]:
     """Return the tools that differ from *lock*, sorted by source and name.
 
     Where a source states several tools of one name, each has to be as it was approved.
@@ -202,15 +202,15 @@ def lock_changes(lock: Lock, stated: Iterable[Statement]) -> tuple[LockChange, .
         known = approved.get(one.key)
         seen.add(one.key)
         if known is None:
-            found.append(LockChange(Kind.NEW, None, one))
+            found.append(LockChange(LockChangeKind.NEW, None, one))
         elif parts := _changed_parts(known, one):
-            found.append(LockChange(Kind.CHANGED, known, one, parts))
+            found.append(LockChange(LockChangeKind.CHANGED, known, one, parts))
     missing = (one for key, one in approved.items() if key not in seen)
-    found += [LockChange(Kind.MISSING, one, None) for one in missing]
+    found += [LockChange(LockChangeKind.MISSING, one, None) for one in missing]
     return tuple(sorted(found, key=lambda change: change.key))
 
 
-def as_approved(tool: Tool, approved: Statement) -> Tool:
+def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
     """Return *tool* with its approved definition.
 
     Of hints that have changed, those entries of lists are kept that the source still states, so
@@ -239,7 +239,7 @@ def as_approved(tool: Tool, approved: Statement) -> Tool:
     )
 
 
-def _changed_parts(before: Statement, after: Statement) -> tuple[PartChange, ...]:
+def _changed_parts(before: ToolStatement, after: ToolStatement) -> tuple[PartChange, ...]:
     changes = definition_changes(before.tool, after.tool)
     now = after.tool.hints
     if after.has_hints and _adds_hints(before.hints, now, after.added):
@@ -273,10 +273,10 @@ def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
 
 
 def _changed_document(
-    before: Statement, after: Statement, document: Document
+    before: ToolStatement, after: ToolStatement, document: LockedDocument
 ) -> tuple[PartChange, ...]:
     """Return the change of what the *document* of *after* states, as one part."""
-    approved = before.described
+    approved = before.model_text
     old, new = approved.tool, document.tool
     if not _adds_hints(old.hints, new.hints, after.added):
         new = replace(new, hints=old.hints)
@@ -287,30 +287,32 @@ def _changed_document(
     old_body, new_body = one_line(approved.body), one_line(document.body)
     if old_body != new_body and new_body:
         details.append(f"body ({text_change(old_body, new_body)})")
-    return (PartChange(Part.DOCUMENT, tuple(details)),) if details else ()
+    return (PartChange(DefinitionPart.DOCUMENT, tuple(details)),) if details else ()
 
 
-def approve(lock: Lock, changes: Iterable[LockChange]) -> Lock:
+def approve(lock: ApprovedTools, changes: Iterable[LockChange]) -> ApprovedTools:
     """Return *lock* with *changes*.
 
     Raises:
         InputError: A source states several tools of one name, or one that nests too deeply.
     """
-    statements: dict[Key, Statement | None] = {**lock.by_key}
+    statements: dict[Key, ToolStatement | None] = {**lock.by_key}
     changes = tuple(changes)
     for (source_id, name), count in Counter(change.key for change in changes).items():
         if count > 1:
             raise InputError(
-                f"{counted(count, 'tool')} called {name[:_SHOWN]!r} of {source_id[:_SHOWN]!r} "
+                f"{format_count(count, 'tool')} called {name[:_SHOWN]!r} of {source_id[:_SHOWN]!r} "
                 "differ: a lock has one of each name",
                 remedy="rename one, or give each source an id of its own",
             )
     for change in changes:
-        statements[change.key] = _kept(change.before, change.after)
-    return Lock(tuple(one for _, one in sorted(statements.items()) if one is not None))
+        statements[change.key] = _keep_approved(change.before, change.after)
+    return ApprovedTools(tuple(one for _, one in sorted(statements.items()) if one is not None))
 
 
-def _kept(before: Statement | None, after: Statement | None) -> Statement | None:
+def _keep_approved(
+    before: ToolStatement | None, after: ToolStatement | None
+) -> ToolStatement | None:
     """Return *after* with what was approved *before* and that its source says nothing of."""
     if before is None or after is None:
         return after
@@ -324,36 +326,36 @@ def _kept(before: Statement | None, after: Statement | None) -> Statement | None
     followed = {
         name: getattr(now, name)
         for name, part in PARTS.items()
-        if part is not Part.HINTS and getattr(stated, name) == getattr(old, name)
+        if part is not DefinitionPart.HINTS and getattr(stated, name) == getattr(old, name)
     }
     return replace(after, document=replace(before.document, tool=replace(stated, **followed)))
 
 
-def written_parts(one: Statement) -> dict[Part, JsonValue]:
+def written_parts(one: ToolStatement) -> dict[DefinitionPart, JsonValue]:
     """Return the parts that a lock has of a tool, as they are written."""
     parts = _raw_parts(one.tool)
-    parts[Part.ANNOTATIONS] = one.tool.annotations or None
-    parts[Part.HINTS] = stated_hints(one.tool.hints) if one.has_hints else None
-    parts[Part.DOCUMENT] = _written_document(one) or None
+    parts[DefinitionPart.ANNOTATIONS] = one.tool.annotations or None
+    parts[DefinitionPart.HINTS] = stated_hints(one.tool.hints) if one.has_hints else None
+    parts[DefinitionPart.DOCUMENT] = _written_document(one) or None
     return {part: stated for part, stated in parts.items() if stated is not None}
 
 
-def _raw_parts(tool: Tool) -> dict[Part, JsonValue]:
+def _raw_parts(tool: Tool) -> dict[DefinitionPart, JsonValue]:
     return {
-        Part.TITLE: tool.title,
-        Part.DESCRIPTION: _lines_of(tool.description),
-        Part.INPUT_SCHEMA: tool.input_schema,
-        Part.OUTPUT_SCHEMA: tool.output_schema,
-        Part.ANNOTATIONS: tool.annotations,
+        DefinitionPart.TITLE: tool.title,
+        DefinitionPart.DESCRIPTION: _as_lines(tool.description),
+        DefinitionPart.INPUT_SCHEMA: tool.input_schema,
+        DefinitionPart.OUTPUT_SCHEMA: tool.output_schema,
+        DefinitionPart.ANNOTATIONS: tool.annotations,
     }
 
 
-def _lines_of(text: str) -> JsonValue:
+def _as_lines(text: str) -> JsonValue:
     lines = text.split("\n")
     return [*lines] if len(lines) > 1 else text
 
 
-def _written_document(one: Statement) -> JsonObject:
+def _written_document(one: ToolStatement) -> JsonObject:
     """Return what a document states otherwise than the definition, and its hints and body."""
     if one.document is None:
         return {}
@@ -362,26 +364,28 @@ def _written_document(one: Statement) -> JsonObject:
     members: JsonObject = {
         part.member: stated
         for part, stated in _raw_parts(tool).items()
-        if written(own[part]) != written(base[part])
+        if canonical_text(own[part]) != canonical_text(base[part])
     }
-    if written(own[Part.HINTS]) != written(base[Part.HINTS] if one.has_hints else {}):
-        members[Part.HINTS.member] = stated_hints(tool.hints)
-    return members | ({BODY: _lines_of(body)} if body else {})
+    if canonical_text(own[DefinitionPart.HINTS]) != canonical_text(
+        base[DefinitionPart.HINTS] if one.has_hints else {}
+    ):
+        members[DefinitionPart.HINTS.member] = stated_hints(tool.hints)
+    return members | ({BODY: _as_lines(body)} if body else {})
 
 
-def digests_of(one: Statement) -> dict[Part, str]:
+def compute_digests(one: ToolStatement) -> dict[DefinitionPart, str]:
     """Return the digest of each part of *one*; that of its document where it states another."""
     digests = part_digests(one.tool)
     if not one.has_hints:
-        del digests[Part.HINTS]
+        del digests[DefinitionPart.HINTS]
     if one.document is not None and _written_document(one):
         stated = _by_member(part_digests(one.document.tool))
-        text = written([stated, one_line(one.document.body)])
-        digests[Part.DOCUMENT] = hashlib.sha256(text.encode()).hexdigest()
+        text = canonical_text([stated, one_line(one.document.body)])
+        digests[DefinitionPart.DOCUMENT] = hashlib.sha256(text.encode()).hexdigest()
     return digests
 
 
-def _by_member(digests: Mapping[Part, str]) -> JsonObject:
+def _by_member(digests: Mapping[DefinitionPart, str]) -> JsonObject:
     return {part.member: digest for part, digest in digests.items()}
 
 
@@ -390,7 +394,7 @@ def change_diff(change: LockChange) -> str:
 
     Texts are shown as they are, with escapes for characters that no reader sees.
     """
-    sides = [list(_lines(one)) if one else [] for one in _compared(change)]
+    sides = [list(_lines(one)) if one else [] for one in _comparable_sides(change)]
     before, after = sides
     lines = unified_diff(
         before,
@@ -411,12 +415,12 @@ def _visible(found: re.Match[str]) -> str:
     return found.group() if found.group() == "\t" else json_form(found)
 
 
-def _compared(change: LockChange) -> tuple[Statement | None, Statement | None]:
+def _comparable_sides(change: LockChange) -> tuple[ToolStatement | None, ToolStatement | None]:
     """Return what was approved and what is stated now, as far as they are compared."""
     before, after = change.before, change.after
     if before is None or after is None:
         return before, after
-    if not any(one.part is Part.HINTS for one in change.parts):
+    if not any(one.part is DefinitionPart.HINTS for one in change.parts):
         before, after = (replace(one, has_hints=False) for one in (before, after))
     elif not before.has_hints:
         before = replace(before, tool=replace(before.tool, hints=before.hints), has_hints=True)
@@ -425,7 +429,7 @@ def _compared(change: LockChange) -> tuple[Statement | None, Statement | None]:
     return before, after
 
 
-def _lines(one: Statement) -> Iterator[str]:
+def _lines(one: ToolStatement) -> Iterator[str]:
     """Yield a definition line by line: texts, then the schemas as JSON."""
     for part, stated in written_parts(one).items():
         if isinstance(stated, Mapping):

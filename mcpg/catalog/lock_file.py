@@ -9,10 +9,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from mcpg.catalog.definitions import Key, Part
+from mcpg.catalog.definitions import Key, DefinitionPart
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper, parse_json_documents
-from mcpg.catalog.lock import BODY, PARTS, Document, Lock, Statement, digests_of, written_parts
+from mcpg.catalog.lock import (
+    BODY,
+    PARTS,
+    LockedDocument,
+    ApprovedTools,
+    ToolStatement,
+    compute_digests,
+    written_parts,
+)
 from mcpg.catalog.model import Tool
 from mcpg.errors import InputError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
@@ -32,7 +40,7 @@ _SHOWN = 80
 _DEEPEST = MAX_DEPTH - 3
 
 
-def lock_text(lock: Lock) -> str:
+def lock_text(lock: ApprovedTools) -> str:
     """Return the text of a lock file.
 
     Characters that no reader sees are written as escapes.
@@ -41,15 +49,15 @@ def lock_text(lock: Lock) -> str:
         InputError: A tool could not be read back.
     """
     members = {"schema": SCHEMA, "tools": [_entry(one) for one in lock.statements]}
-    return UNSAFE.sub(_escaped, json.dumps(members, ensure_ascii=False, indent=2)) + "\n"
+    return UNSAFE.sub(_escape_match, json.dumps(members, ensure_ascii=False, indent=2)) + "\n"
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape_match(found: re.Match[str]) -> str:
     # Line feeds stand between members alone.
     return "\n" if found.group() == "\n" else json_form(found)
 
 
-def _entry(one: Statement) -> JsonObject:
+def _entry(one: ToolStatement) -> JsonObject:
     parts = written_parts(one)
     if is_deeper(parts.values(), _DEEPEST):
         message = f"the tool nests deeper than {_DEEPEST} levels"
@@ -59,13 +67,13 @@ def _entry(one: Statement) -> JsonObject:
     except ValueError:
         message = "a number is not finite"
         raise InputError(message, place=one.name, remedy="correct it at its source") from None
-    digests = digests_of(one)
+    digests = compute_digests(one)
     entry: JsonObject = {"source": one.tool.source_id, "name": one.tool.name}
     entry["digests"] = {part.member: f"sha256:{digests[part]}" for part in parts}
     return entry | {part.member: stated for part, stated in parts.items()}
 
 
-def read_lock(path: str | PathLike[str]) -> Lock:
+def read_lock(path: str | PathLike[str]) -> ApprovedTools:
     """Read the lock file at *path*.
 
     Raises:
@@ -81,7 +89,7 @@ def read_lock(path: str | PathLike[str]) -> Lock:
     return parse_lock(text, place)
 
 
-def parse_lock(text: str, place: str) -> Lock:
+def parse_lock(text: str, place: str) -> ApprovedTools:
     """Return the lock with this *text*, read from *place*.
 
     Raises:
@@ -101,7 +109,7 @@ def parse_lock(text: str, place: str) -> Lock:
     if not isinstance(entries, list):
         raise InputError("the list 'tools' is missing", place=place, remedy=_RESTORE)
     numbered: dict[Key, int] = {}
-    statements: list[Statement] = []
+    statements: list[ToolStatement] = []
     for number, entry in enumerate(entries):
         one = _statement(entry, f"{place}: tools[{number}]")
         first = numbered.setdefault(one.key, number)
@@ -112,7 +120,7 @@ def parse_lock(text: str, place: str) -> Lock:
                 remedy="keep one of them, and run `mcpg lock --check`",
             )
         statements.append(one)
-    return Lock(tuple(sorted(statements, key=lambda one: one.key)))
+    return ApprovedTools(tuple(sorted(statements, key=lambda one: one.key)))
 
 
 def _object(text: str, place: str) -> JsonObject:
@@ -151,20 +159,20 @@ def _check_version(stated: JsonValue, place: str) -> None:
         )
 
 
-def _statement(entry: JsonValue, place: str) -> Statement:
+def _statement(entry: JsonValue, place: str) -> ToolStatement:
     """Read an entry, and check its digests."""
     if not isinstance(entry, dict):
-        raise _damaged("is no object", place)
+        raise _damage_error("is no object", place)
     source_id, name = entry.get("source"), entry.get("name")
     if not (isinstance(source_id, str) and isinstance(name, str) and name):
-        raise _damaged("has no 'source' and 'name'", place)
+        raise _damage_error("has no 'source' and 'name'", place)
     tool = _read_tool(entry, Tool(id="", source_id=source_id, name=name, input_schema={}), place)
-    has_hints = Part.HINTS.member in entry
+    has_hints = DefinitionPart.HINTS.member in entry
     document = None
-    stated = _members(entry, Part.DOCUMENT.member, place)
+    stated = _members(entry, DefinitionPart.DOCUMENT.member, place)
     if stated is not None:
-        document = Document(_read_tool(stated, tool, place), _text(stated, BODY, place) or "")
-    one = Statement(tool, has_hints, document)
+        document = LockedDocument(_read_tool(stated, tool, place), _text(stated, BODY, place) or "")
+    one = ToolStatement(tool, has_hints, document)
     _check_digests(one, entry, place)
     return one
 
@@ -172,12 +180,12 @@ def _statement(entry: JsonValue, place: str) -> Statement:
 def _read_tool(entry: JsonObject, base: Tool, place: str) -> Tool:
     """Return *base* with those parts of a definition that *entry* has."""
     found: dict[str, Any] = {
-        "title": _text(entry, Part.TITLE.member, place),
-        "description": _text(entry, Part.DESCRIPTION.member, place) or "",
-        "input_schema": _members(entry, Part.INPUT_SCHEMA.member, place) or {},
-        "output_schema": _members(entry, Part.OUTPUT_SCHEMA.member, place),
-        "annotations": _members(entry, Part.ANNOTATIONS.member, place) or {},
-        "hints": hints_from(_members(entry, Part.HINTS.member, place) or {}),
+        "title": _text(entry, DefinitionPart.TITLE.member, place),
+        "description": _text(entry, DefinitionPart.DESCRIPTION.member, place) or "",
+        "input_schema": _members(entry, DefinitionPart.INPUT_SCHEMA.member, place) or {},
+        "output_schema": _members(entry, DefinitionPart.OUTPUT_SCHEMA.member, place),
+        "annotations": _members(entry, DefinitionPart.ANNOTATIONS.member, place) or {},
+        "hints": hints_from(_members(entry, DefinitionPart.HINTS.member, place) or {}),
     }
     return replace(
         base, **{name: one for name, one in found.items() if PARTS[name].member in entry}
@@ -189,26 +197,26 @@ def _text(entry: JsonObject, member: str, place: str) -> str | None:
     if isinstance(stated, list) and all(isinstance(line, str) for line in stated):
         return "\n".join(map(str, stated))
     if stated is not None and not isinstance(stated, str):
-        raise _damaged(f"{member!r} is no text", place)
+        raise _damage_error(f"{member!r} is no text", place)
     return stated
 
 
 def _members(entry: JsonObject, member: str, place: str) -> JsonObject | None:
     stated = entry.get(member)
     if stated is not None and not isinstance(stated, dict):
-        raise _damaged(f"{member!r} is no object", place)
+        raise _damage_error(f"{member!r} is no object", place)
     return stated
 
 
-def _check_digests(one: Statement, entry: JsonObject, place: str) -> None:
+def _check_digests(one: ToolStatement, entry: JsonObject, place: str) -> None:
     """Check that the parts of an entry are those that its digests were made of."""
-    stated, computed = entry.get("digests"), digests_of(one)
+    stated, computed = entry.get("digests"), compute_digests(one)
     if not isinstance(stated, dict):
-        raise _damaged("has no 'digests'", place)
+        raise _damage_error("has no 'digests'", place)
     parts = written_parts(one)
     wrong = [
         part.member
-        for part in Part
+        for part in DefinitionPart
         if stated.get(part.member) != (f"sha256:{computed[part]}" if part in parts else None)
     ]
     if wrong:
@@ -221,5 +229,5 @@ def _check_digests(one: Statement, entry: JsonObject, place: str) -> None:
         )
 
 
-def _damaged(message: str, place: str) -> InputError:
+def _damage_error(message: str, place: str) -> InputError:
     return InputError(message, place=place, remedy=_RESTORE)

@@ -86,9 +86,9 @@ class ToolLookup(Generic[AnyTool]):
         if wanted in self._by_key:
             return tuple(self._tools[index] for index in self._by_key[wanted])
         is_glob = any(sign in wanted for sign in _SIGNS_OF_GLOBS)
-        return tuple(self._globbed(wanted)) if is_glob else ()
+        return tuple(self._match_glob(wanted)) if is_glob else ()
 
-    def named(self, name: str) -> AnyTool:
+    def find_named(self, name: str) -> AnyTool:
         """Return the one tool that *name* means, as `matching` finds it.
 
         Raises:
@@ -113,7 +113,7 @@ class ToolLookup(Generic[AnyTool]):
         found = (self._tools[at].id for one in near for at in self._by_key[one.casefold()])
         return tuple(islice(dict.fromkeys(found), _SUGGESTIONS))
 
-    def _globbed(self, pattern: str) -> Iterator[AnyTool]:
+    def _match_glob(self, pattern: str) -> Iterator[AnyTool]:
         import fnmatch  # noqa: PLC0415 - most tools are named by their names
         import re  # noqa: PLC0415 - as above
 

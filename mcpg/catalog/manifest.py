@@ -302,7 +302,7 @@ def read_manifest(
         SourceError: The text is no JSON or holds no list of tools.
     """
     diagnostics: list[Diagnostic] = []
-    reading = _Reading(place, default_source, source_id, trust_hints, is_response)
+    reading = _ManifestReader(place, default_source, source_id, trust_hints, is_response)
     values = parse_repaired(text, place, diagnostics)
     found = find_entries(values, place)
     tools: list[Tool] = []
@@ -350,7 +350,7 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ManifestReader:
     """How a manifest is read; see `read_manifest`."""
 
     place: str
@@ -360,7 +360,7 @@ class _Reading:
     is_response: bool
 
 
-def _tool(found: FoundEntry, reading: _Reading, noticed: list[Diagnostic]) -> Tool | None:
+def _tool(found: FoundEntry, reading: _ManifestReader, noticed: list[Diagnostic]) -> Tool | None:
     where = f"{reading.place}: {found.path}" if found.path else reading.place
     if not isinstance(found.value, dict):
         message = "this entry is not a tool and is ignored"
@@ -411,7 +411,11 @@ def _unread(entry: JsonObject) -> JsonObject:
 
 
 def _hints(
-    entry: JsonObject, found: FoundEntry, reading: _Reading, where: str, noticed: list[Diagnostic]
+    entry: JsonObject,
+    found: FoundEntry,
+    reading: _ManifestReader,
+    where: str,
+    noticed: list[Diagnostic],
 ) -> Hints:
     """Return the hints of the operator: beside the name only where no server wrote them."""
     trusts_entry = reading.trust_hints or not (reading.is_response or found.is_response)

@@ -253,7 +253,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Node:
+class _SchemaNode:
     """A schema to look into.
 
     Attributes:
@@ -270,7 +270,7 @@ class _Node:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SchemaPart:
     """One schema without those that it refers to, read once however often it is met.
 
     Attributes:
@@ -315,7 +315,7 @@ def walk_parameters(
     simple = _simple_parameters(schema, max_parameters)
     if simple is not None:
         return simple
-    return tuple(_Walk(schema, max_depth, max_parameters).run().values())
+    return tuple(_SchemaWalk(schema, max_depth, max_parameters).run().values())
 
 
 _BRANCHES = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
@@ -356,7 +356,7 @@ def _simple_parameters(schema: JsonObject, most: int) -> tuple[Parameter, ...] |
     )
 
 
-class _Walk:
+class _SchemaWalk:
     """One walk through a schema; each schema in it is read and unfolded once."""
 
     def __init__(self, root: JsonObject, max_depth: int, max_parameters: int) -> None:
@@ -365,13 +365,13 @@ class _Walk:
         self._max_parameters = max_parameters
         self._path_room = MAX_TEXT
         self._room = MAX_TEXT
-        self._read: dict[int, _Part] = {}
-        self._unfolded: dict[int, list[tuple[_Part, bool]]] = {}
+        self._read: dict[int, _SchemaPart] = {}
+        self._unfolded: dict[int, list[tuple[_SchemaPart, bool]]] = {}
 
     def run(self) -> dict[str, Parameter]:
         """List the parameters by path, outer ones first."""
         found: dict[str, Parameter] = {}
-        queue = deque([_Node(self._root, "", 1, frozenset())])
+        queue = deque([_SchemaNode(self._root, "", 1, frozenset())])
         # Schemas that lead to the same paths over and over must come to an end as well.
         for _ in range(_NODES_PER_PARAMETER * self._max_parameters):
             if not queue:
@@ -404,7 +404,7 @@ class _Walk:
                     is_required = any(name in names for names in required)
                     yield name, member if isinstance(member, dict) else {}, is_required
 
-    def _inner(self, node: _Node, member: JsonObject, path: str) -> Iterator[_Node]:
+    def _inner(self, node: _SchemaNode, member: JsonObject, path: str) -> Iterator[_SchemaNode]:
         """Return the schemas within *member* that have properties of their own."""
         if node.depth >= self._max_depth:
             return
@@ -417,7 +417,7 @@ class _Walk:
                 if any(id(part.schema) in trail for part in parts):
                     continue
                 if any(isinstance(part.schema.get("properties"), dict) for part in parts):
-                    yield _Node(holder, f"{at}.", depth, trail)
+                    yield _SchemaNode(holder, f"{at}.", depth, trail)
                 inner.extend((item, at + mark) for part in parts for item, mark in part.items)
             holders = inner
 
@@ -439,7 +439,7 @@ class _Walk:
             next((part.format for part in (*parts, *nested) if part.format), ""),
         )
 
-    def _values(self, parts: Iterable[_Part]) -> Iterator[str]:
+    def _values(self, parts: Iterable[_SchemaPart]) -> Iterator[str]:
         for part in parts:
             for text in part.values:
                 if len(text) >= self._room:
@@ -448,7 +448,7 @@ class _Walk:
                 self._room -= len(text) + 1
                 yield text
 
-    def _parts(self, schema: JsonObject) -> list[tuple[_Part, bool]]:
+    def _parts(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
         """Unfold a schema into itself and what it refers to or combines.
 
         Each part comes with whether it always holds.
@@ -458,11 +458,11 @@ class _Walk:
             known = self._unfolded[id(schema)] = self._unfold(schema)
         return known
 
-    def _unfold(self, schema: JsonObject) -> list[tuple[_Part, bool]]:
+    def _unfold(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
         first = self._part(schema)
         if not first.branches:
             return [(first, True)]
-        parts: list[tuple[_Part, bool]] = []
+        parts: list[tuple[_SchemaPart, bool]] = []
         seen: set[int] = set()
         waiting = [(schema, True)]
         while waiting and len(parts) < _MAX_PARTS:
@@ -475,7 +475,7 @@ class _Walk:
                 waiting.extend(reversed(list(branches)))
         return parts
 
-    def _part(self, schema: JsonObject) -> _Part:
+    def _part(self, schema: JsonObject) -> _SchemaPart:
         known = self._read.get(id(schema))
         if known is None:
             known = self._read[id(schema)] = _read(schema, self._root)
@@ -488,10 +488,10 @@ _COMBINED = ("allOf", "anyOf", "oneOf")
 _PLAIN = frozenset({"properties", "required", "description", "type", "title", "default", "format"})
 
 
-def _read(schema: JsonObject, root: JsonObject) -> _Part:
+def _read(schema: JsonObject, root: JsonObject) -> _SchemaPart:
     properties, required = schema.get("properties"), schema.get("required")
     is_plain = _PLAIN.issuperset(schema)  # as most are
-    return _Part(
+    return _SchemaPart(
         schema,
         properties if isinstance(properties, dict) else {},
         frozenset(_texts(required)) if isinstance(required, list) else frozenset(),
@@ -499,7 +499,7 @@ def _read(schema: JsonObject, root: JsonObject) -> _Part:
         _types(schema.get("type")),
         _format(schema),
         () if is_plain else tuple(text for key in _VALUES for text in _texts(schema.get(key))),
-        () if is_plain else tuple(islice(_combined(schema, root), _MAX_PARTS)),
+        () if is_plain else tuple(islice(_subschemas(schema, root), _MAX_PARTS)),
         () if is_plain else tuple(_items(schema)),
     )
 
@@ -535,7 +535,7 @@ def _items(schema: JsonObject) -> Iterator[tuple[JsonObject, str]]:
         yield from islice(((item, mark) for item in items if isinstance(item, dict)), _MAX_HOLDERS)
 
 
-def _combined(schema: JsonObject, root: JsonObject) -> Iterator[tuple[JsonObject, bool]]:
+def _subschemas(schema: JsonObject, root: JsonObject) -> Iterator[tuple[JsonObject, bool]]:
     target = resolve(schema.get("$ref"), root)
     if target is not None:
         yield target, True

@@ -54,16 +54,16 @@ class SchemaReader:
             return _ANYTHING
         known = self._read.get(id(schema))
         if known is None:
-            known = self._read[id(schema)] = schema, _with_whole_types(self._joined(schema))
+            known = self._read[id(schema)] = schema, _with_whole_types(self._join_all(schema))
         return known[1]
 
-    def _joined(self, schema: JsonObject, hops: int = 0) -> JsonObject:
+    def _join_all(self, schema: JsonObject, hops: int = 0) -> JsonObject:
         joined = {key: one for key, one in schema.items() if key not in (*_REFERENCES, "allOf")}
         stated = schema.get("allOf")
         parts = list(stated) if isinstance(stated, list) else []
         unknown: list[JsonValue] = []
         for key in (key for key in _REFERENCES if key in schema):
-            found = self._referenced(schema[key])
+            found = self._follow(schema[key])
             if found is None:
                 unknown.append({key: schema[key]})
             parts.append({key: schema[key]} if found is None else found)
@@ -71,12 +71,12 @@ class SchemaReader:
         for part in parts:
             own: JsonObject = part if isinstance(part, dict) else {}
             if hops < _MOST_HOPS and self._joins_left > 0 and part not in unknown:
-                own = self._joined(own, hops + 1)
+                own = self._join_all(own, hops + 1)
             if part is False or own == NOTHING:
                 return NOTHING
             # To join copies what is joined already.
             self._joins_left -= (
-                1 + len(properties_of(joined)) + len(texts_of(joined.get("required")))
+                1 + len(property_schemas(joined)) + len(only_texts(joined.get("required")))
             )
             if self._joins_left > 0 and _is_joinable(joined, own):
                 joined = _join(joined, own)
@@ -85,7 +85,7 @@ class SchemaReader:
         is_nothing = joined.get("not") is True or joined.get("not") == {}
         return NOTHING if is_nothing else joined | ({"allOf": rest} if rest else {})
 
-    def referenced(self, schema: JsonValue) -> JsonObject:
+    def collect_references(self, schema: JsonValue) -> JsonObject:
         """Return the schemas that *schema* refers to, and those that these refer to, by address."""
         found: JsonObject = {}
         left = [schema]
@@ -93,19 +93,19 @@ class SchemaReader:
             stated = (one.get(key) for key in _REFERENCES)
             for address in (each for each in stated if isinstance(each, str)):
                 if address not in found:
-                    found[address] = self._referenced(address)
+                    found[address] = self._follow(address)
                     left.append(found[address])
         return found
 
-    def _referenced(self, reference: JsonValue) -> JsonObject | None:
+    def _follow(self, reference: JsonValue) -> JsonObject | None:
         found = resolve(reference, self._root)
         if found is not None or not isinstance(reference, str):
             return found
         if self._anchors is None:
-            self._anchors = dict(self._named())
+            self._anchors = dict(self._iterate_anchors())
         return self._anchors.get(reference)
 
-    def _named(self) -> Iterator[tuple[str, JsonObject]]:
+    def _iterate_anchors(self) -> Iterator[tuple[str, JsonObject]]:
         """Yield the schemas with an anchor or an id, by what refers to them."""
         for one in _objects_in([self._root]):
             yield from (
@@ -122,10 +122,10 @@ class SchemaReader:
         """
         known = self._branches.get(id(schema))
         if known is None:
-            known = self._branches[id(schema)] = schema, self._unfolded(schema)
+            known = self._branches[id(schema)] = schema, self._unfold(schema)
         return known[1]
 
-    def _unfolded(self, schema: JsonObject, hops: int = 0) -> list[JsonObject]:
+    def _unfold(self, schema: JsonObject, hops: int = 0) -> list[JsonObject]:
         union = next((key for key in UNIONS if isinstance(schema.get(key), list)), None)
         # What describes the whole is no part of its branches.
         dropped = ANNOTATIONS if union or not hops else ()
@@ -134,13 +134,15 @@ class SchemaReader:
             return list(_alternatives(beside if union is None else schema))
         stated = schema[union]
         branches = [self.plain(one) for one in stated] if isinstance(stated, list) else []
-        joined = (_combined(beside, one) for one in branches[: MOST_BRANCHES + 1])
-        return [found for one in joined for found in self._unfolded(one, hops + 1)]
+        joined = (_combine(beside, one) for one in branches[: MOST_BRANCHES + 1])
+        return [found for one in joined for found in self._unfold(one, hops + 1)]
 
     def is_exclusive(self, schema: JsonObject) -> bool:
         """Return whether a value is refused if it matches several branches of *schema*."""
         found = self.branches(schema)
-        is_stated = "oneOf" in schema or any("oneOf" in self.plain(one) for one in _any_of(schema))
+        is_stated = "oneOf" in schema or any(
+            "oneOf" in self.plain(one) for one in _any_of_branches(schema)
+        )
         return is_stated and not all(
             are_disjoint(one, other) for at, one in enumerate(found) for other in found[:at]
         )
@@ -159,27 +161,27 @@ def _objects_in(left: list[JsonValue]) -> Iterator[JsonObject]:
 
 def are_disjoint(one: JsonObject, other: JsonObject) -> bool:
     """Return whether it is plain that no value matches both plain schemas."""
-    if types_of(one).isdisjoint(types_of(other)):
+    if allowed_types(one).isdisjoint(allowed_types(other)):
         return True
     if _are_other_values(one, other):
         return True
-    shared = {*texts_of(one.get("required"))} & {*texts_of(other.get("required"))}
-    if types_of(one) & types_of(other) != {"object"}:
+    shared = {*only_texts(one.get("required"))} & {*only_texts(other.get("required"))}
+    if allowed_types(one) & allowed_types(other) != {"object"}:
         return False
-    members = properties_of(one), properties_of(other)
+    members = property_schemas(one), property_schemas(other)
     return any(
         isinstance(left, dict) and isinstance(right, dict) and _are_other_values(left, right)
         for left, right in ((members[0].get(name), members[1].get(name)) for name in shared)
     )
 
 
-def types_of(schema: JsonObject) -> frozenset[str]:
+def allowed_types(schema: JsonObject) -> frozenset[str]:
     """Return the types that a value may have; an integer is a number."""
     stated = schema.get("type")
-    names = frozenset(texts_of(stated if isinstance(stated, list) else [stated])) & TYPES
+    names = frozenset(only_texts(stated if isinstance(stated, list) else [stated])) & TYPES
     if stated is None:
-        values = values_of(schema)
-        names = TYPES if values is None else frozenset(map(type_of, values))
+        values = allowed_values(schema)
+        names = TYPES if values is None else frozenset(map(value_type, values))
     if schema.get("nullable") is True:  # of OpenAPI 3.0
         names |= {"null"}
     return names | {"integer"} if "number" in names else names
@@ -191,31 +193,33 @@ def bare_types(names: Iterable[str]) -> list[str]:
     return [one for one in found if one != "integer" or "number" not in found]
 
 
-def values_of(schema: JsonObject) -> list[JsonValue] | None:
+def allowed_values(schema: JsonObject) -> list[JsonValue] | None:
     """Return the values that *schema* lists and its type allows, `None` where it lists none."""
     listed = schema.get("enum")
     if "const" in schema:
         value = schema["const"]
-        is_listed = not isinstance(listed, list) or written(value) in map(written, listed)
+        is_listed = not isinstance(listed, list) or canonical_text(value) in map(
+            canonical_text, listed
+        )
         listed = [value] if is_listed else []
     if not isinstance(listed, list) or "type" not in schema:
         return listed if isinstance(listed, list) else None
-    types = types_of(schema)
-    return [one for one in listed if type_of(one) in types]
+    types = allowed_types(schema)
+    return [one for one in listed if value_type(one) in types]
 
 
-def properties_of(schema: JsonObject) -> Mapping[str, JsonValue]:
+def property_schemas(schema: JsonObject) -> Mapping[str, JsonValue]:
     """Return the schemas of the properties, by name."""
     stated = schema.get("properties")
     return stated if isinstance(stated, dict) else {}
 
 
-def texts_of(stated: JsonValue) -> list[str]:
+def only_texts(stated: JsonValue) -> list[str]:
     """Return the texts of a list, and nothing of another value."""
     return [one for one in stated if isinstance(one, str)] if isinstance(stated, list) else []
 
 
-def written(one: JsonValue) -> str:
+def canonical_text(one: JsonValue) -> str:
     """Return a text that values share if they are equal."""
     # Python takes 1 and true for equal.
     return _encode(one)
@@ -242,7 +246,7 @@ def _is_joinable(one: JsonObject, other: JsonObject) -> bool:
     )
 
 
-def _combined(one: JsonObject, other: JsonObject) -> JsonObject:
+def _combine(one: JsonObject, other: JsonObject) -> JsonObject:
     """Return a schema that asks for what both ask for, in `allOf` where these differ."""
     if not one:
         return other
@@ -252,13 +256,13 @@ def _combined(one: JsonObject, other: JsonObject) -> JsonObject:
 def _join(one: JsonObject, other: JsonObject) -> JsonObject:
     """Return a schema that asks for what both ask for; what describes is taken from the first."""
     joined = other | one
-    properties = dict(properties_of(other))
-    for name, part in properties_of(one).items():
+    properties = dict(property_schemas(other))
+    for name, part in property_schemas(one).items():
         known = properties.get(name, part)
         properties[name] = part if known == part else {"allOf": [part, known]}
     if properties:
         joined["properties"] = properties
-    required = [*texts_of(other.get("required")), *texts_of(one.get("required"))]
+    required = [*only_texts(other.get("required")), *only_texts(one.get("required"))]
     if required:
         joined["required"] = [*dict.fromkeys(required)]
     return joined
@@ -266,10 +270,10 @@ def _join(one: JsonObject, other: JsonObject) -> JsonObject:
 
 def _with_whole_types(schema: JsonObject) -> JsonObject:
     """Return *schema* with types instead of its values if these are all values of the types."""
-    values = values_of(schema)
+    values = allowed_values(schema)
     if values is None or schema.get("nullable") is True:
         return schema
-    types = types_of({"enum": values})
+    types = allowed_types({"enum": values})
     has_all_flags = "boolean" not in types or _has_both_flags(values)
     if not types or not types <= _FINITE or not has_all_flags:
         return schema
@@ -283,7 +287,7 @@ def _has_both_flags(values: Iterable[JsonValue]) -> bool:
 
 def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
     """Yield *schema* once for each of its values, or else for each of its types."""
-    values = values_of(schema)
+    values = allowed_values(schema)
     types = schema.get("type")
     if values is not None and len(values) <= MOST_BRANCHES:
         bare = {key: one for key, one in schema.items() if key not in ("enum", "const", "type")}
@@ -293,24 +297,24 @@ def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
         yield from (bare | {"const": one} for one in values)
     elif isinstance(types, list) or (types is not None and schema.get("nullable") is True):
         bare = {key: one for key, one in schema.items() if key != "nullable"}
-        yield from (bare | {"type": one} for one in bare_types(types_of(schema)))
+        yield from (bare | {"type": one} for one in bare_types(allowed_types(schema)))
     else:
         yield schema
 
 
-def _any_of(schema: JsonObject) -> list[JsonValue]:
+def _any_of_branches(schema: JsonObject) -> list[JsonValue]:
     stated = schema.get("anyOf")
     return stated if isinstance(stated, list) else []
 
 
 def _are_other_values(one: JsonObject, other: JsonObject) -> bool:
-    values, others = values_of(one), values_of(other)
+    values, others = allowed_values(one), allowed_values(other)
     if values is None or others is None:
         return False
-    return {*map(written, values)}.isdisjoint(map(written, others))
+    return {*map(canonical_text, values)}.isdisjoint(map(canonical_text, others))
 
 
-def type_of(one: JsonValue) -> str:
+def value_type(one: JsonValue) -> str:
     """Return the type of a value, for a whole number `integer`."""
     kinds = {bool: "boolean", str: "string", list: "array", dict: "object", int: "integer"}
     return "null" if one is None else kinds.get(type(one), "number")

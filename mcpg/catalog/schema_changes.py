@@ -26,22 +26,22 @@ from mcpg.catalog.plain_schema import (
     SchemaReader,
     are_disjoint,
     bare_types,
-    properties_of,
-    texts_of,
-    type_of,
-    types_of,
-    values_of,
+    property_schemas,
+    only_texts,
+    value_type,
+    allowed_types,
+    allowed_values,
     with_plain_numbers,
-    written,
+    canonical_text,
 )
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.diffs import diff_text
 
 Item = TypeVar("Item")
-Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...] | _Texts]"
+Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...] | _TextPair]"
 
 
-class Verdict(StrEnum):
+class Compatibility(StrEnum):
     """What a change means to those who rely on a schema."""
 
     BREAKING = "breaking"
@@ -61,7 +61,7 @@ class SchemaChange:
     """
 
     path: str
-    verdict: Verdict
+    verdict: Compatibility
     what: str
     values: tuple[str, ...] = ()
 
@@ -69,7 +69,7 @@ class SchemaChange:
         return " ".join(filter(None, (self.path, self.what, ", ".join(self.values))))
 
 
-class _Texts(NamedTuple):
+class _TextPair(NamedTuple):
     """Two texts, which are compared word by word only if their change is listed."""
 
     before: str
@@ -148,7 +148,7 @@ def output_changes(
     if before is None or after is None:
         if before is after:
             return ()
-        verdict = Verdict.COMPATIBLE if before is None else Verdict.BREAKING
+        verdict = Compatibility.COMPATIBLE if before is None else Compatibility.BREAKING
         return (SchemaChange("", verdict, "is new" if before is None else "is gone"),)
     return _changes(before, after, most, is_read=True)
 
@@ -156,7 +156,7 @@ def output_changes(
 def _changes(
     before: JsonObject, after: JsonObject, most: int, *, is_read: bool
 ) -> tuple[SchemaChange, ...]:
-    if written(before) == written(after):
+    if canonical_text(before) == canonical_text(after):
         return ()
     before, after = (
         {key: with_plain_numbers(one) for key, one in root.items()} for root in (before, after)
@@ -166,26 +166,26 @@ def _changes(
         (path, _verdict(effect, breaking), what, values): None
         for path, effect, what, values in _Comparison(before, after, is_read).whole()
     }
-    order = list(Verdict)
+    order = list(Compatibility)
     shown = sorted(found, key=lambda change: (order.index(change[1]), change[0]))[:most]
     # References let many changes have the same texts.
-    compared = {values: _compared(values) for values in {one[-1] for one in shown}}
+    compared = {values: _format_values(values) for values in {one[-1] for one in shown}}
     return tuple(
         SchemaChange(_cut(path, _LONGEST_PATH), verdict, what, compared[values])
         for path, verdict, what, values in shown
     )
 
 
-def _compared(values: tuple[str, ...] | _Texts) -> tuple[str, ...]:
-    if isinstance(values, _Texts):
+def _format_values(values: tuple[str, ...] | _TextPair) -> tuple[str, ...]:
+    if isinstance(values, _TextPair):
         return (_cut(diff_text(*values), _LONGEST_TEXT),)
     return values
 
 
-def _verdict(effect: _Effect, breaking: _Effect) -> Verdict:
+def _verdict(effect: _Effect, breaking: _Effect) -> Compatibility:
     if breaking in effect:
-        return Verdict.BREAKING
-    return Verdict.UNDECIDED if _Effect.UNKNOWN in effect else Verdict.COMPATIBLE
+        return Compatibility.BREAKING
+    return Compatibility.UNDECIDED if _Effect.UNKNOWN in effect else Compatibility.COMPATIBLE
 
 
 class _Comparison:
@@ -198,7 +198,7 @@ class _Comparison:
         self._within: set[tuple[int, int]] = set()
         self._sizes: dict[int, int] = {}
         # References and alternatives multiply what is compared.
-        size = sum(len(written(root)) for root in self._roots)
+        size = sum(len(canonical_text(root)) for root in self._roots)
         self._pairs_left = min(2_000 + size // 50, 5_000)
         self._text_left = 300_000 + 5 * size
 
@@ -226,7 +226,7 @@ class _Comparison:
         """Return how many characters *plain* has beside the schemas within it."""
         # By identity: the readers keep what they have made plain.
         if id(plain) not in self._sizes:
-            texts = (written(one) for key, one in plain.items() if key not in _WITHIN)
+            texts = (canonical_text(one) for key, one in plain.items() if key not in _WITHIN)
             self._sizes[id(plain)] = sum(map(len, texts))
         return self._sizes[id(plain)]
 
@@ -263,13 +263,16 @@ class _Comparison:
         """Compare branches: each of the one schema should be within a branch of the other."""
         before, after = self._old.branches(old), self._new.branches(new)
         if max(len(before), len(after)) > MOST_BRANCHES:
-            if written(old) != written(new):
+            if canonical_text(old) != canonical_text(new):
                 yield path, _Effect.UNKNOWN, "has alternatives too many to be compared", ()
             return
         cells = [[[*self._schemas(one, other, path)] for other in after] for one in before]
-        effects = [[_effect_of(cell) for cell in row] for row in cells]
+        effects = [[_join_effects(cell) for cell in row] for row in cells]
         columns = [[row[at] for row in effects] for at in range(len(after))]
-        lost, gained = _uncovered(effects, _Effect.NARROWER), _uncovered(columns, _Effect.WIDER)
+        lost, gained = (
+            _find_uncovered(effects, _Effect.NARROWER),
+            _find_uncovered(columns, _Effect.WIDER),
+        )
         is_same = len(before) == len(after) and all(
             _Effect.NONE in line for line in (*effects, *columns)
         )
@@ -303,41 +306,41 @@ class _Comparison:
         unsure = [at for at in places if any(fault not in one for one in effects[at])]
         sure = [branches[at] for at in places if at not in unsure]
         is_loss = fault is _Effect.NARROWER
-        words = self._lost if is_loss else self._gained
+        words = self._loss_words if is_loss else self._gain_words
         amount = f"{self._words('accepts', 'has')} {'fewer' if is_loss else 'more'} values of:"
         whole = [one for one in sure if all(are_disjoint(one, other) for other in others)]
         part = [one for one in sure if one not in whole]
         if whole:
-            yield path, fault, words, _listed(whole, _name)
+            yield path, fault, words, _list_first(whole, _name)
         if part:
-            yield path, fault, amount, _listed(part, _name)
+            yield path, fault, amount, _list_first(part, _name)
         if unsure:
-            named = _listed([branches[at] for at in unsure], _name)
+            named = _list_first([branches[at] for at in unsure], _name)
             yield path, _Effect.UNKNOWN, "may treat differently:", named
 
     def _keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         yield from self._kinds(old, new, path)
-        shared, keys = types_of(old) & types_of(new), old.keys() | new.keys()
+        shared, keys = allowed_types(old) & allowed_types(new), old.keys() | new.keys()
         for key, kind in _COUNTS.items():
             if key in keys and kind in shared:
                 yield from _limit(key, old, new, path)
         if "integer" in shared:
             for key, exclusive in _BOUNDS.items():
                 if key in keys or exclusive in keys:
-                    yield from _bound(key, old, new, path, is_whole="number" not in shared)
+                    yield from _compare_bounds(key, old, new, path, is_whole="number" not in shared)
         if "object" in shared:
             yield from self._objects(old, new, path)
         if "array" in shared:
             yield from self._arrays(old, new, path)
         yield from _assertions(old, new, path)
-        yield from self._referenced(old, new, path)
+        yield from self._compare_references(old, new, path)
 
-    def _referenced(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    def _compare_references(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare what keywords refer to that are compared as they are written."""
         for key in _AS_WRITTEN:
             if key in old and key in new and not _differs(key, old, new):
                 before, after = (
-                    written(reader.referenced(schema[key]))
+                    canonical_text(reader.collect_references(schema[key]))
                     for reader, schema in ((self._old, old), (self._new, new))
                 )
                 self._spend(len(before) + len(after))
@@ -346,30 +349,30 @@ class _Comparison:
 
     def _kinds(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare the values that are listed, or else the types."""
-        before, after = values_of(old), values_of(new)
+        before, after = allowed_values(old), allowed_values(new)
         lost: list[JsonValue]
         gained: list[JsonValue]
         if before is not None and after is not None:
             lost, gained = _without(before, after), _without(after, before)
         elif after is not None:
             words = self._words("accepts nothing but", "is always one of")
-            yield path, _Effect.NARROWER, words, _listed(after, _shown)
-            lost, gained = [], [one for one in after if type_of(one) not in types_of(old)]
+            yield path, _Effect.NARROWER, words, _list_first(after, _format_value)
+            lost, gained = [], [one for one in after if value_type(one) not in allowed_types(old)]
         elif before is not None:
             words = self._words("accepts other values than", "may be other than")
-            yield path, _Effect.WIDER, words, _listed(before, _shown)
-            lost, gained = [one for one in before if type_of(one) not in types_of(new)], []
+            yield path, _Effect.WIDER, words, _list_first(before, _format_value)
+            lost, gained = [one for one in before if value_type(one) not in allowed_types(new)], []
         else:
-            were, are = types_of(old), types_of(new)
+            were, are = allowed_types(old), allowed_types(new)
             lost, gained = [*bare_types(were - are)], [*bare_types(are - were)]
         if lost:
-            yield path, _Effect.NARROWER, self._lost, _listed(lost, _shown)
+            yield path, _Effect.NARROWER, self._loss_words, _list_first(lost, _format_value)
         if gained:
-            yield path, _Effect.WIDER, self._gained, _listed(gained, _shown)
+            yield path, _Effect.WIDER, self._gain_words, _list_first(gained, _format_value)
 
     def _objects(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        before, after = properties_of(old), properties_of(new)
-        were, are = set(texts_of(old.get("required"))), set(texts_of(new.get("required")))
+        before, after = property_schemas(old), property_schemas(new)
+        were, are = set(only_texts(old.get("required"))), set(only_texts(new.get("required")))
         demanded, released = are - were, were - are
         for name in dict.fromkeys((*after, *before, *sorted(were | are))):
             inner = f"{path}.{name}" if path else name
@@ -381,7 +384,7 @@ class _Comparison:
                 yield from self._come(old, after[name], inner, is_required=name in demanded)
             elif name in before:
                 self._spend(0)
-                yield from self._gone(before[name], new, inner)
+                yield from self._describe_removed(before[name], new, inner)
             if name in demanded and (name in before or name not in after):
                 yield inner, _Effect.NARROWER, self._words("is now required", "is always there"), ()
             elif name in released:
@@ -392,7 +395,7 @@ class _Comparison:
         self, old: JsonObject, schema: JsonValue, path: str, *, is_required: bool
     ) -> Iterator[Change]:
         """Describe a property that was none of the properties."""
-        further = _further_of(old)
+        further = _further_schema(old)
         effect = _Effect.NARROWER if is_required else _Effect.NEW
         if self._is_read and further is False:
             # A reader may refuse what it does not know.
@@ -401,9 +404,9 @@ class _Comparison:
         if isinstance(further, dict):
             yield from self._schemas(further, schema, path)
 
-    def _gone(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
+    def _describe_removed(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
         """Describe a property that no longer is one of the properties."""
-        further = _further_of(new)
+        further = _further_schema(new)
         if self._is_read:
             yield path, _Effect.WIDER, "is gone", ()
         elif further is False and new.get("patternProperties"):
@@ -445,18 +448,18 @@ class _Comparison:
             yield path, effect, "must not repeat items" if is_stated else "may repeat items", ()
 
     @property
-    def _lost(self) -> str:
+    def _loss_words(self) -> str:
         return self._words("no longer accepts", "no longer is")
 
     @property
-    def _gained(self) -> str:
+    def _gain_words(self) -> str:
         return self._words("also accepts", "may now be")
 
     def _words(self, of_input: str, of_output: str) -> str:
         return of_output if self._is_read else of_input
 
 
-def _uncovered(effects: Sequence[Sequence[_Effect]], fault: _Effect) -> list[int]:
+def _find_uncovered(effects: Sequence[Sequence[_Effect]], fault: _Effect) -> list[int]:
     """Return the rows of which every effect has the *fault*, or could not be decided."""
     return [
         at for at, row in enumerate(effects) if all(one & (fault | _Effect.UNKNOWN) for one in row)
@@ -475,7 +478,7 @@ def _partners(
     A branch that other branches hold as well only has a partner that adds no fault to it.
     """
     olds, news = ([*map(_name, side)] for side in (before, after))
-    kinds = [[types_of(one) for one in side] for side in (before, after)]
+    kinds = [[allowed_types(one) for one in side] for side in (before, after)]
     free = {*range(len(after))}
     for at in range(len(before)):
         others = [
@@ -496,7 +499,7 @@ def _partners(
             yield at, found[0]
 
 
-def _effect_of(changes: Iterable[Change]) -> _Effect:
+def _join_effects(changes: Iterable[Change]) -> _Effect:
     effect = _Effect.NONE
     for _, one, _, _ in changes:
         effect |= one
@@ -508,10 +511,10 @@ def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change
     for key in ("title", "description"):
         before, after = old.get(key, ""), new.get(key, "")
         if isinstance(before, str) and isinstance(after, str) and before.split() != after.split():
-            yield path, _Effect.NONE, f"has another {key}:", _Texts(before, after)
+            yield path, _Effect.NONE, f"has another {key}:", _TextPair(before, after)
     for key in ("default", *sorted((old.keys() | new.keys()) - _COMPARED)):
         if not key.startswith("$") and _differs(key, old, new):
-            yield path, _Effect.NONE, *_said(key, old, new)
+            yield path, _Effect.NONE, *_describe_keyword(key, old, new)
 
 
 def _limit(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
@@ -520,14 +523,14 @@ def _limit(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Ch
     before, after = (_number(one.get(key), none) for one in (old, new))
     if before != after:
         effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
-        yield path, effect, *_said(key, old, new)
+        yield path, effect, *_describe_keyword(key, old, new)
 
 
-def _bound(
+def _compare_bounds(
     key: str, old: JsonObject, new: JsonObject, path: str, *, is_whole: bool
 ) -> Iterator[Change]:
     """Compare what the least or greatest number is, by both keywords that state it."""
-    before, after = (_bound_of(key, one, is_whole=is_whole) for one in (old, new))
+    before, after = (_read_bound(key, one, is_whole=is_whole) for one in (old, new))
     if before == after:
         return
     sign = 1 if key == "minimum" else -1
@@ -537,10 +540,10 @@ def _bound(
     narrower = before is None or (
         after is not None and (sign * after[0], after[1]) > (sign * before[0], before[1])
     )
-    yield path, _Effect.NARROWER if narrower else _Effect.WIDER, *_said(key, *stated)
+    yield path, _Effect.NARROWER if narrower else _Effect.WIDER, *_describe_keyword(key, *stated)
 
 
-def _bound_of(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float, bool] | None:
+def _read_bound(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float, bool] | None:
     """Return the bound, and whether it is no value itself; of draft 4, that is a flag."""
     sign = 1 if key == "minimum" else -1
     other = schema.get(_BOUNDS[key])
@@ -573,7 +576,7 @@ def _assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]
             effect = _Effect.WIDER
         elif key == "multipleOf":
             effect = _multiple(old[key], new[key])
-        yield path, effect, *_said(key, old, new)
+        yield path, effect, *_describe_keyword(key, old, new)
 
 
 def _multiple(before: JsonValue, after: JsonValue) -> _Effect:
@@ -591,19 +594,19 @@ def _multiple(before: JsonValue, after: JsonValue) -> _Effect:
 def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
     if key not in old or key not in new:
         return key in old or key in new
-    return written(old[key]) != written(new[key])
+    return canonical_text(old[key]) != canonical_text(new[key])
 
 
-def _said(key: str, old: JsonObject, new: JsonObject) -> tuple[str, tuple[str, ...]]:
+def _describe_keyword(key: str, old: JsonObject, new: JsonObject) -> tuple[str, tuple[str, ...]]:
     """Return the words on a keyword that differs, and its values."""
     if key not in old:
-        return f"has a new {key}:", (_shown(new[key]),)
+        return f"has a new {key}:", (_format_value(new[key]),)
     if key not in new:
-        return f"no longer has a {key}:", (_shown(old[key]),)
-    return f"has another {key}:", (f"{_shown(new[key])}, was {_shown(old[key])}",)
+        return f"no longer has a {key}:", (_format_value(old[key]),)
+    return f"has another {key}:", (f"{_format_value(new[key])}, was {_format_value(old[key])}",)
 
 
-def _further_of(schema: JsonObject) -> JsonValue:
+def _further_schema(schema: JsonObject) -> JsonValue:
     """Return the schema of properties that are not listed."""
     is_stated = "additionalProperties" in schema
     return schema.get("additionalProperties" if is_stated else "unevaluatedProperties", True)
@@ -618,8 +621,8 @@ def _items(schema: JsonObject) -> tuple[list[JsonValue], JsonValue]:
 
 
 def _without(values: Sequence[JsonValue], others: Sequence[JsonValue]) -> list[JsonValue]:
-    known = set(map(written, others))
-    return [one for one in values if written(one) not in known]
+    known = set(map(canonical_text, others))
+    return [one for one in values if canonical_text(one) not in known]
 
 
 @overload
@@ -637,26 +640,26 @@ def _name(schema: JsonObject) -> str:
     Those are the properties that have one value, or else those that are required.
     """
     if "const" in schema:
-        return _shown(schema["const"])
+        return _format_value(schema["const"])
     title, kind = schema.get("title"), schema.get("type")
     if isinstance(title, str) and title:
         return title[:_SHOWN]
     fixed = [
-        f"{name} {_shown(one['const'])}"
-        for name, one in properties_of(schema).items()
+        f"{name} {_format_value(one['const'])}"
+        for name, one in property_schemas(schema).items()
         if isinstance(one, dict) and "const" in one
     ]
-    members = _listed(fixed or texts_of(schema.get("required")), str)
-    named = _shown(kind or "any value")
+    members = _list_first(fixed or only_texts(schema.get("required")), str)
+    named = _format_value(kind or "any value")
     return f"{named} with {', '.join(members)}"[:_SHOWN] if members else named
 
 
-def _listed(values: Sequence[Item], show: Callable[[Item], str]) -> tuple[str, ...]:
+def _list_first(values: Sequence[Item], show: Callable[[Item], str]) -> tuple[str, ...]:
     rest = len(values) - _NAMED
     return (*map(show, values[:_NAMED]), *([f"{rest} more"] if rest > 0 else ()))
 
 
-def _shown(one: JsonValue) -> str:
+def _format_value(one: JsonValue) -> str:
     """Return a value on a few words: a text bare, unless it reads as another value."""
     is_bare = isinstance(one, str) and (one in TYPES or not _is_json(one))
     text = str(one) if is_bare else json.dumps(one, ensure_ascii=False)

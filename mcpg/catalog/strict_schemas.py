@@ -23,7 +23,7 @@ from mcpg.catalog.model import resolve
 ITEMS = "*"
 """Stands in a path for each item of a list."""
 
-_DEEPEST = 10
+_DEEPEST_STRICT = 10
 _MOST_PROPERTIES, _MOST_VALUES, _MOST_CHARACTERS, _MOST_PARTS = 5_000, 1_000, 120_000, 10_000
 _MANY_VALUES, _MOST_CHARACTERS_OF_MANY = 250, 15_000
 _NULL = "null"
@@ -79,7 +79,7 @@ def strict_schema(schema: Schema) -> tuple[Schema, tuple[str, ...]]:
     Raises:
         NotStrictError: It cannot be written without a change of meaning.
     """
-    writing = _Writing(schema)
+    writing = _StrictWriter(schema)
     try:
         written = writing.top()
     except RecursionError:
@@ -110,7 +110,7 @@ def _child(path: str, name: str) -> str:
     return f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
-class _Writing:
+class _StrictWriter:
     """One pass over a schema.
 
     Attributes:
@@ -129,7 +129,7 @@ class _Writing:
         Raises:
             NotStrictError: It cannot be written.
         """
-        schema, trail = self._resolved(self._root, "", frozenset())
+        schema, trail = self._resolve_references(self._root, "", frozenset())
         for keyword in ("anyOf", "enum", "const"):
             if keyword in schema:
                 raise _refusal("", f"it has `{keyword}` at the top")
@@ -143,13 +143,13 @@ class _Writing:
         return written
 
     def _part(self, given: Any, path: str, depth: int, trail: frozenset[str]) -> Schema:
-        if depth > _DEEPEST:
+        if depth > _DEEPEST_STRICT:
             raise _refusal(path, _TOO_LARGE)
-        schema, trail = self._resolved(given, path, trail)
+        schema, trail = self._resolve_references(given, path, trail)
         self._check(path, schema)
-        return _described(self._shape(schema, path, depth, trail), schema)
+        return _add_description(self._shape(schema, path, depth, trail), schema)
 
-    def _resolved(
+    def _resolve_references(
         self, given: Any, path: str, trail: frozenset[str]
     ) -> tuple[Schema, frozenset[str]]:
         """Return a schema with what it refers to in it, and the references on the way."""
@@ -189,7 +189,7 @@ class _Writing:
             if others or not isinstance(branches, list) or not branches:
                 raise _refusal(path, "its `anyOf` is empty, or has others beside it")
             return {"anyOf": [self._part(one, path, depth, trail) for one in branches]}
-        types = _types(schema, path)
+        types = _stated_types(schema, path)
         shapes = [
             self._of_type(name, schema, path, depth, trail) for name in types if name != _NULL
         ]
@@ -213,7 +213,7 @@ class _Writing:
         self._characters += characters
         self._check_size(path)
         types = [*dict.fromkeys(_SCALARS[type(one)] for one in values)]
-        stated = _types(schema, path) if "type" in schema else types
+        stated = _stated_types(schema, path) if "type" in schema else types
         if not {*types} <= {*stated, *(("integer",) if "number" in stated else ())}:
             raise _refusal(path, "its `enum` has values of another type")
         return {"type": types[0] if len(types) == 1 else types, "enum": values}
@@ -226,7 +226,7 @@ class _Writing:
         shape: Schema = {"type": name}
         for key in _BY_TYPE.get(name, ()):
             if key in schema:
-                shape[key] = _bound(key, schema[key], path)
+                shape[key] = _check_bound(key, schema[key], path)
         if name == "string" and str(schema.get("format")) in _FORMATS:
             shape["format"] = schema["format"]
         if name == "array":
@@ -300,7 +300,7 @@ def nullable(schema: Schema) -> Schema:
     return {**schema, "type": [*listed, _NULL], **values}
 
 
-def _described(shape: Schema, schema: Schema) -> Schema:
+def _add_description(shape: Schema, schema: Schema) -> Schema:
     """Return *shape* with the description of *schema*, and its default, which the mode lacks."""
     text = schema.get("description")
     texts = [text.strip()] if isinstance(text, str) and text.strip() else []
@@ -309,7 +309,7 @@ def _described(shape: Schema, schema: Schema) -> Schema:
     return {**shape, "description": " ".join(texts)} if texts else shape
 
 
-def _types(schema: Schema, path: str) -> list[str]:
+def _stated_types(schema: Schema, path: str) -> list[str]:
     given = schema.get("type")
     if given is None:
         implied = {"properties": "object", "items": "array"}
@@ -321,7 +321,7 @@ def _types(schema: Schema, path: str) -> list[str]:
     return [*dict.fromkeys(known)]
 
 
-def _bound(key: str, given: Any, path: str) -> Any:
+def _check_bound(key: str, given: Any, path: str) -> Any:
     if CHECKS[key](given) and (key != "pattern" or _is_plain_pattern(given)):
         return given
     raise _refusal(path, f"strict mode cannot have its `{key}`")

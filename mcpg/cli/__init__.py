@@ -26,26 +26,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv is not None:
             code = quick_run(argv)
-            return _guarded(list(argv)) if code is None else code
+            return _run_guarded(list(argv)) if code is None else code
         # Looking for unreachable circles takes a sixth of a short process, and finds next to none.
         thresholds = gc.get_threshold()
         gc.set_threshold(_RARELY)
         code = quick_run(sys.argv[1:])
         if code is None:
             gc.set_threshold(*thresholds)
-            code = _guarded(sys.argv[1:])
+            code = _run_guarded(sys.argv[1:])
         gc.freeze()  # nor does the end of the process look for any
     except KeyboardInterrupt:  # before or after everything that reports an interruption
         return _INTERRUPTED
     return code
 
 
-def _guarded(arguments: list[str]) -> int:
-    from mcpg.cli.exits import guarded  # noqa: PLC0415 - a quick run needs none of it
+def _run_guarded(arguments: list[str]) -> int:
+    from mcpg.cli.exits import run_guarded  # noqa: PLC0415 - a quick run needs none of it
     from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
-    return guarded(lambda: _run(arguments), _output_of_errors(arguments))
+    return run_guarded(lambda: _run(arguments), _output_of_errors(arguments))
 
 
 def _output_of_errors(arguments: list[str]) -> Output:

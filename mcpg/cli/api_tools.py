@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.query import Question, arguments_of, exit_code, nothing_found
+from mcpg.cli.query import Question, make_search_arguments, exit_code, nothing_found
 from mcpg.errors import UsageError
 
 
@@ -61,8 +61,8 @@ class ToolList:
     def answer(self, question: Question, output: Output) -> int:
         """Search and print the list; return the exit code."""
         engine = open_engine(question.settings, output)
-        result = engine.search(**arguments_of(question))
-        output.opened(engine.diagnostics)
+        result = engine.search(**make_search_arguments(question))
+        output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         others = [tool for tool in engine.tools if tool.enabled] if self.deferred else ()
         tools = result.as_tools(self.api, related=self.related, deferred=others, strict=self.strict)

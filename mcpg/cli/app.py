@@ -12,7 +12,7 @@ from typer.main import get_group
 
 from mcpg import __version__
 from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, declare, keyword
-from mcpg.cli.parameters import COMMON, output_of
+from mcpg.cli.parameters import COMMON, make_output
 
 EXAMPLES = """\
 mcpg init "what is the weather in Oslo"
@@ -98,14 +98,14 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        output_of().text(f"mcpg {__version__}")
+        make_output().text(f"mcpg {__version__}")
         raise typer.Exit
 
 
 def _program(ctx: typer.Context, **common: Any) -> None:
     """Show the help when no command is named."""
     if ctx.invoked_subcommand is None:
-        output_of(common).text(ctx.get_help())
+        make_output(common).text(ctx.get_help())
 
 
 _VERSION = inspect.Parameter(

@@ -13,21 +13,27 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from mcpg.build_cache import NO_MEMO, KeptMemo, Memo, load_memo, save_memo
+from mcpg.build_cache import (
+    NO_BUILD_CACHE,
+    StoredBuildCache,
+    BuildCache,
+    load_build_cache,
+    save_build_cache,
+)
 from mcpg.build_workers import COLLECTED_AFTER, Workers, processors
 from mcpg.bundle import RANKING, Assembly, decode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import ServerOptions
-from mcpg.cli.locks import Guard
+from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.code.page import is_code_page
 from mcpg.documents.model import ToolDocument
-from mcpg.engine.loading import ignored, ranking_json, ranking_of, with_graphs_read
+from mcpg.engine.loading import report_ignored_model, ranking_json, choose_ranking, with_graphs_read
 from mcpg.errors import (
     Code,
     Diagnostic,
@@ -42,12 +48,12 @@ from mcpg.errors import (
 from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
 from mcpg.gateway.sources import ServerSource
 from mcpg.index.file import cached_path
-from mcpg.index.word_sections import Handover, WordSections
+from mcpg.index.word_sections import WorkerFiles, WordSections
 from mcpg.json_types import JsonValue
 from mcpg.sources import SourceBatch, is_failure
 from mcpg.sources.client_config import Live
 from mcpg.sources.model import CODE, FailedSource
-from mcpg.values import counted
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
@@ -56,7 +62,7 @@ _TOLD = 10
 
 
 @contextmanager
-def rarely_collected() -> Iterator[None]:
+def reduced_gc() -> Iterator[None]:
     """Look for unreachable circles less often for as long as the block runs."""
     thresholds = gc.get_threshold()
     gc.set_threshold(COLLECTED_AFTER, *thresholds[1:])
@@ -66,14 +72,14 @@ def rarely_collected() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-@rarely_collected()
-def assembled(
-    intake: Intake,
+@reduced_gc()
+def assemble_sources(
+    intake: BuildSources,
     output: Output,
-    memory: Memory,
-    last: LastBuild,
+    memory: BuildCacheSession,
+    last: PreviousBuild,
     exclude: Collection[str | Path] = (),
-    guard: Guard | None = None,
+    guard: LockGuard | None = None,
 ) -> Assembly:
     """Read the sources of *intake* and put them together, showing progress.
 
@@ -104,11 +110,11 @@ def assembled(
         )
         assembly = put_together(batch)
         if guard is not None:
-            batch, assembly = guard.quarantined(batch, assembly, put_together)
+            batch, assembly = guard.enforce_lock(batch, assembly, put_together)
         if (batch.failed or assembly.unread) and assembly.catalog.tools:
-            assembly = last.completed(assembly, batch, put_together, output)
+            assembly = last.add_missing_tools(assembly, batch, put_together, output)
         if guard is not None:
-            assembly = guard.reported(assembly)
+            assembly = guard.report_changes(assembly)
     output.diagnostics(assembly.diagnostics)
     note_failures(batch, assembly.diagnostics, output)
     if not assembly.catalog.tools:
@@ -127,7 +133,7 @@ def note_failures(batch: SourceBatch, noticed: Iterable[Diagnostic], output: Out
 
 
 @dataclass(frozen=True, slots=True)
-class LastBuild:
+class PreviousBuild:
     """The last build of what is built anew, and what becomes of its tools whose sources fail.
 
     Attributes:
@@ -138,7 +144,7 @@ class LastBuild:
     read: Callable[[], Iterable[SourceDocument]]
     allows_missing: bool = False
 
-    def completed(
+    def add_missing_tools(
         self,
         assembly: Assembly,
         batch: SourceBatch,
@@ -152,7 +158,7 @@ class LastBuild:
         if missing and not self.allows_missing:
             return stale.with_missing(batch, missing, assemble)
         for source_id, names in stale.names_by_source(missing).items():
-            output.note(f"left out, because {source_id} failed: {stale.listed(names)}")
+            output.note(f"left out, because {source_id} failed: {stale.list_names(names)}")
         return assembly
 
     def _documents(self) -> Iterable[SourceDocument]:
@@ -181,12 +187,12 @@ def _refuse_when_all_failed(assembly: Assembly) -> None:
         )
 
 
-def refused(assembly: Assembly, output: Output) -> bool:
+def is_rejected_by_strict(assembly: Assembly, output: Output) -> bool:
     """Return whether `--strict` refuses a diagnostic, and report that."""
     findings = sum(item.severity != Severity.INFO for item in assembly.diagnostics)
     if findings:
         output.error(
-            f"{counted(findings, 'finding')} under --strict: nothing was written",
+            f"{format_count(findings, 'finding')} under --strict: nothing was written",
             remedy="fix the issues above, or leave out --strict",
         )
     return bool(findings)
@@ -203,16 +209,18 @@ def counts(assembly: Assembly) -> dict[str, int]:
 
 def summary(assembly: Assembly) -> str:
     """Return the counts as words."""
-    return told(counts(assembly))
+    return format_counts(counts(assembly))
 
 
-def told(facts: Mapping[str, Any]) -> str:
+def format_counts(facts: Mapping[str, Any]) -> str:
     """Return those of the *facts* that are counts as words."""
     counts = {noun: number for noun, number in facts.items() if isinstance(number, int)}
-    return ", ".join(counted(number, noun.removesuffix("s")) for noun, number in counts.items())
+    return ", ".join(
+        format_count(number, noun.removesuffix("s")) for noun, number in counts.items()
+    )
 
 
-def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> int:
+def report_freshness(place: str, reasons: Sequence[str], fresh: str, output: Output) -> int:
     """Report whether *place* is up to date, or the first *reasons* why not; return the code."""
     if not reasons:
         output.note(f"up to date: {place}: {fresh}")
@@ -242,7 +250,7 @@ _FEWEST_TOOLS = 200
 _FEWEST_FOR_PROCESSES = 3000
 
 
-class Memory:
+class BuildCacheSession:
     """What is remembered of the way to one output, a bundle or a folder of documents.
 
     Attributes:
@@ -267,9 +275,9 @@ class Memory:
         self._words_path = self._path and self._path.with_suffix(WORDS_SUFFIX)
         self._jobs = jobs
         self._workers: Workers | None = None
-        self._handovers: dict[bytes, Handover] = {}
+        self._handovers: dict[bytes, WorkerFiles] = {}
         self._files = ExitStack()
-        self.memo = Memo()
+        self.memo = BuildCache()
         self.makes_index = makes_index
 
     def __enter__(self) -> Self:
@@ -281,23 +289,23 @@ class Memory:
         with self._files:  # also where an interrupt ends the wait for the processes
             self.memo.close()
 
-    def open(self, batch: SourceBatch) -> Memo:
+    def open(self, batch: SourceBatch) -> BuildCache:
         """Look up what is known, if what the sources hold is much."""
         size = len(batch.tools) + len(batch.documents)
         is_much = size >= _FEWEST_TOOLS or batch.bundles
-        if self._path and is_much and not isinstance(self.memo, KeptMemo):
-            self.memo = load_memo(self._path)
-        if isinstance(self.memo, KeptMemo) and (jobs := self._jobs_for(size)) > 1:
+        if self._path and is_much and not isinstance(self.memo, StoredBuildCache):
+            self.memo = load_build_cache(self._path)
+        if isinstance(self.memo, StoredBuildCache) and (jobs := self._jobs_for(size)) > 1:
             self._workers = Workers(jobs, self._path and self._path.parent)
             self.memo.employ(self._workers)
             if self.makes_index:
                 self._prepare(self._workers)
         return self.memo
 
-    def open_for(self, sources: Sequence[str]) -> Memo:
+    def open_for(self, sources: Sequence[str]) -> BuildCache:
         """Look up what is known before *sources* are read, if source code is among them."""
         if self._path and any(source.startswith(CODE) for source in sources):
-            self.memo = load_memo(self._path)
+            self.memo = load_build_cache(self._path)
         return self.memo
 
     @staticmethod
@@ -318,19 +326,19 @@ class Memory:
         if self._workers is None or self._words_path is None:
             yield contents
             return
-        from mcpg.index.word_sections import Handover, make_sections  # noqa: PLC0415 - as above
+        from mcpg.index.word_sections import WorkerFiles, make_sections  # noqa: PLC0415 - as above
 
         try:
-            handover = Handover(self._words_path.parent)
+            handover = WorkerFiles(self._words_path.parent)
         except OSError:  # then this process makes it
             yield contents
             return
         self._files.callback(handover.close)
-        noted = handover.noted(contents)
+        noted = handover.write_contents(contents)
         yield noted
         with suppress(OSError):  # as above
             deque(noted, maxlen=0)
-            given = handover.given()
+            given = handover.pack_arguments()
             if self._handovers.setdefault(handover.key, handover) is handover:
                 make = partial(make_sections, self._words_path)
                 self._workers.start([make], [([handover.key], given)], handover.keep)
@@ -338,27 +346,27 @@ class Memory:
     def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
         """Return what the index takes from the words of *documents*, in the order of ids."""
         from mcpg.documents.model import encode_content  # noqa: PLC0415 - as above
-        from mcpg.index.analysed import analysed_documents  # noqa: PLC0415 - as above
+        from mcpg.index.analysed import analyse_documents  # noqa: PLC0415 - as above
         from mcpg.index.word_sections import (  # noqa: PLC0415 - as above
-            digest_of,
-            remembered_sections,
+            digest_contents,
+            make_cached_sections,
         )
 
         if self._workers is not None and self._handovers:
-            key = digest_of(map(encode_content, documents))
+            key = digest_contents(map(encode_content, documents))
             if (handover := self._handovers.get(key)) is not None:
                 self._workers.wait_for(key, handover.keep)
                 if (made := handover.sections()) is not None:
                     return made
-        path = self._words_path if isinstance(self.memo, KeptMemo) else None
-        return remembered_sections(path, partial(analysed_documents, documents))
+        path = self._words_path if isinstance(self.memo, StoredBuildCache) else None
+        return make_cached_sections(path, partial(analyse_documents, documents))
 
     def keep(self) -> None:
         """Write down what is known now; where that cannot be done it is forgotten."""
-        if self._path and isinstance(self.memo, KeptMemo):
+        if self._path and isinstance(self.memo, StoredBuildCache):
             # A file that was cut short meanwhile is a ValueError.
             with suppress(OutputError, OSError, ValueError):
-                save_memo(self._path, self.memo)
+                save_build_cache(self._path, self.memo)
                 _drop_oldest(self._path.parent)
 
     def _jobs_for(self, size: int) -> int:
@@ -389,15 +397,17 @@ def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
 _LAYOUT = 2
 
 
-def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> BuildStamp:
+def cache_entry(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> BuildStamp:
     """Return what this run shall leave."""
     noticed = assembly.diagnostics
     is_silent = all(item.severity == Severity.INFO for item in noticed)
     return BuildStamp(signature if is_silent else "", len(noticed), report)
 
 
-@rarely_collected()
-def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memory: Memory) -> bool:
+@reduced_gc()
+def write_index_and_cache(
+    run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memory: BuildCacheSession
+) -> bool:
     """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
 
     Args:
@@ -414,16 +424,16 @@ def leave(run: BuildStamp, bundle: str, key: bytes, assembly: Assembly, memory: 
         OutputError: It cannot be written.
     """
     from mcpg.engine.loading import assembly_sections  # noqa: PLC0415 - as above
-    from mcpg.engine.opening import opening_section  # noqa: PLC0415 - as above
-    from mcpg.index.file import write_index_of  # noqa: PLC0415
+    from mcpg.engine.opening import pack_notices  # noqa: PLC0415 - as above
+    from mcpg.index.file import write_index_beside  # noqa: PLC0415
 
     if build_stamp(bundle) == run:
         return False
     # What was noticed about sources is not what there is to notice about the bundle.
-    opening = [] if run.noticed else [opening_section(bundle, ())]
+    opening = [] if run.noticed else [pack_notices(bundle, ())]
     extra = [run.section(), *opening]
     parts = assembly_sections(assembly, key, extra, memory.memo, memory.word_sections)
-    write_index_of(bundle, *parts)
+    write_index_beside(bundle, *parts)
     return True
 
 
@@ -449,9 +459,9 @@ def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) ->
     """
     present = _present(target) if target else None
     carried, place = (present, target) if present is not None else (assembly.ranking, None)
-    ranking, reason = ranking_of(carried)
+    ranking, reason = choose_ranking(carried)
     if reason:
-        told = ignored(reason, place)
+        told = report_ignored_model(reason, place)
         output.diagnostics([told])
         return replace(assembly, ranking=None, diagnostics=(*assembly.diagnostics, told))
     return replace(assembly, ranking=None if carried is None else ranking_json(ranking))
@@ -471,7 +481,7 @@ def _present(target: str) -> JsonValue:
 # configuration file.
 
 
-class Intake:
+class BuildSources:
     """The sources of one run.
 
     Attributes:
@@ -496,7 +506,7 @@ class Intake:
             InputError: A configuration file cannot be read.
         """
         self.source_id = source_id
-        self._entries = () if sources else _configured(settings)
+        self._entries = () if sources else _read_configured_sources(settings)
         self.options = ServerOptions(sources or (), header, seconds)
         self._used = tuple(one for one in self._entries if one.entry.enabled)
         self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
@@ -514,7 +524,7 @@ class Intake:
         return sign(self.paths, given, target)
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def watched_paths(self) -> tuple[str, ...]:
         """What is looked at for changes: the sources, and the file that names them."""
         files = dict.fromkeys(str(one.file) for one in self._entries)
         return (*files, *self.paths)
@@ -523,14 +533,14 @@ class Intake:
         """Report which configuration file names the sources, for it may start programs."""
         if self._entries:
             file = self._entries[0].file
-            count = counted(len(self._used), "source")
-            output.note(f"reading {count} of {_shown(file)}")
+            count = format_count(len(self._used), "source")
+            output.note(f"reading {count} of {_show_path(file)}")
 
     def read(
         self,
         tell: Callable[[int, int], None],
         exclude: Collection[str | Path],
-        memo: Memo = NO_MEMO,
+        memo: BuildCache = NO_BUILD_CACHE,
     ) -> SourceBatch:
         """Read all sources; progress with servers goes to *tell*.
 
@@ -554,7 +564,7 @@ class Intake:
         )
 
     def _read_configured(
-        self, live: Live, exclude: Collection[str | Path], memo: Memo
+        self, live: Live, exclude: Collection[str | Path], memo: BuildCache
     ) -> SourceBatch:
         from mcpg.cli.source_settings import open_entries  # noqa: PLC0415
         from mcpg.gateway.sources import FileSource, ServerSource  # noqa: PLC0415
@@ -601,7 +611,7 @@ class Intake:
         return tuple(found)
 
 
-def _configured(settings: Settings) -> tuple[ConfiguredSource, ...]:
+def _read_configured_sources(settings: Settings) -> tuple[ConfiguredSource, ...]:
     entries = settings.sources()
     if not entries:
         raise UsageError(
@@ -618,7 +628,7 @@ def _configured(settings: Settings) -> tuple[ConfiguredSource, ...]:
     return entries
 
 
-def _shown(file: Path) -> str:
+def _show_path(file: Path) -> str:
     try:
         return os.path.relpath(file)
     except ValueError:  # on another drive

@@ -60,7 +60,7 @@ def failure(name: str, fault: McpgError) -> Check:
     return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy)
 
 
-def tried(name: str, trial: Callable[[], Check]) -> Check:
+def run_check(name: str, trial: Callable[[], Check]) -> Check:
     """Return the result of *trial*; whatever it raises becomes a failure."""
     try:
         return trial()
@@ -70,7 +70,7 @@ def tried(name: str, trial: Callable[[], Check]) -> Check:
         return Check(name, Status.FAILED, f"it failed with {type(fault).__name__}")
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+def time_call(work: Callable[[], Any]) -> tuple[Any, float]:
     """Return what *work* returns, and the milliseconds it took."""
     start = time.perf_counter()
     done = work()
@@ -86,9 +86,9 @@ _REBUILD = "make it anew with `mcpg bundle SOURCE... -o FILE`"
 
 def check_settings(settings: Settings) -> Check:
     """Read every setting."""
-    from mcpg.cli.query import strategy_of  # noqa: PLC0415 - help needs no engine
+    from mcpg.cli.query import find_strategy  # noqa: PLC0415 - help needs no engine
 
-    strategy_of(settings)
+    find_strategy(settings)
     settings.sources()
     found = {key: setting for key in KEYS if (setting := settings.find(key))}
     origins = {key: setting.origin for key, setting in found.items()}
@@ -124,7 +124,7 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
         status = Status.FAILED if is_named else Status.OFF
         return Check(name, status, fault.message, fault.remedy), None
     try:
-        engine, took = timed(lambda: _loaded(paths))
+        engine, took = time_call(lambda: _load_engine(paths))
     except McpgError as fault:
         return failure(name, fault), None
     names = ", ".join(paths)
@@ -184,10 +184,10 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
     provider = _provider(factory)
     if provider is None:
         return Check(name, Status.OFF, "no embedding provider")
-    from mcpg.cli.embedding import Target  # noqa: PLC0415 - graph searches need no vectors
+    from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - graph searches need no vectors
     from mcpg.vectors.file import find_vectors  # noqa: PLC0415 - as above
 
-    target = Target(given, engine.index.header.key, len(engine.index))
+    target = VectorTarget(given, engine.index.header.key, len(engine.index))
     found = find_vectors(target.places, target.key, target.tools, provider)
     if found.file is None:
         reasons = "; ".join(f"{one.place}: {one.message}" for one in found.diagnostics)
@@ -217,7 +217,7 @@ def _provider(factory: ServiceFactory) -> EmbeddingProvider | None:
         return None
 
 
-def _loaded(paths: list[str]) -> Engine:
+def _load_engine(paths: list[str]) -> Engine:
     from mcpg.engine import load  # noqa: PLC0415 - as above
 
     return load(paths, cache_dir=cache_folder())
@@ -287,7 +287,7 @@ def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
         provider = factory.provider()
         if provider is None:
             return Check(name, Status.OFF, "no embedding provider is configured")
-        vector, took = timed(lambda: embed_query(provider, TEXT))
+        vector, took = time_call(lambda: embed_query(provider, TEXT))
     except EmbeddingError as fault:
         if is_wanted or fault.kind != "missing":
             raise
@@ -311,7 +311,7 @@ def check_normalizer(settings: Settings, factory: ServiceFactory) -> Check:
     if normalizer is None:
         remedy = "set MCPG_LLM_MODEL, and MCPG_LLM_URL or MCPG_LLM_API_KEY"
         return Check(name, Status.FAILED, "normalization is enabled, but no model is named", remedy)
-    answer, took = timed(lambda: normalizer.rewrite(FOREIGN_TEXT))
+    answer, took = time_call(lambda: normalizer.rewrite(FOREIGN_TEXT))
     details = {"fingerprint": normalizer.fingerprint, "durationMs": took}
     if not answer.strip():
         message = f"{normalizer.fingerprint!r} returned an empty response"
@@ -355,7 +355,7 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
         store.put({key: vector})
         return store.get([key]).get(key)
 
-    back, took = timed(trip)
+    back, took = time_call(trip)
     store.close()
     where = {"sqlite": path, "postgres": f"PostgreSQL, by {POSTGRES_VARIABLE}"}.get(kind, kind)
     if back is None or not np.array_equal(back, vector):
@@ -366,19 +366,19 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
 
 def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
     """Put an entry into the search cache and take it out again."""
-    from mcpg.caches import QUERY, key_of  # noqa: PLC0415 - help needs no cache
+    from mcpg.caches import QUERY, make_key  # noqa: PLC0415 - help needs no cache
 
     name, found = "search cache", settings.find("cache.kind")
     cache = factory.cache()
     if cache is None or found is None:
         return Check(name, Status.OFF, "search results are not cached")
-    key, value = key_of(_MARK), _MARK.encode()
+    key, value = make_key(_MARK), _MARK.encode()
 
     def trip() -> bytes | None:
         cache.put(QUERY, key, value)
         return cache.get(QUERY, key)
 
-    back, took = timed(trip)
+    back, took = time_call(trip)
     cache.close()
     if back != value:
         return Check(name, Status.FAILED, "it does not give back what was put into it")
@@ -400,7 +400,7 @@ def check_postgres(settings: Settings, factory: ServiceFactory) -> Check:
     def ask() -> tuple[str, str | None]:
         return database.run(_versions)
 
-    (server, vector), took = timed(ask)
+    (server, vector), took = time_call(ask)
     database.close()
     details = {
         "address": database.address,

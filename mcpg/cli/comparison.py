@@ -11,9 +11,9 @@ from mcpg.errors import Severity
 from mcpg.reports.blocks import (
     Block,
     Bullets,
-    Code,
+    CodeSpan,
     Column,
-    Facts,
+    FactList,
     Figure,
     Inline,
     Paragraph,
@@ -21,11 +21,11 @@ from mcpg.reports.blocks import (
     Section,
     Styled,
     Table,
-    listed,
+    join_inlines,
 )
-from mcpg.reports.explain import became, related
+from mcpg.reports.explain import format_rewritten_word, format_related_words
 from mcpg.reports.explain_summary import gains
-from mcpg.values import counted, score_text
+from mcpg.values import format_count, score_text
 
 Json = Mapping[str, Any]
 
@@ -47,7 +47,7 @@ def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
     """
     tools = data["tools"]
     blocks = [
-        Facts(tuple(_facts(data))),
+        FactList(tuple(_facts(data))),
         _list("words", _words(data["words"], is_whole=is_whole)),
         _ranks(tools, is_whole=is_whole) if tools else Paragraph("No tool matches in either."),
         _list("what moved them", _reasons(tools) if is_whole else _main_reasons(tools)),
@@ -63,37 +63,37 @@ def _list(title: str, items: Iterable[Inline]) -> Section | None:
 
 def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
     then, now = data["then"], data["now"]
-    yield "query", Code(data["query"])
-    yield "then", (Code(then["bundle"]), f", {counted(then['tools'], 'tool')}")
-    yield "now", (Code(now["bundle"]), f", {counted(now['tools'], 'tool')}")
+    yield "query", CodeSpan(data["query"])
+    yield "then", (CodeSpan(then["bundle"]), f", {format_count(then['tools'], 'tool')}")
+    yield "now", (CodeSpan(now["bundle"]), f", {format_count(now['tools'], 'tool')}")
     for name, only in (("only then", data["onlyThen"]), ("only now", data["onlyNow"])):
         if only:
             rest = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
-            yield name, (listed([Code(one) for one in only[:_NAMED]]), rest)
+            yield name, (join_inlines([CodeSpan(one) for one in only[:_NAMED]]), rest)
     if then["language"] != now["language"]:
         yield "language", f"{then['language'] or 'unknown'}, now {now['language'] or 'unknown'}"
     models = then["model"], now["model"]
     if all(models) and models[0] != models[1]:
         for name, model in zip(("model then", "model now"), models, strict=True):
-            yield name, (Code(model["name"]), ": ", Code(model["provenance"]))
+            yield name, (CodeSpan(model["name"]), ": ", CodeSpan(model["provenance"]))
 
 
 def _words(changes: Iterable[Json], *, is_whole: bool) -> Iterator[Inline]:
     for change in changes:
         then, now = (_state(change[side], is_whole=is_whole) for side in ("then", "now"))
         if is_whole or then != now:
-            yield (Code(change["text"]), ": then ", then, "; now ", now)
+            yield (CodeSpan(change["text"]), ": then ", then, "; now ", now)
 
 
 def _state(word: Json | None, *, is_whole: bool) -> Inline:
     if word is None:
         return "no part of the query"
-    found = f", in {counted(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
+    found = f", in {format_count(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
     if not is_whole:
-        return (became(word), found)
+        return (format_rewritten_word(word), found)
     share = f", {word['weight']:.1%} of the query" if word["weight"] else ""
-    near = ("; related ", related(word)) if word["related"] else ""
-    return (became(word), found, share, near)
+    near = ("; related ", format_related_words(word)) if word["related"] else ""
+    return (format_rewritten_word(word), found, share, near)
 
 
 def _ranks(tools: Iterable[Json], *, is_whole: bool) -> Table:
@@ -101,7 +101,7 @@ def _ranks(tools: Iterable[Json], *, is_whole: bool) -> Table:
         (
             _rank(change["now"]),
             _rank(change["then"]),
-            Styled(Code(change["toolId"]), "cyan"),
+            Styled(CodeSpan(change["toolId"]), "cyan"),
             *(_numbers(change) if is_whole else _scores(change)),
         )
         for change in tools
@@ -141,9 +141,9 @@ def _reasons(tools: Iterable[Json]) -> Iterator[Inline]:
     for change in tools:
         delta = change["fusedDelta"]
         if delta is None:
-            yield (Code(change["toolId"]), f": {_arrival(change['then'], change['now'])}")
+            yield (CodeSpan(change["toolId"]), f": {_arrival(change['then'], change['now'])}")
         elif abs(delta) >= _NEGLIGIBLE:
-            yield (Code(change["toolId"]), ": ", Figure(delta, "+.6f"), " = ", _sum(change))
+            yield (CodeSpan(change["toolId"]), ": ", Figure(delta, "+.6f"), " = ", _sum(change))
 
 
 def _main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
@@ -151,12 +151,15 @@ def _main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
     for change in tools:
         then, now = change["then"], change["now"]
         if change["fusedDelta"] is None:
-            yield (Code(change["toolId"]), f": {_arrival(then, now)}")
+            yield (CodeSpan(change["toolId"]), f": {_arrival(then, now)}")
         elif (then["rank"], score_text(then["score"])) != (now["rank"], score_text(now["score"])):
             sign = 1 if change["fusedDelta"] > 0 else -1
             moved = gains({one["feature"]: sign * one["delta"] for one in change["features"]})
             if moved:
-                yield (Code(change["toolId"]), f": {'gains' if sign > 0 else 'loses'} by {moved}")
+                yield (
+                    CodeSpan(change["toolId"]),
+                    f": {'gains' if sign > 0 else 'loses'} by {moved}",
+                )
 
 
 def _arrival(then: Json, now: Json) -> str:
@@ -178,8 +181,10 @@ def _sum(change: Json) -> Inline:
     if rest:
         parts.append((Figure(rest, "+.6f"), " others"))
     terms = [one for one in change["terms"] if abs(one["delta"]) >= _NEGLIGIBLE][:_SHOWN]
-    words = listed([(Code(one["query"]), " ", Figure(one["delta"], "+.3f")) for one in terms])
-    return (listed(parts), (" (words: ", words, ")") if terms else "")
+    words = join_inlines(
+        [(CodeSpan(one["query"]), " ", Figure(one["delta"], "+.3f")) for one in terms]
+    )
+    return (join_inlines(parts), (" (words: ", words, ")") if terms else "")
 
 
 def _diagnostics(data: Json, *, is_whole: bool) -> Iterator[Inline]:
@@ -194,4 +199,4 @@ def _diagnostics(data: Json, *, is_whole: bool) -> Iterator[Inline]:
     )
     for line in dict.fromkeys((*now, *then)):
         when = "both" if line in then and line in now else "now" if line in now else "then"
-        yield (f"{when}: ", Code(line))
+        yield (f"{when}: ", CodeSpan(line))

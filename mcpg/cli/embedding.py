@@ -19,16 +19,16 @@ from mcpg.embeddings.stores import EmbeddingStore
 from mcpg.errors import Diagnostic, OutputError, UsageError
 from mcpg.index.file import cached_path
 from mcpg.telemetry import Observer
-from mcpg.values import counted
+from mcpg.values import format_count
 from mcpg.vectors import SUFFIX
-from mcpg.vectors.build import Built, vectors_for
-from mcpg.vectors.file import Found, find_vectors, pack_vectors, write_vectors
+from mcpg.vectors.build import BuiltVectors, vectors_for
+from mcpg.vectors.file import VectorFiles, find_vectors, pack_vectors, write_vectors
 from mcpg.vectors.matrix import FEWEST, FLOAT32, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 
 
 @dataclass(frozen=True, slots=True)
-class Embedding:
+class EmbeddingSetup:
     """How vectors are to be made.
 
     Attributes:
@@ -43,13 +43,13 @@ class Embedding:
     kind: str
     observer: Observer | None = None
 
-    def watched(self, make: Callable[[], Built]) -> Built:
+    def observe(self, make: Callable[[], BuiltVectors]) -> BuiltVectors:
         """Return what *make* builds, reporting it to the observer."""
         if self.observer is None:
             return make()
-        from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - most runs tell nobody
+        from mcpg.engine.observed import observe_vectors  # noqa: PLC0415 - most runs tell nobody
 
-        return observed_vectors(self.observer, make)
+        return observe_vectors(self.observer, make)
 
     def close(self) -> None:
         """Close the store."""
@@ -58,7 +58,7 @@ class Embedding:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class VectorTarget:
     """A bundle whose vectors are wanted.
 
     Attributes:
@@ -86,7 +86,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddingOutcome:
     """What came of it.
 
     Attributes:
@@ -100,14 +100,14 @@ class Embedded:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
-    def told(self) -> str:
+    def facts_text(self) -> str:
         """The facts as the end of a sentence."""
         texts, vectors = self.facts["embedded"], self.facts["reused"]
         written = "; wrote its vectors" if self.facts["vectorsWritten"] else ""
-        return f"; embedded {counted(texts, 'tool')}, reused {counted(vectors, 'vector')}{written}"
+        return f"; embedded {format_count(texts, 'tool')}, reused {format_count(vectors, 'vector')}{written}"
 
 
-def embedding_by(settings: Settings, kind: str) -> Embedding:
+def embedding_by(settings: Settings, kind: str) -> EmbeddingSetup:
     """Return how vectors are made by the provider that *settings* name, and where they are kept.
 
     Raises:
@@ -120,15 +120,15 @@ def embedding_by(settings: Settings, kind: str) -> Embedding:
         raise UsageError(
             "nobody is to make vectors", place="--embed", remedy="name a provider, or leave it out"
         )
-    return Embedding(provider, factory.store(), kind, factory.observer())
+    return EmbeddingSetup(provider, factory.store(), kind, factory.observer())
 
 
 def embed(
-    target: Target,
+    target: VectorTarget,
     documents: Callable[[], Iterable[ToolDocument]],
-    embedding: Embedding,
+    embedding: EmbeddingSetup,
     output: Output,
-) -> Embedded:
+) -> EmbeddingOutcome:
     """Bring the vectors of the bundle *target* up to date, embedding no text that has one already.
 
     Args:
@@ -145,7 +145,7 @@ def embed(
         _make_clusters(target, found.file.vectors, output)
         return _result(embedding, 0, target.tools)
     with output.counting("embedding") as tell, closing(embedding):
-        built = embedding.watched(
+        built = embedding.observe(
             lambda: vectors_for(
                 documents(),
                 embedding.provider,
@@ -155,18 +155,18 @@ def embed(
             )
         )
     output.diagnostics(built.diagnostics)
-    is_written = _written(target, built, embedding.kind)
+    is_written = _write_vector_file(target, built, embedding.kind)
     _make_clusters(target, built.vectors, output)
     return _result(embedding, built.embedded, built.reused, is_written, built)
 
 
-def staleness(target: Target, embedding: Embedding) -> list[str]:
+def staleness(target: VectorTarget, embedding: EmbeddingSetup) -> list[str]:
     """Return the reasons why the vectors of the bundle *target* are stale."""
     found = find_vectors(target.places, target.key, target.tools, embedding.provider)
     return _faults(found, target, embedding.kind)
 
 
-def _faults(found: Found, target: Target, kind: str) -> list[str]:
+def _faults(found: VectorFiles, target: VectorTarget, kind: str) -> list[str]:
     """Return why the vectors that were *found* have to be written anew, if they have to."""
     reasons = [one.message for one in found.diagnostics]
     if found.file is None:
@@ -179,7 +179,7 @@ def _faults(found: Found, target: Target, kind: str) -> list[str]:
     return [] if kept == kind else [f"the vectors are kept as {kept}, not as {kind}"]
 
 
-def _make_clusters(target: Target, vectors: ToolVectors, output: Output) -> None:
+def _make_clusters(target: VectorTarget, vectors: ToolVectors, output: Output) -> None:
     """Put *vectors* into clusters if they are many, unless that was done before."""
     folder = cache_folder()
     if folder and len(vectors) >= FEWEST:
@@ -189,12 +189,12 @@ def _make_clusters(target: Target, vectors: ToolVectors, output: Output) -> None
 
 
 def _result(
-    embedding: Embedding,
+    embedding: EmbeddingSetup,
     embedded: int,
     reused: int,
     is_written: bool = False,
-    built: Built | None = None,
-) -> Embedded:
+    built: BuiltVectors | None = None,
+) -> EmbeddingOutcome:
     facts = {
         "embedded": embedded,
         "reused": reused,
@@ -202,16 +202,16 @@ def _result(
         "fingerprint": embedding.provider.fingerprint,
     }
     if built is None:
-        return Embedded(facts)
-    return Embedded(facts, built.vectors.missing, built.diagnostics)
+        return EmbeddingOutcome(facts)
+    return EmbeddingOutcome(facts, built.vectors.missing, built.diagnostics)
 
 
-def _is_precise(found: Found, kind: str) -> bool:
+def _is_precise(found: VectorFiles, kind: str) -> bool:
     """Return whether the vectors that were *found* are as precise as the wanted *kind*."""
     return found.file is not None and found.file.vectors.stored.kind in {kind, FLOAT32}
 
 
-def _written(target: Target, built: Built, kind: str) -> bool:
+def _write_vector_file(target: VectorTarget, built: BuiltVectors, kind: str) -> bool:
     """Write the file of vectors, to the first place where that can be done."""
     if built.vectors.missing == len(built.vectors) > 0:
         return False

@@ -25,20 +25,20 @@ class ExitCode:
     """Stopped from the keyboard."""
 
 
-def guarded(run: Callable[[], int], output: Output) -> int:
+def run_guarded(run: Callable[[], int], output: Output) -> int:
     """Run *run* and give its exit code; every exception becomes a message and a code."""
     try:
-        code = _judged(run, output)
+        code = _run_reporting(run, output)
         output.flush()
     except ClosedPipeError:
         silence()
         return ExitCode.DONE
     except McpgError as fault:  # from the flush: standard output cannot be written
-        return explained(fault, output)
+        return report_error(fault, output)
     return code
 
 
-def _judged(run: Callable[[], int], output: Output) -> int:
+def _run_reporting(run: Callable[[], int], output: Output) -> int:
     try:
         return run()
     except ClosedPipeError:
@@ -47,12 +47,12 @@ def _judged(run: Callable[[], int], output: Output) -> int:
         output.error("interrupted")
         return ExitCode.INTERRUPTED
     except McpgError as fault:
-        return explained(fault, output)
+        return report_error(fault, output)
     except Exception as fault:  # noqa: BLE001 - the last defence against a bare traceback
         return _foreign(fault, output)
 
 
-def explained(fault: McpgError, output: Output) -> int:
+def report_error(fault: McpgError, output: Output) -> int:
     """Print what went wrong and give the exit code."""
     _trace(fault, output)
     output.error(fault.message, place=fault.place, remedy=fault.remedy)
@@ -72,7 +72,7 @@ def _foreign(fault: Exception, output: Output) -> int:
         return ExitCode.FAILED
     if isinstance(fault, FileNotFoundError) and not _has_folder():
         message = "the folder in which mcpg runs does not exist any more"
-        return explained(NotFoundError(message, remedy="change to one that does"), output)
+        return report_error(NotFoundError(message, remedy="change to one that does"), output)
     _trace(fault, output)
     detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     remedy = "report the traceback above" if output.debug else "run again with --debug"

@@ -79,8 +79,8 @@ def command_help(command: Any, path: str, columns: int = WIDTH) -> str:
     options = [p for p in command.params if p.param_type_name == "option"]
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     rows = [(f"{p.metavar}{_repeats(p)}", p.help or "") for p in arguments]
-    return _joined(
-        _filled(f"Usage: {path} {_usage(arguments)}", columns, "    "),
+    return _join_sections(
+        _fill_text(f"Usage: {path} {_usage(arguments)}", columns, "    "),
         _paragraphs(command.help or "", columns),
         _section("Arguments", rows, columns),
         *_option_sections(options, columns),
@@ -93,7 +93,7 @@ def group_help(group: Any, path: str, columns: int = WIDTH) -> str:
     commands = [(name, group.summary(name)) for name in group.commands]
     program, *above = path.split()
     indent = max(len(name) for name, _ in commands) + 5
-    return _joined(
+    return _join_sections(
         f"Usage: {path} [OPTIONS] COMMAND [ARGUMENTS]...",
         _paragraphs(group.help or "", columns),
         _section("Commands", commands, columns, indent),
@@ -111,7 +111,7 @@ def option_names(option: Any) -> str:
     return f"{names} {option.metavar}"
 
 
-def _joined(*sections: str) -> str:
+def _join_sections(*sections: str) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
@@ -160,15 +160,15 @@ def _row(name: str, text: str, columns: int, indent: int) -> str:
     is_stacked = columns < _TWO_COLUMNS and indent == _INDENT
     margin = " " * (_STACKED_INDENT if is_stacked else indent)
     if is_stacked or len(lead) >= indent - 1:
-        return f"{lead}\n{_filled(text, columns, margin, margin)}"
-    return _filled(text, columns, margin, lead.ljust(indent))
+        return f"{lead}\n{_fill_text(text, columns, margin, margin)}"
+    return _fill_text(text, columns, margin, lead.ljust(indent))
 
 
 def _paragraphs(text: str, columns: int) -> str:
-    return "\n\n".join(_filled(" ".join(one.split()), columns) for one in text.split("\n\n"))
+    return "\n\n".join(_fill_text(" ".join(one.split()), columns) for one in text.split("\n\n"))
 
 
-def _filled(text: str, columns: int, margin: str = "", lead: str = "") -> str:
+def _fill_text(text: str, columns: int, margin: str = "", lead: str = "") -> str:
     # A note such as [default: 5] stays in one piece.
     lines = textwrap.wrap(
         _NOTE.sub(lambda note: note[0].replace(" ", "\0"), text),
@@ -185,4 +185,4 @@ def _examples(epilog: str | None) -> str:
     """Return the examples of an *epilog*, and below an empty line where there is more to read."""
     examples, _, more = (epilog or "").partition("\n\n")
     shown = f"Examples:\n{textwrap.indent(examples, '  ')}" if examples else ""
-    return _joined(shown, more)
+    return _join_sections(shown, more)

@@ -11,7 +11,7 @@ from mcpg.catalog.view import ToolView
 from mcpg.cli.environment import cache_folder
 from mcpg.documents.model import ToolDocument
 from mcpg.engine.model import recipe
-from mcpg.engine.opening import noticed_at_opening
+from mcpg.engine.opening import read_notices
 from mcpg.errors import Diagnostic
 from mcpg.index.file import fresh_index
 from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
@@ -43,7 +43,7 @@ class IndexedBundle:
         """The number of all tools."""
         return len(self.index)
 
-    def listed(
+    def list_filtered(
         self, limit: int | None, filters: Mapping[str, Any]
     ) -> tuple[Sequence[IndexedTool], tuple[Diagnostic, ...]]:
         """Return at most *limit* tools that pass the *filters* of a search, with diagnostics.
@@ -61,7 +61,7 @@ class IndexedBundle:
         cards = self.index.cards(numbers)
         return [IndexedTool(self.index, *one) for one in zip(numbers, cards, strict=True)]
 
-    def named(self, name: str) -> int:
+    def find_number(self, name: str) -> int:
         """Return the number of the one tool that *name* means, as `Catalog.named` finds it.
 
         Raises:
@@ -72,7 +72,7 @@ class IndexedBundle:
             return number
         from mcpg.catalog.lookup import ToolLookup  # noqa: PLC0415 - most are named by their ids
 
-        return self.index.find_tool(ToolLookup(self._tools(range(self.size))).named(name).id)
+        return self.index.find_tool(ToolLookup(self._tools(range(self.size))).find_named(name).id)
 
     def document(self, number: int) -> ToolDocument:
         """Return the document of a tool, with its place in the bundle."""
@@ -88,7 +88,7 @@ class IndexedBundle:
 
     def server(self, number: int) -> list[Tool]:
         """Return the tools of the server of a tool, in the order of their ids."""
-        sources = self.index.sources_of(range(len(self.index)))
+        sources = self.index.find_source_numbers(range(len(self.index)))
         same = (other for other, source in enumerate(sources) if source == sources[number])
         return [self.index.record(other).tool for other in same]
 
@@ -107,7 +107,7 @@ def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) 
     try:
         if not index.is_checked:
             index.verify(records=False)
-        noticed = noticed_at_opening(index, paths[0])
+        noticed = read_notices(index, paths[0])
         return None if noticed is None else answer(IndexedBundle(index, paths[0], noticed))
     except (StaleIndexError, TypeError, ValueError):
         return None

@@ -62,7 +62,7 @@ def json_schema(name: str, *, line: bool = False) -> JsonObject:
             "title": f"{schema['title']}, one line",
             "$ref": _REFERENCE + LINE,
         }
-    needed = _needed(schema, common_definitions() | own)
+    needed = _select_definitions(schema, common_definitions() | own)
     definitions = {"$defs": needed} if needed else {}
     return {"$schema": DIALECT, **schema, **definitions}
 
@@ -91,7 +91,7 @@ def _read(stem: str) -> Any:
     return json.loads((_FOLDER / f"{stem}.json").read_text("utf-8"))
 
 
-def _needed(schema: JsonObject, definitions: JsonObject) -> JsonObject:
+def _select_definitions(schema: JsonObject, definitions: JsonObject) -> JsonObject:
     """Return those of *definitions* that *schema* refers to, directly or through each other."""
     found: dict[str, None] = {}
     waiting = [*_references(schema)]

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mcpg import __version__
-from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.listing import RecordListing, write_listing
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import json_text, lines_kept, one_line
 from mcpg.errors import Severity
 from mcpg.gateway.json import diagnostics_json
 from mcpg.lint import RULES, Finding, Report
 from mcpg.lint.sarif import sarif_log, sarif_result
-from mcpg.reports.blocks import Code, Column, Styled, Table
-from mcpg.values import counted
+from mcpg.reports.blocks import CodeSpan, Column, Styled, Table
+from mcpg.values import format_count
 
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _ANNOTATIONS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -40,7 +40,9 @@ def write_findings(report: Report, form: str, limit: int, output: Output) -> Non
     else:
         records = [finding_json(one) for one in report.findings]
         rows = shown if form == "markdown" else report.findings
-        write_listing(Listing(records, _MEMBERS, "toolId", lambda: _table(rows)), form, output)
+        write_listing(
+            RecordListing(records, _MEMBERS, "toolId", lambda: _table(rows)), form, output
+        )
 
 
 def finding_json(one: Finding) -> dict[str, Any]:
@@ -194,11 +196,11 @@ def _table(findings: Iterable[Finding]) -> Table:
     )
     rows = tuple(
         (
-            Styled(Code(one.severity), _STYLES[one.severity]),
-            Code(one.code),
-            Code(one.tool_id or one.source_id),
-            Code(str(one.place) if one.place else ""),
-            Code(f"{one.message} ({one.suggestion})" if one.suggestion else one.message),
+            Styled(CodeSpan(one.severity), _STYLES[one.severity]),
+            CodeSpan(one.code),
+            CodeSpan(one.tool_id or one.source_id),
+            CodeSpan(str(one.place) if one.place else ""),
+            CodeSpan(f"{one.message} ({one.suggestion})" if one.suggestion else one.message),
         )
         for one in findings
     )
@@ -209,7 +211,7 @@ def summary(report: Report) -> str:
     """Return how much was found, as words."""
     counts = report.counts
     parts = [
-        counted(counts[name], noun)
+        format_count(counts[name], noun)
         for name, noun in (
             (Severity.ERROR, "error"),
             (Severity.WARNING, "warning"),
@@ -221,7 +223,7 @@ def summary(report: Report) -> str:
     fixable = sum(one.is_fixable for one in report.findings)
     suppressed = f"; {report.suppressed:,} suppressed" if report.suppressed else ""
     more = f"; {fixable:,} fixable with --fix" if fixable else ""
-    return f"{found} in {counted(report.tools, 'tool')}{suppressed}{more}"
+    return f"{found} in {format_count(report.tools, 'tool')}{suppressed}{more}"
 
 
 def by_rule(report: Report) -> Iterator[str]:

@@ -16,9 +16,9 @@ from mcpg.errors import OutputError
 from mcpg.index import Index
 from mcpg.index.file import SUFFIX, fresh_index, open_index, write_index
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.reader import recipe_of
-from mcpg.index.word_sections import digest_of
-from mcpg.lint.catalogue import compiled
+from mcpg.index.reader import hash_recipe
+from mcpg.index.word_sections import digest_contents
+from mcpg.lint.catalogue import compile_reach_index
 from mcpg.sources import SourceBatch
 
 # Fewer tools are compiled in the time that it takes to read an index.
@@ -27,7 +27,7 @@ _MOST_FILES = 16
 _ENDING = f".lint{SUFFIX}"
 
 
-def index_of(
+def make_indexer(
     paths: Sequence[str], batch: SourceBatch, source_id: str | None
 ) -> Callable[[Assembly], Index]:
     """Return what makes the index of the catalogue that was read from *paths*.
@@ -39,8 +39,8 @@ def index_of(
     """
     others = batch.tools or batch.documents or batch.rules or source_id
     if len(paths) == 1 and batch.bundles and not others:
-        return lambda assembly: _of_bundle(paths[0]) or _kept(assembly)
-    return _kept
+        return lambda assembly: _of_bundle(paths[0]) or _open_or_compile(assembly)
+    return _open_or_compile
 
 
 def _of_bundle(path: str) -> Index | None:
@@ -56,16 +56,16 @@ def _is_sound(index: Index) -> bool:
     return True
 
 
-def _kept(assembly: Assembly) -> Index:
+def _open_or_compile(assembly: Assembly) -> Index:
     """Return the index of *assembly*, from the cache folder where an earlier run has left it."""
     folder = cache_folder()
     if folder is None or len(assembly.documents) < _FEWEST_TOOLS:
-        return Index(compiled(assembly))
+        return Index(compile_reach_index(assembly))
     key = _key(assembly)
     path = Path(folder, f"{key.hex()[:32]}{_ENDING}")
-    index = _opened(path, key)
+    index = _open_cached(path, key)
     if index is None:
-        data = compiled(assembly, key)
+        data = compile_reach_index(assembly, key)
         with suppress(OutputError, OSError):
             write_index(str(path), data)
             _drop_oldest(path.parent)
@@ -73,11 +73,11 @@ def _kept(assembly: Assembly) -> Index:
     return index
 
 
-def _opened(path: Path, key: bytes) -> Index | None:
+def _open_cached(path: Path, key: bytes) -> Index | None:
     with suppress(StaleIndexError, OSError):
         index = open_index(str(path))
         header = index.header
-        if header.key == key and header.recipe == recipe_of(recipe()) and _is_sound(index):
+        if header.key == key and header.recipe == hash_recipe(recipe()) and _is_sound(index):
             os.utime(path)
             return index
     return None
@@ -86,7 +86,7 @@ def _opened(path: Path, key: bytes) -> Index | None:
 def _key(assembly: Assembly) -> bytes:
     documents = sorted(assembly.documents, key=lambda one: one.tool.id)
     ranking = json.dumps(assembly.ranking, sort_keys=True).encode()
-    return digest_of([ranking, *map(encode_content, documents)])
+    return digest_contents([ranking, *map(encode_content, documents)])
 
 
 def _drop_oldest(folder: Path) -> None:

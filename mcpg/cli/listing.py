@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcpg.cli.matches import View
+from mcpg.cli.matches import TextView
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import is_terminal, json_safe, lines_kept, one_line
 from mcpg.reports.blocks import Table
@@ -18,7 +18,7 @@ _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class RecordListing:
     """A list that a command prints.
 
     Attributes:
@@ -35,12 +35,12 @@ class Listing:
     table: Table | Callable[[], Table]
 
 
-def write_listing(listing: Listing, form: str, output: Output) -> None:
+def write_listing(listing: RecordListing, form: str, output: Output) -> None:
     """Write *listing* in the *form* `text`, `jsonl`, `csv`, `ids` or `markdown`."""
     output.text(listing_text(listing, form, output))
 
 
-def listing_text(listing: Listing, form: str, output: View) -> str:
+def listing_text(listing: RecordListing, form: str, output: TextView) -> str:
     """Return *listing* in the *form* `text`, `jsonl`, `csv`, `ids` or `markdown`."""
     match form:
         case "jsonl":
@@ -53,19 +53,19 @@ def listing_text(listing: Listing, form: str, output: View) -> str:
         case "markdown":
             from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
 
-            return markdown([table_of(listing)])
+            return markdown([make_table(listing)])
         case _:
-            return table_text(table_of(listing), output)
+            return table_text(make_table(listing), output)
 
 
-def table_of(listing: Listing) -> Table:
+def make_table(listing: RecordListing) -> Table:
     """Return the list for people."""
     return listing.table() if callable(listing.table) else listing.table
 
 
-def table_text(table: Table, output: View) -> str:
+def table_text(table: Table, output: TextView) -> str:
     """Return *table* as text: drawn by rich on a terminal, in whole aligned rows in a pipe."""
-    from mcpg.cli.text import Layout, text  # noqa: PLC0415 - other formats do without
+    from mcpg.cli.text import TextLayout, text  # noqa: PLC0415 - other formats do without
 
     if not is_terminal(sys.stdout):
         return text([table], output)
@@ -74,8 +74,8 @@ def table_text(table: Table, output: View) -> str:
     from rich.table import Table as Drawn  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    layout = Layout(output)
-    columns, places = layout.shown(table)
+    layout = TextLayout(output)
+    columns, places = layout.select_columns(table)
     cells = [[layout.spans(row[place]) for place in places] for row in table.cells]
     heads = [layout.spans(column.head) for column in columns]
     drawn = Drawn(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -92,8 +92,8 @@ def table_text(table: Table, output: View) -> str:
     console = Console(
         file=io.StringIO(),
         width=output.columns,
-        force_terminal=output.colored(sys.stdout),
-        color_system="standard" if output.colored(sys.stdout) else None,
+        force_terminal=output.is_colored(sys.stdout),
+        color_system="standard" if output.is_colored(sys.stdout) else None,
         highlight=False,
         legacy_windows=False,
     )
@@ -106,7 +106,7 @@ def _json_line(record: Mapping[str, Any]) -> str:
     return json_safe(write_json(record))
 
 
-def _csv(listing: Listing) -> str:
+def _csv(listing: RecordListing) -> str:
     import csv  # noqa: PLC0415 - only for this format
 
     written = io.StringIO()
@@ -116,7 +116,7 @@ def _csv(listing: Listing) -> str:
     return written.getvalue().rstrip("\n")
 
 
-def _cells(listing: Listing) -> Iterator[list[str]]:
+def _cells(listing: RecordListing) -> Iterator[list[str]]:
     for record in listing.records:
         yield [_no_formula(_member(record, name)) for name in listing.members]
 

@@ -29,7 +29,7 @@ _LIMITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class GatewayRequest:
     """What of a gateway the command line names.
 
     Attributes:
@@ -51,8 +51,8 @@ class Wanted:
     allow_private: bool = False
 
 
-def gateway_of(
-    wanted: Wanted,
+def make_gateway(
+    wanted: GatewayRequest,
     settings: Settings,
     *,
     reserved: Collection[str] = (),
@@ -76,12 +76,12 @@ def gateway_of(
 
 
 def open_wanted(
-    wanted: Wanted, settings: Settings, live: Live
+    wanted: GatewayRequest, settings: Settings, live: Live
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources of a gateway; see `Wanted.sources`.
 
     Raises:
-        McpgError: See `gateway_of`.
+        McpgError: See `make_gateway`.
     """
     from mcpg.files import present_paths  # noqa: PLC0415 - as above
     from mcpg.gateway.opening import open_sources  # noqa: PLC0415
@@ -122,7 +122,7 @@ def _bundles(settings: Settings) -> list[str]:
         ) from None
 
 
-def limits_of(settings: Settings) -> Limits:
+def read_limits(settings: Settings) -> Limits:
     """Return the limits that *settings* hold.
 
     Raises:
@@ -137,7 +137,9 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(longest_seconds=longest, **given)
 
 
-def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) -> dict[str, Any]:
+def _arguments(
+    wanted: GatewayRequest, settings: Settings, reserved: Collection[str]
+) -> dict[str, Any]:
     from mcpg.gateway.opening import with_headers  # noqa: PLC0415 - as above
     from mcpg.gateway.sources import GENERATED, FileGraph, FileSource  # noqa: PLC0415
 
@@ -157,7 +159,7 @@ def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) ->
         "live": live,
         "reserved": reserved,
         "services": _services(settings),
-        "limits": limits_of(settings),
+        "limits": read_limits(settings),
         "cache_dir": cache_folder(),
         "diagnostics": noticed,
     }
@@ -188,7 +190,7 @@ def _tool_lock(settings: Settings) -> ToolLock | None:
     return ToolLock(open_lock(path), path, OnChange(found.value) if found else OnChange.WARN)
 
 
-def _options(wanted: Wanted) -> ServerOptions:
+def _options(wanted: GatewayRequest) -> ServerOptions:
     is_single = len(wanted.sources) == 1
     return ServerOptions(
         wanted.sources, wanted.header, wanted.server_timeout, takes_document=is_single
@@ -256,13 +258,13 @@ class ServerOptions:
     def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
         """Return how servers are queried; progress goes to *tell*."""
 
-        def told(done: int, of: int) -> None:
+        def note_progress(done: int, of: int) -> None:
             self.asked = True
             if tell is not None:
                 tell(done, of)
 
         seconds = self.seconds or DEFAULT_TIMEOUT
-        return Live(os.environ, self._headers, seconds, told, login_folder())
+        return Live(os.environ, self._headers, seconds, note_progress, login_folder())
 
 
 def _hosts(sources: Sequence[str]) -> set[str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TextIO
 
 from mcpg.bundle import Assembly
-from mcpg.bundle.locked import assembly_changes, change_diagnostics, quarantined
-from mcpg.catalog.definitions import Part
-from mcpg.catalog.lock import Kind, Lock, LockChange, change_diff, visible
+from mcpg.bundle.locked import assembly_changes, change_diagnostics, leave_out_unapproved
+from mcpg.catalog.definitions import DefinitionPart
+from mcpg.catalog.lock import LockChangeKind, ApprovedTools, LockChange, change_diff, visible
 from mcpg.catalog.lock_file import DEFAULT_LOCK, read_lock
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
@@ -19,7 +19,7 @@ from mcpg.cli.terminal import lines_kept, paint
 from mcpg.errors import NotFoundError
 from mcpg.json_types import JsonObject
 from mcpg.sources import SourceBatch, is_failure
-from mcpg.values import counted
+from mcpg.values import format_count
 
 REFUSE, WARN, HIDE = "refuse", "warn", "hide"
 REACTIONS = (REFUSE, WARN, HIDE)
@@ -53,7 +53,7 @@ def is_locked(settings: Settings) -> bool:
     return found is not None and bool(found.value)
 
 
-def open_lock(path: str) -> Lock:
+def open_lock(path: str) -> ApprovedTools:
     """Read the lock file at *path*.
 
     Raises:
@@ -70,7 +70,7 @@ def open_lock(path: str) -> Lock:
 
 
 @dataclass(slots=True)
-class Guard:
+class LockGuard:
     """Holds a build to a lock.
 
     Attributes:
@@ -81,12 +81,12 @@ class Guard:
     """
 
     path: str
-    lock: Lock
+    lock: ApprovedTools
     reaction: str
     changes: tuple[LockChange, ...] = field(default=(), init=False)
 
     @classmethod
-    def by(cls, settings: Settings, reaction: str | None) -> Guard | None:
+    def by(cls, settings: Settings, reaction: str | None) -> LockGuard | None:
         """Return the guard that *settings* ask for, `None` for none.
 
         Raises:
@@ -103,7 +103,7 @@ class Guard:
         """Whether tools that have changed are left out."""
         return self.reaction == HIDE
 
-    def quarantined(
+    def enforce_lock(
         self,
         batch: SourceBatch,
         assembly: Assembly,
@@ -112,21 +112,23 @@ class Guard:
         """Return *batch* and its *assembly*, without what is not approved if that is left out."""
         if self.reaction == REFUSE:
             return batch, assembly
-        changes = [one for one in self._changes(assembly) if one.kind is not Kind.MISSING]
+        changes = [one for one in self._changes(assembly) if one.kind is not LockChangeKind.MISSING]
         if not changes:
             return batch, assembly
         self.changes = tuple(changes)
-        batch = quarantined(batch, assembly.read, changes, hides=self.hides)
+        batch = leave_out_unapproved(batch, assembly.read, changes, hides=self.hides)
         return batch, assemble(batch)
 
-    def reported(self, assembly: Assembly) -> Assembly:
+    def report_changes(self, assembly: Assembly) -> Assembly:
         """Return *assembly* with a diagnostic for each tool in quarantine, or missing."""
         if self.reaction == REFUSE:
             return assembly
         # Those that are left out are no news; neither are hints of which some are left.
-        missing = [one for one in self._changes(assembly) if one.kind is Kind.MISSING]
+        missing = [one for one in self._changes(assembly) if one.kind is LockChangeKind.MISSING]
         known = {one.key for one in self.changes}
-        self.changes = _sorted((*self.changes, *(one for one in missing if one.key not in known)))
+        self.changes = _sort_changes(
+            (*self.changes, *(one for one in missing if one.key not in known))
+        )
         found = change_diagnostics(self.changes, self.path, hides=self.hides)
         return replace(assembly, diagnostics=(*assembly.diagnostics, *found))
 
@@ -142,22 +144,22 @@ class Guard:
         found = tuple(
             one
             for one in self._changes(assembly)
-            if not (one.kind is Kind.MISSING and (has_failed or self.reaction != REFUSE))
+            if not (one.kind is LockChangeKind.MISSING and (has_failed or self.reaction != REFUSE))
             and not (self.reaction != REFUSE and _is_of_hints(one))
         )
-        self.changes = found if self.reaction == REFUSE else _sorted((*self.changes, *found))
+        self.changes = found if self.reaction == REFUSE else _sort_changes((*self.changes, *found))
         if not output.quiet:
             shown = shown_changes(self.changes[:_SHOWN], output, sys.stderr)
             output.raw_error("".join(shown))
             if len(self.changes) > _SHOWN:
-                more = counted(len(self.changes) - _SHOWN, "more change")
+                more = format_count(len(self.changes) - _SHOWN, "more change")
                 output.note(f"... and {more}; `mcpg lock` shows all")
         if not found:
             return False
         names = [one.name for one in found[:_NAMED]]
         more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
         output.error(
-            f"{counted(len(found), 'tool')} not as approved: {', '.join(names)}{more}; nothing was "
+            f"{format_count(len(found), 'tool')} not as approved: {', '.join(names)}{more}; nothing was "
             "written",
             place=self.path,
             remedy="review them with `mcpg lock`, and approve with `mcpg lock --approve TOOL`",
@@ -168,20 +170,20 @@ class Guard:
         return assembly_changes(self.lock, assembly)
 
 
-def _sorted(changes: Iterable[LockChange]) -> tuple[LockChange, ...]:
+def _sort_changes(changes: Iterable[LockChange]) -> tuple[LockChange, ...]:
     return tuple(sorted(changes, key=lambda change: change.key))
 
 
 def _is_of_hints(change: LockChange) -> bool:
     """Return whether hints alone differ: of those in quarantine, some may be left."""
-    return bool(change.parts) and all(one.part is Part.HINTS for one in change.parts)
+    return bool(change.parts) and all(one.part is DefinitionPart.HINTS for one in change.parts)
 
 
 def shown_changes(
     changes: Iterable[LockChange], output: Output, stream: TextIO | None
 ) -> Iterator[str]:
     """Yield a line for each change, and the lines that differ."""
-    is_colored = output.colored(stream)
+    is_colored = output.is_colored(stream)
     for change in changes:
         parts = "; ".join(map(str, change.parts))
         # A name with a line feed must not begin a line, which may be a command to a CI system.

@@ -51,32 +51,32 @@ def markdown(blocks: Iterable[model.Block], title: str = "", about: str = "") ->
 
 
 def _parts(blocks: Iterable[model.Block]) -> list[str]:
-    return [part for block in blocks for part in _written(block) if part]
+    return [part for block in blocks for part in _write_block(block) if part]
 
 
 @singledispatch
-def _written(block: model.Block) -> Iterator[str]:
+def _write_block(block: model.Block) -> Iterator[str]:
     """Return the Markdown of *block* in parts that blank lines separate."""
     raise TypeError(block)
 
 
-@_written.register(model.Chart)
+@_write_block.register(model.Chart)
 def _chart(_block: model.Chart) -> Iterator[str]:
     return iter(())
 
 
-@_written.register(model.Paragraph)
+@_write_block.register(model.Paragraph)
 def _paragraph(block: model.Paragraph) -> Iterator[str]:
     yield inline(block.content)
 
 
-@_written.register(model.Facts)
-def _facts(block: model.Facts) -> Iterator[str]:
+@_write_block.register(model.FactList)
+def _facts(block: model.FactList) -> Iterator[str]:
     rows = ((name, inline(value)) for name, value in block.rows)
     yield "\n".join(f"- {inline(name)}: {shown}" for name, shown in rows if shown)
 
 
-@_written.register(model.Table)
+@_write_block.register(model.Table)
 def _table(block: model.Table) -> Iterator[str]:
     drawn = [[inline(cell).strip() for cell in row] for row in block.cells]
     # A column of bars is empty here.
@@ -90,12 +90,12 @@ def _table(block: model.Table) -> Iterator[str]:
     yield "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-@_written.register(model.Bullets)
+@_write_block.register(model.Bullets)
 def _bullets(block: model.Bullets) -> Iterator[str]:
     yield "\n".join(f"- {inline(item)}" for item in block.items)
 
 
-@_written.register(model.Source)
+@_write_block.register(model.Source)
 def _source(block: model.Source) -> Iterator[str]:
     from mcpg.documents.page import fence_for  # noqa: PLC0415 - few reports show a source
 
@@ -103,20 +103,20 @@ def _source(block: model.Source) -> Iterator[str]:
     yield f"{fence}{block.language}\n{block.text}\n{fence}"
 
 
-@_written.register(model.Notices)
+@_write_block.register(model.Notices)
 def _notices(block: model.Notices) -> Iterator[str]:
     rows = ((code(diagnostic_text(item)), code(item["place"] or "")) for item in block.items)
     yield "\n".join(f"- {text} {place}".rstrip() for text, place in rows)
 
 
-@_written.register(model.Details)
+@_write_block.register(model.Details)
 def _details(block: model.Details) -> Iterator[str]:
     yield f"<details><summary>{_summary(block.summary)}</summary>"
     yield from _parts(block.blocks)
     yield "</details>"
 
 
-@_written.register(model.Section)
+@_write_block.register(model.Section)
 def _section(block: model.Section) -> Iterator[str]:
     title = block.title if block.heading is None else block.heading.capitalize()
     within = _parts(block.blocks)
@@ -125,7 +125,7 @@ def _section(block: model.Section) -> Iterator[str]:
         yield from within
 
 
-@_written.register(model.Entries)
+@_write_block.register(model.Entries)
 def _entries(block: model.Entries) -> Iterator[str]:
     for entry in block.items:
         parts = (code(entry.name), inline(entry.figures), inline(entry.about))
@@ -138,7 +138,7 @@ def inline(content: model.Inline) -> str:
     match content:
         case str():
             return _STRUCTURE.sub(r"\\\g<0>", content)
-        case model.Code():
+        case model.CodeSpan():
             return code(content.text[:_LONGEST])
         case model.Figure() | model.Score():
             return _number(content)
@@ -162,4 +162,4 @@ def _summary(content: model.Inline) -> str:
     """Return *content* for an HTML element, in which no Markdown is read."""
     if isinstance(content, tuple):
         return "".join(map(_summary, content))
-    return element(content.text) if isinstance(content, model.Code) else inline(content)
+    return element(content.text) if isinstance(content, model.CodeSpan) else inline(content)

@@ -13,7 +13,7 @@ from mcpg.index.layout import SUMMARY_LENGTH
 from mcpg.values import score_text
 
 
-class View(Protocol):
+class TextView(Protocol):
     """What text is laid out for."""
 
     @property
@@ -24,7 +24,7 @@ class View(Protocol):
     def row_columns(self) -> int:
         """Columns that a row may take before it is cut."""
 
-    def colored(self, stream: TextIO | None) -> bool:
+    def is_colored(self, stream: TextIO | None) -> bool:
         """Return whether text on *stream* is coloured."""
 
     def paint(self, text: str, style: str) -> str:
@@ -39,17 +39,17 @@ WITH_SOURCE = 80
 """Columns from which lists of tools name their sources."""
 
 
-def search_text(result: SearchResult, output: View) -> str:
+def search_text(result: SearchResult, output: TextView) -> str:
     """Return the matches, then what must run before them, what is related, and what comes next."""
     expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
     browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
     rows = MatchRows((*result.matches, *expanded), output, shows_score=not browsing)
-    matches = list(rows.ranked((match, match.score) for match in result.matches))
+    matches = list(rows.draw_ranked((match, match.score) for match in result.matches))
     blocks = [
         [rows.head(), *matches] if matches else [],
-        rows.reached("prerequisites", result.prerequisites),
-        rows.reached("related", result.related_matches),
-        rows.reached("next steps", result.next_step_matches),
+        rows.draw_reached("prerequisites", result.prerequisites),
+        rows.draw_reached("related", result.related_matches),
+        rows.draw_reached("next steps", result.next_step_matches),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -76,7 +76,9 @@ class MatchRows:
         shows_score: Whether ranked matches have scores.
     """
 
-    def __init__(self, matches: Sequence[Match], output: View, *, shows_score: bool = True) -> None:
+    def __init__(
+        self, matches: Sequence[Match], output: TextView, *, shows_score: bool = True
+    ) -> None:
         self._output = output
         self._shows_score = shows_score
         ids = [width(one_line(match.tool_id)) for match in matches]
@@ -96,12 +98,12 @@ class MatchRows:
             line = cut(_GAP.join(names).rstrip(), self._output.row_columns)
         return self._output.paint(line, "dim")
 
-    def ranked(self, matches: Iterable[tuple[Match, float]]) -> Iterator[str]:
+    def draw_ranked(self, matches: Iterable[tuple[Match, float]]) -> Iterator[str]:
         """Return the lines about *matches*, each with the score to show."""
         for rank, (match, score) in enumerate(matches, start=1):
             yield from self._lines(f"{rank:>2}", score if self._shows_score else None, match)
 
-    def reached(self, heading: str, matches: Sequence[Match]) -> list[str]:
+    def draw_reached(self, heading: str, matches: Sequence[Match]) -> list[str]:
         """Return the lines about matches that an edge led to, with its strength and its reason."""
         if not matches:
             return []
@@ -129,7 +131,7 @@ class MatchRows:
             source = _GAP + pad(cut(one_line(match.source_id), self._sources), self._sources)
         room = self._output.row_columns - len(lead) - max(self._ids, width(name)) - len(_GAP)
         room -= len(source)
-        summary = _summary_of(match, room)
+        summary = _summarize_match(match, room)
         gap = " " * (self._ids - width(name))
         painted = lead + self._output.paint(name, "cyan") + gap + source
         if room >= _LEAST_ROOM or not summary:
@@ -153,7 +155,7 @@ def summaries(tools: Iterable[Tool | IndexedTool]) -> list[str]:
     ]
 
 
-def _summary_of(match: Match, room: int) -> str:
+def _summarize_match(match: Match, room: int) -> str:
     """Return one line on what the tool of *match* is, whole where there is *room* for it."""
     names = {match.tool_name, match.tool_id}
     text = match.summary

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedBundle:
     """The tools, and of the graph as much as could be had.
 
     Attributes:
@@ -55,7 +55,7 @@ class Opened:
         """The number of all tools."""
         return len(self.tools)
 
-    def listed(
+    def list_filtered(
         self, limit: int | None, filters: Mapping[str, Any]
     ) -> tuple[Sequence[Tool], tuple[Diagnostic, ...]]:
         """Return at most *limit* tools that pass the *filters* of a search, with diagnostics."""
@@ -67,7 +67,7 @@ class Opened:
         return found[:limit], noticed
 
 
-def settings_of(**flags: Any) -> Settings:
+def read_settings(**flags: Any) -> Settings:
     """Return the settings of this run: *flags* first, then environment and files."""
     return Settings(os.getcwd(), os.environ, flags)  # noqa: PTH109 - pathlib is slow to import
 
@@ -90,14 +90,14 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
     arguments = factory.arguments()
     if not is_cached:
         arguments.pop("cache", None)
-    engine = load(paths_of(settings, output), cache_dir=cache_folder(), **arguments)
-    engine.diagnostics = (*engine.diagnostics, *factory.noticed())
+    engine = load(find_bundle_paths(settings, output), cache_dir=cache_folder(), **arguments)
+    engine.diagnostics = (*engine.diagnostics, *factory.find_diagnostics())
     return engine
 
 
 def open_catalog(
     settings: Settings, output: Output = Output(quiet=True), *, texts: bool = False
-) -> Opened:
+) -> OpenedBundle:
     """Read the tools that the settings name, and their graph.
 
     The fresh index of a bundle is read in place of the bundle, once it is known what there is to
@@ -112,13 +112,13 @@ def open_catalog(
     Raises:
         McpgError: Nothing is named or found, or what is there holds no tool that can be used.
     """
-    paths = paths_of(settings, output)
+    paths = find_bundle_paths(settings, output)
     if len(paths) == 1 and not texts:
         opened = _from_index(paths[0])
         if opened is not None:
             return opened
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.engine.opening import opening_section  # noqa: PLC0415 - as above
+    from mcpg.engine.opening import pack_notices  # noqa: PLC0415 - as above
 
     batch = _read(paths)
     try:
@@ -126,10 +126,10 @@ def open_catalog(
     except McpgError as fault:
         return _tools_alone(batch, fault)
     if len(paths) == 1:
-        opening = opening_section(paths[0], assembly.diagnostics)
+        opening = pack_notices(paths[0], assembly.diagnostics)
         add_section(paths[0], opening, recipe(), cache_folder())
     bundled = {item.place for item in assembly.read if item.is_bundled}
-    return Opened(
+    return OpenedBundle(
         assembly.catalog,
         {document.tool.id: document for document in assembly.documents},
         {text.path: text.content for text in assembly.texts},
@@ -138,22 +138,22 @@ def open_catalog(
     )
 
 
-def _from_index(path: str) -> Opened | None:
+def _from_index(path: str) -> OpenedBundle | None:
     """Return what the index of the bundle at *path* holds; `None` where that is not everything."""
-    from mcpg.engine.opening import noticed_at_opening  # noqa: PLC0415 - help needs none of it
+    from mcpg.engine.opening import read_notices  # noqa: PLC0415 - help needs none of it
 
     index = fresh_index(path, recipe(), cache_folder())
     if index is None:
         return None
     try:
         index.verify(records=False)
-        noticed = noticed_at_opening(index, path)
-        return None if noticed is None else _opened(index, path, noticed)
+        noticed = read_notices(index, path)
+        return None if noticed is None else _open_index_catalog(index, path, noticed)
     except (StaleIndexError, TypeError, ValueError):
         return None
 
 
-def _opened(index: Index, path: str, noticed: tuple[Diagnostic, ...]) -> Opened:
+def _open_index_catalog(index: Index, path: str, noticed: tuple[Diagnostic, ...]) -> OpenedBundle:
     from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - as above
 
     documents = [index.record(number) for number in range(len(index))]
@@ -166,7 +166,7 @@ def _opened(index: Index, path: str, noticed: tuple[Diagnostic, ...]) -> Opened:
     ]
     tools = tuple(document.tool for document in placed)
     by_id = {document.tool.id: document for document in placed}
-    return Opened(Catalog(tools), by_id, {}, noticed)
+    return OpenedBundle(Catalog(tools), by_id, {}, noticed)
 
 
 def open_sources(settings: Settings, output: Output) -> SourceBatch:
@@ -175,7 +175,7 @@ def open_sources(settings: Settings, output: Output) -> SourceBatch:
     Raises:
         McpgError: Nothing is named or found, or a file cannot be used.
     """
-    return _read(paths_of(settings, output))
+    return _read(find_bundle_paths(settings, output))
 
 
 def _read(paths: list[str]) -> SourceBatch:
@@ -188,7 +188,7 @@ def _read(paths: list[str]) -> SourceBatch:
     return replace(batch, diagnostics=(*missing, *batch.diagnostics))
 
 
-def _tools_alone(batch: SourceBatch, fault: McpgError) -> Opened:
+def _tools_alone(batch: SourceBatch, fault: McpgError) -> OpenedBundle:
     from mcpg.catalog.catalog import build_catalog  # noqa: PLC0415
 
     if not batch.tools:
@@ -198,10 +198,10 @@ def _tools_alone(batch: SourceBatch, fault: McpgError) -> Opened:
     noticed = error(
         Code.GRAPH_UNAVAILABLE, f"the graph cannot be made: {fault.message}{advice}", fault.place
     )
-    return Opened(catalog, {}, {}, (*batch.diagnostics, *catalog.diagnostics, noticed))
+    return OpenedBundle(catalog, {}, {}, (*batch.diagnostics, *catalog.diagnostics, noticed))
 
 
-def paths_of(settings: Settings, output: Output) -> list[str]:
+def find_bundle_paths(settings: Settings, output: Output) -> list[str]:
     """Return the bundles, folders and manifests that the settings name.
 
     Raises:
@@ -216,7 +216,7 @@ def paths_of(settings: Settings, output: Output) -> list[str]:
 STDIN = "-"
 
 
-def judgements_of(path: str) -> Judgements:
+def load_judgements(path: str) -> Judgements:
     """Read the judged queries at *path*; `-` is standard input.
 
     Raises:

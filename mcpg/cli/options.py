@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from mcpg.catalog.model import Tool
 from mcpg.cli import parameters
 from mcpg.cli.help_text import command_help, group_help, help_columns
-from mcpg.cli.parameters import COMMON, LIST_FORMAT, Parameter, output_of
+from mcpg.cli.parameters import COMMON, LIST_FORMAT, CommandParameter, make_output
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
 
@@ -71,10 +71,10 @@ def complete_category(ctx: Any, incomplete: str) -> list[str]:
 
 def _tools(ctx: Any) -> Sequence[Tool]:
     """Return the tools of the bundle that a command line names, none where that fails."""
-    from mcpg.cli.open_bundle import open_catalog, settings_of  # noqa: PLC0415 - help needs none
+    from mcpg.cli.open_bundle import open_catalog, read_settings  # noqa: PLC0415 - help needs none
 
     try:
-        return open_catalog(settings_of(bundle=list(ctx.params.get("bundle") or ()))).tools
+        return open_catalog(read_settings(bundle=list(ctx.params.get("bundle") or ()))).tools
     except Exception:  # noqa: BLE001 - completion must not print errors into the command line
         return ()
 
@@ -94,7 +94,7 @@ COMPLETIONS = {
 """What a shell completes values from."""
 
 
-def typed(parameter: Parameter) -> Any:
+def make_annotation(parameter: CommandParameter) -> Any:
     """Return what stands for *parameter* in the annotation of a function that Typer calls."""
     shared: Any = {
         "metavar": parameter.metavar or None,
@@ -107,20 +107,22 @@ def typed(parameter: Parameter) -> Any:
     return typer.Option(*parameter.flags, **shared) if parameter.flags else typer.Argument(**shared)
 
 
-BundlePaths = Annotated[list[str] | None, typed(parameters.BUNDLE)]
-Format = Annotated[OutputFormat, typed(parameters.FORMAT)]
+BundlePaths = Annotated[list[str] | None, make_annotation(parameters.BUNDLE)]
+Format = Annotated[OutputFormat, make_annotation(parameters.FORMAT)]
 ListFormat = Annotated[
     Literal["text", "json", "jsonl", "csv", "ids", "markdown", "md"],
-    typed(parameters.LIST_FORMAT),
+    make_annotation(parameters.LIST_FORMAT),
 ]
-Html = Annotated[str | None, typed(parameters.HTML)]
-StrategyName = Annotated[str | None, typed(parameters.STRATEGY)]
-Fusion = Annotated[str | None, typed(parameters.FUSION)]
-EmbedWith = Annotated[str | None, typed(parameters.EMBED_WITH)]
-CandidateSource = Annotated[Literal["local", "postgres"] | None, typed(parameters.CANDIDATES)]
-Normalize = Annotated[bool | None, typed(parameters.NORMALIZE)]
-Lexicon = Annotated[bool | None, typed(parameters.LEXICON)]
-IncludeDisabled = Annotated[bool, typed(parameters.INCLUDE_DISABLED)]
+Html = Annotated[str | None, make_annotation(parameters.HTML)]
+StrategyName = Annotated[str | None, make_annotation(parameters.STRATEGY)]
+Fusion = Annotated[str | None, make_annotation(parameters.FUSION)]
+EmbedWith = Annotated[str | None, make_annotation(parameters.EMBED_WITH)]
+CandidateSource = Annotated[
+    Literal["local", "postgres"] | None, make_annotation(parameters.CANDIDATES)
+]
+Normalize = Annotated[bool | None, make_annotation(parameters.NORMALIZE)]
+Lexicon = Annotated[bool | None, make_annotation(parameters.LEXICON)]
+IncludeDisabled = Annotated[bool, make_annotation(parameters.INCLUDE_DISABLED)]
 BaseIri = Annotated[
     str | None,
     typer.Option(
@@ -216,7 +218,7 @@ Diff = Annotated[
     bool,
     typer.Option("--diff", help="Write nothing; print the changes, and exit 1 when there are any."),
 ]
-Watch = Annotated[bool, typed(parameters.WATCH)]
+Watch = Annotated[bool, make_annotation(parameters.WATCH)]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace files that mcpg did not write."),
@@ -246,7 +248,7 @@ class _ShowsHelp:
 
 def _show_help(ctx: typer.Context, _option: Any, is_wanted: bool) -> None:
     if is_wanted and not ctx.resilient_parsing:
-        output_of().text(ctx.get_help())
+        make_output().text(ctx.get_help())
         raise typer.Exit
 
 
@@ -258,7 +260,12 @@ class HelpfulCommand(_ShowsHelp, TyperCommand):
 
 
 def command(
-    app: typer.Typer, name: str, *, examples: str, more: str = "", table: Sequence[Parameter] = ()
+    app: typer.Typer,
+    name: str,
+    *,
+    examples: str,
+    more: str = "",
+    table: Sequence[CommandParameter] = (),
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register a function as the command *name* and add the common options.
 
@@ -277,10 +284,10 @@ def command(
         def run(ctx: typer.Context, **values: Any) -> int:
             common = {one.name: values.pop(one.name) for one in COMMON}
             if "form" in values:
-                values["form"] = LIST_FORMAT.meant(values["form"])
-            return function(output_of(common, ctx.find_root().params), **values)
+                values["form"] = LIST_FORMAT.resolve_synonym(values["form"])
+            return function(make_output(common, ctx.find_root().params), **values)
 
-        own = [keyword(one) for one in table] or _annotated(function)
+        own = [keyword(one) for one in table] or _read_parameters(function)
         declare(run, (CONTEXT, *own, *map(keyword, COMMON)))
         app.command(
             name,
@@ -300,16 +307,16 @@ def declare(function: Callable[..., Any], own: Sequence[inspect.Parameter]) -> N
     function.__annotations__ = {one.name: one.annotation for one in own}
 
 
-def _annotated(function: Callable[..., int]) -> list[inspect.Parameter]:
+def _read_parameters(function: Callable[..., int]) -> list[inspect.Parameter]:
     """Return the parameters of *function* after the first, with their annotations evaluated."""
     hints = get_type_hints(function, include_extras=True)
     _output, *own = inspect.signature(function).parameters.values()
     return [one.replace(kind=_KEYWORD, annotation=hints[one.name]) for one in own]
 
 
-def keyword(parameter: Parameter) -> inspect.Parameter:
+def keyword(parameter: CommandParameter) -> inspect.Parameter:
     """Return *parameter* as one that Typer reads."""
-    kind: Any = Literal[parameter.accepted] if parameter.choices else parameter.kind
+    kind: Any = Literal[parameter.accepted_texts] if parameter.choices else parameter.kind
     if parameter.repeats:
         kind = GenericAlias(list, (kind,))
     elif parameter.arity > 1:
@@ -320,7 +327,7 @@ def keyword(parameter: Parameter) -> inspect.Parameter:
         parameter.name,
         _KEYWORD,
         default=inspect.Parameter.empty if parameter.is_required else parameter.default,
-        annotation=Annotated[kind, typed(parameter)],
+        annotation=Annotated[kind, make_annotation(parameter)],
     )
 
 
@@ -340,7 +347,7 @@ class HelpfulGroup(_ShowsHelp, TyperGroup):
             return super().resolve_command(ctx, args)
         words = [word for word in args[1:] if word not in HELP_NAMES["help_option_names"]]
         if words in ([], ["help"]):
-            output_of(ctx.find_root().params).text(ctx.get_help())
+            make_output(ctx.find_root().params).text(ctx.get_help())
             raise typer.Exit
         name, found, rest = super().resolve_command(ctx, words)
         return name, found, [*rest, "--help"]
@@ -361,6 +368,6 @@ def group(name: str, *, text: str, examples: str) -> typer.Typer:
     @app.callback(invoke_without_command=True)
     def show_help(ctx: typer.Context) -> None:
         if ctx.invoked_subcommand is None:
-            output_of(ctx.find_root().params).text(ctx.get_help())
+            make_output(ctx.find_root().params).text(ctx.get_help())
 
     return app

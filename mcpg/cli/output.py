@@ -95,7 +95,7 @@ class Output:
 
     def error(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
         """Report what is wrong, where, and what to do about it."""
-        label = paint("error:", "red", on=self.colored(sys.stderr))
+        label = paint("error:", "red", on=self.is_colored(sys.stderr))
         where = f"{one_line(place)}: " if place else ""
         self.raw_error(f"{label} {where}{one_line(message)}\n")
         if remedy:
@@ -116,7 +116,7 @@ class Output:
             if not self.verbose and more > 0:
                 self.note(f"... and {more:,} more {code} (--verbose shows all)")
 
-    def opened(self, items: Iterable[Diagnostic]) -> None:
+    def note_opening(self, items: Iterable[Diagnostic]) -> None:
         """Write what opening a bundle noticed; what its build has told, if verbose alone."""
         self.diagnostics(item for item in items if self.verbose or item.severity != Severity.INFO)
 
@@ -137,9 +137,9 @@ class Output:
         """
         _with_data_stream(lambda stream: stream.flush())
 
-    def colored(self, stream: TextIO | None) -> bool:
+    def is_colored(self, stream: TextIO | None) -> bool:
         """Return whether text on *stream* is coloured."""
-        return self._screen.colored(stream)
+        return self._screen.is_colored(stream)
 
     def paint(self, text: str, style: str) -> str:
         """Colour *text* for standard output where colour is wanted."""
@@ -163,13 +163,13 @@ class Output:
         """Show *what* goes on for as long as the block runs; only on a terminal."""
         from mcpg.cli.progress import progress  # noqa: PLC0415 - a search takes no time
 
-        return progress(what, quiet=self.quiet, colored=self.colored(sys.stderr))
+        return progress(what, quiet=self.quiet, colored=self.is_colored(sys.stderr))
 
     def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
         """Show *what* goes on as `progress` does, and give what shows how many of how many."""
         from mcpg.cli.progress import counting  # noqa: PLC0415 - as above
 
-        return counting(what, quiet=self.quiet, colored=self.colored(sys.stderr))
+        return counting(what, quiet=self.quiet, colored=self.is_colored(sys.stderr))
 
 
 def _write_data(data: str | bytes) -> None:
@@ -231,7 +231,7 @@ def check_replaceable(
 
     if not is_file(path):
         return
-    start = _start_of(path, max(map(len, marks)), remedy)
+    start = _read_start(path, max(map(len, marks)), remedy)
     if start and not start.startswith(tuple(marks)):
         raise OutputError(
             f"the file exists and is no {what}, so it is not overwritten",
@@ -240,7 +240,7 @@ def check_replaceable(
         )
 
 
-def _start_of(path: Path | str, size: int, remedy: str) -> bytes:
+def _read_start(path: Path | str, size: int, remedy: str) -> bytes:
     from pathlib import Path  # noqa: PLC0415 - as above
 
     try:
@@ -336,7 +336,7 @@ def glyphs_of_standard_output() -> Glyphs:
     return BLOCKS if is_terminal(sys.stdout) else ASCII
 
 
-def wrapped(parts: list[str], columns: int) -> Iterator[str]:
+def wrap_parts(parts: list[str], columns: int) -> Iterator[str]:
     """Put *parts* into lines of at most *columns* terminal columns; a wider part stands alone."""
     line = ""
     for part in parts:
@@ -352,5 +352,5 @@ def wrapped(parts: list[str], columns: int) -> Iterator[str]:
 
 def hanging(text: str, columns: int, first: str, others: str) -> Iterator[str]:
     """Wrap *text* at its spaces: behind *first*, and in all lines but one behind *others*."""
-    for number, line in enumerate(wrapped(text.split(" "), columns - len(others))):
+    for number, line in enumerate(wrap_parts(text.split(" "), columns - len(others))):
         yield f"{others if number else first}{line.rstrip()}"

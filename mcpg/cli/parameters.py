@@ -14,7 +14,7 @@ from mcpg.cli.output import Output
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CommandParameter:
     """An option or an argument.
 
     Attributes:
@@ -54,28 +54,28 @@ class Parameter:
     completion: str = ""
 
     @property
-    def accepted(self) -> tuple[str, ...]:
+    def accepted_texts(self) -> tuple[str, ...]:
         """All texts that it accepts; empty for any."""
         return (*self.choices, *(text for text, meant in self.synonyms if meant in self.choices))
 
-    def meant(self, given: Any) -> Any:
+    def resolve_synonym(self, given: Any) -> Any:
         """Return what *given* means, which is itself unless it is a synonym."""
         return dict(self.synonyms).get(given, given) if self.synonyms else given
 
 
-def switch(name: str, *flags: str, text: str, is_common: bool = False) -> Parameter:
+def switch(name: str, *flags: str, text: str, is_common: bool = False) -> CommandParameter:
     """Return an option without a value, which is off unless it is given."""
-    return Parameter(name, flags, text, kind=bool, default=False, is_common=is_common)
+    return CommandParameter(name, flags, text, kind=bool, default=False, is_common=is_common)
 
 
-QUERY = Parameter(
+QUERY = CommandParameter(
     "query",
     (),
     "The request, in any words; - reads standard input. Without it, all tools are listed by name.",
     "QUERY",
     repeats=True,
 )
-BUNDLE = Parameter(
+BUNDLE = CommandParameter(
     "bundle",
     ("--bundle", "-b"),
     "Bundle, folder or manifest; repeat it to join several. [default: the nearest graph.mdld] "
@@ -83,21 +83,21 @@ BUNDLE = Parameter(
     "PATH",
     repeats=True,
 )
-LIMIT = Parameter(
+LIMIT = CommandParameter(
     "limit",
     ("--limit", "-n"),
     "Maximum number of matches, 1 to 50. [default: 5] [env: MCPG_LIMIT]",
     "N",
     kind=int,
 )
-STRATEGY = Parameter(
+STRATEGY = CommandParameter(
     "strategy",
     ("--strategy",),
     "How to rank: graph, embeddings, or auto for both. [default: graph] [env: MCPG_STRATEGY]",
     "NAME",
     completion="strategy",
 )
-FUSION = Parameter(
+FUSION = CommandParameter(
     "fusion",
     ("--fusion",),
     "With --strategy auto, how to merge the two rankings: learned or rrf. "
@@ -106,7 +106,7 @@ FUSION = Parameter(
     "NAME",
     completion="fusion",
 )
-EMBED_WITH = Parameter(
+EMBED_WITH = CommandParameter(
     "embed_with",
     ("--embed-with",),
     "Embedding provider: local, local:multilingual, fastembed:NAME, "
@@ -114,7 +114,7 @@ EMBED_WITH = Parameter(
     "SPEC",
     completion="provider",
 )
-CANDIDATES = Parameter(
+CANDIDATES = CommandParameter(
     "candidates",
     ("--candidates",),
     "Candidate source: the index, or a bundle published to PostgreSQL. [default: local] "
@@ -122,33 +122,33 @@ CANDIDATES = Parameter(
     "local|postgres",
     choices=("local", "postgres"),
 )
-NORMALIZE = Parameter(
+NORMALIZE = CommandParameter(
     "normalize",
     ("--normalize/--no-normalize",),
     "Also search for the query rewritten in English by a language model. [default: no] "
     "[env: MCPG_NORMALIZE]",
     kind=bool,
 )
-LEXICON = Parameter(
+LEXICON = CommandParameter(
     "lexicon",
     ("--lexicon/--no-lexicon",),
     "Also match related words, and translations from 15 languages. [default: yes] "
     "[env: MCPG_LEXICON]",
     kind=bool,
 )
-CONTEXT = Parameter(
+CONTEXT = CommandParameter(
     "context",
     ("--context",),
     "What else is known, as text or a JSON object; counts less than the query.",
     "TEXT",
 )
-CONTEXT_SUMMARY = Parameter(
+CONTEXT_SUMMARY = CommandParameter(
     "context_summary",
     ("--context-summary",),
     "Summary of the conversation; counts less than the query.",
     "TEXT",
 )
-CONTEXT_TOOLS = Parameter(
+CONTEXT_TOOLS = CommandParameter(
     "context_tools",
     ("--context-tool",),
     "A tool that is already in use; tools linked to it rank higher. Repeatable.",
@@ -156,7 +156,7 @@ CONTEXT_TOOLS = Parameter(
     repeats=True,
     completion="tool",
 )
-SOURCES = Parameter(
+SOURCES = CommandParameter(
     "sources",
     ("--source",),
     "Only tools of this source. Repeatable.",
@@ -164,7 +164,7 @@ SOURCES = Parameter(
     repeats=True,
     completion="source",
 )
-IN_CATEGORIES = Parameter(
+IN_CATEGORIES = CommandParameter(
     "in_categories",
     ("--category",),
     "Only tools of this category. Repeatable.",
@@ -182,7 +182,7 @@ INCLUDE_DISABLED = switch(
     "--include-disabled",
     text="Include tools that are disabled by default.",
 )
-MIN_SCORE = Parameter(
+MIN_SCORE = CommandParameter(
     "min_score",
     ("--min-score",),
     "Leave out matches below this score, 0 to 1; exit 1 when none is left.",
@@ -202,7 +202,7 @@ WATCH = switch(
     text="Run again when a file changes, until Ctrl-C.",
 )
 _FORMAT_SYNONYMS = (("md", "markdown"), ("table", "text"), ("ttl", "turtle"))
-FORMAT = Parameter(
+FORMAT = CommandParameter(
     "form",
     ("--format",),
     "What to write to standard output.",
@@ -210,7 +210,7 @@ FORMAT = Parameter(
     default="text",
     choices=("text", "json"),
 )
-LIST_FORMAT = Parameter(
+LIST_FORMAT = CommandParameter(
     "form",
     ("--format",),
     "What to write to standard output: text; json, the whole answer; or the list alone as jsonl "
@@ -220,7 +220,7 @@ LIST_FORMAT = Parameter(
     choices=("text", "json", "jsonl", "csv", "ids", "markdown"),
     synonyms=_FORMAT_SYNONYMS,
 )
-SPARQL_FORMAT = Parameter(
+SPARQL_FORMAT = CommandParameter(
     "form",
     ("--format",),
     "What to write to standard output; json and csv as the W3C defines them. [default: text; "
@@ -229,7 +229,7 @@ SPARQL_FORMAT = Parameter(
     choices=("text", "json", "jsonl", "csv", "ids", "markdown", "turtle"),
     synonyms=_FORMAT_SYNONYMS,
 )
-REPORT = Parameter(
+REPORT = CommandParameter(
     "form",
     ("--format",),
     "What to write to standard output; markdown suits a comment on an issue.",
@@ -238,7 +238,7 @@ REPORT = Parameter(
     choices=("text", "json", "markdown"),
     synonyms=_FORMAT_SYNONYMS,
 )
-EXPLANATION_FORMAT = Parameter(
+EXPLANATION_FORMAT = CommandParameter(
     "form",
     ("--format",),
     "What to write to standard output: text; json, the whole explanation; markdown, which suits a "
@@ -248,13 +248,13 @@ EXPLANATION_FORMAT = Parameter(
     choices=LIST_FORMAT.choices,
     synonyms=_FORMAT_SYNONYMS,
 )
-HTML = Parameter(
+HTML = CommandParameter(
     "html",
     ("--html",),
     "Also write an HTML report.",
     "FILE",
 )
-PREFER = Parameter(
+PREFER = CommandParameter(
     "prefer",
     ("--prefer",),
     "Prefer tools that read, or tools that write. [default: by the words of the query]",
@@ -281,7 +281,7 @@ COMMON = (
     switch(
         "verbose", "--verbose", "-v", text="Report progress and more diagnostics.", is_common=True
     ),
-    Parameter(
+    CommandParameter(
         "color",
         ("--color",),
         "When to use colour. [default: auto]",
@@ -302,14 +302,14 @@ INPUT_SCHEMA = switch(
 SEARCH = (
     *QUESTION,
     CONTEXT_TOOLS,
-    Parameter(
+    CommandParameter(
         "related",
         ("--related/--no-related",),
         "Show prerequisites, related tools and next steps. [default: yes; with --as, no]",
         kind=bool,
     ),
     INPUT_SCHEMA,
-    Parameter(
+    CommandParameter(
         "api",
         ("--as",),
         "Write the found tools as JSON, as the list of functions that an API of language models "
@@ -337,7 +337,7 @@ SEARCH = (
 LIST = (
     BUNDLE,
     *FILTERS,
-    Parameter(
+    CommandParameter(
         "limit", ("--limit", "-n"), "Maximum number of tools. [default: all]", "N", int, least=1
     ),
     INPUT_SCHEMA,
@@ -345,7 +345,7 @@ LIST = (
 )
 
 SHOW = (
-    Parameter(
+    CommandParameter(
         "tool",
         (),
         "Id of the tool, SOURCE::NAME, or its name if only one tool has it.",
@@ -361,19 +361,19 @@ SHOW = (
 EXPLAIN = (
     *QUESTION,
     CONTEXT_TOOLS,
-    Parameter(
+    CommandParameter(
         "tool",
         ("--tool",),
         "Explain why this tool is not first, and suggest hints that would make it first.",
         "TOOL",
     ),
-    Parameter(
+    CommandParameter(
         "judged",
         ("--judged",),
         "With --tool, judged queries to measure the suggested hints on; - reads standard input.",
         "FILE",
     ),
-    Parameter(
+    CommandParameter(
         "compare",
         ("--compare",),
         "Compare the rankings of two bundles, folders or manifests.",
@@ -392,7 +392,7 @@ EXPLAIN = (
 )
 
 ASK = (
-    Parameter(
+    CommandParameter(
         "question",
         (),
         "The question, in any words, or similar:TOOL; - reads standard input.",
@@ -401,7 +401,7 @@ ASK = (
         is_required=True,
     ),
     BUNDLE,
-    Parameter(
+    CommandParameter(
         "intent",
         ("--intent",),
         "What the question is about: navigation, relations, documentation, examples, similar or "
@@ -409,21 +409,21 @@ ASK = (
         "INTENT",
         choices=("navigation", "relations", "documentation", "examples", "similar", "search"),
     ),
-    Parameter(
+    CommandParameter(
         "limit",
         ("--limit", "-n"),
         "Maximum number of results, 1 to 200. [default: 50; 5 for a search]",
         "N",
         kind=int,
     ),
-    Parameter(
+    CommandParameter(
         "patterns",
         ("--pattern",),
         "A wording that has an intent, such as 'documentation=who owns {tool}'. Repeatable.",
         "INTENT=TEMPLATE",
         repeats=True,
     ),
-    Parameter(
+    CommandParameter(
         "max_bytes",
         ("--max-bytes",),
         "Maximum size of the answer in bytes; details are left out first.",
@@ -431,28 +431,28 @@ ASK = (
         kind=int,
         least=1,
     ),
-    Parameter(
+    CommandParameter(
         "languages",
         ("--language",),
         "Only source code in this language. Repeatable.",
         "NAME",
         repeats=True,
     ),
-    Parameter(
+    CommandParameter(
         "branches",
         ("--branch",),
         "Only source code of this branch. Repeatable.",
         "NAME",
         repeats=True,
     ),
-    Parameter(
+    CommandParameter(
         "repositories",
         ("--repository",),
         "Only source code of this repository. Repeatable.",
         "NAME",
         repeats=True,
     ),
-    Parameter(
+    CommandParameter(
         "paths",
         ("--path",),
         "Only source code in this file or folder, or that this glob matches. Repeatable.",
@@ -467,13 +467,13 @@ FREQUENT = {"search": SEARCH, "list": LIST, "show": SHOW, "explain": EXPLAIN}
 """The commands that `mcpg.cli.quick` parses."""
 
 
-def filters_of(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+def select_filters(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Return those of the values *given* of `FILTERS` that are set, as arguments of a search."""
     names = {"sources": "sources", "in_categories": "categories", "read_only": "read_only"}
     return tuple((names[one.name], given[one.name]) for one in FILTERS if given.get(one.name))
 
 
-def output_of(*given: Mapping[str, Any]) -> Output:
+def make_output(*given: Mapping[str, Any]) -> Output:
     """Return the output for the common options; of several values of one the first counts."""
     from mcpg.cli.output import Color, Output  # noqa: PLC0415 - a plain search does without
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # A store of vectors that is opened when it is first asked.
 
 
-class LateStore:
+class LazyStore:
     """Stands for a store that most runs never ask, because vectors lie beside the bundle.
 
     Whatever opening it raises is raised by whoever asks, every time.
@@ -180,7 +180,7 @@ class ServiceFactory:
 
             return PostgresStore(self.database)
         path = self.store_path() if kind == "sqlite" else None
-        return LateStore(lambda: _sqlite(path)) if path else None
+        return LazyStore(lambda: _sqlite(path)) if path else None
 
     def store_path(self) -> str | None:
         """Return the path of the vector store's file, `None` where there is no folder for it."""
@@ -232,7 +232,7 @@ class ServiceFactory:
             return None
         return telemetry(record_queries=bool(self._value("telemetry.queries", default=False)))
 
-    def noticed(self) -> tuple[Diagnostic, ...]:
+    def find_diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return diagnostics of settings that cannot be met and are ignored."""
         if not self.is_telling:
             return ()
@@ -263,10 +263,10 @@ class ServiceFactory:
             PostgresError: A package that it needs is not installed, or a setting makes no sense.
         """
         if self._database is None:
-            self._database = self._connected()
+            self._database = self._connect_database()
         return self._database
 
-    def _connected(self) -> Database:
+    def _connect_database(self) -> Database:
         dsn = self._settings.environment.get(POSTGRES_VARIABLE, "")
         if not dsn:
             raise UsageError(
@@ -275,10 +275,10 @@ class ServiceFactory:
                 remedy="set the variable to its address, such as postgresql://host/database",
             )
         from mcpg.postgres import Database, PostgresSettings  # noqa: PLC0415 - as above
-        from mcpg.postgres.connection import options_of  # noqa: PLC0415 - as above
+        from mcpg.postgres.connection import parse_option_names  # noqa: PLC0415 - as above
 
         # What stands in the address is said by the environment, which goes before files.
-        stated = options_of(dsn)
+        stated = parse_option_names(dsn)
         given = {
             to: self._value(f"postgres.{name}")
             for to, name in _POSTGRES.items()
@@ -352,9 +352,9 @@ def _sqlite(path: str) -> EmbeddingStore:
 
 
 def _check_address(found: Setting) -> None:
-    from mcpg.net.addresses import address_of  # noqa: PLC0415 - as above
+    from mcpg.net.addresses import parse_address  # noqa: PLC0415 - as above
 
     try:
-        address_of(str(found.value))
+        parse_address(str(found.value))
     except UsageError as fault:
         raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing
-from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.listing import RecordListing
+from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import FUSION, SETTINGS, filters_of
+from mcpg.cli.parameters import FUSION, SETTINGS, select_filters
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.result_forms import result_text
 from mcpg.cli.settings import Settings
@@ -59,14 +59,14 @@ class Question:
         """
         flags = {one.name: given[one.name] for one in SETTINGS if one.name in given}
         return cls(
-            settings_of(**flags),
+            read_settings(**flags),
             tuple(given["query"] or ()),
-            context_of(given["context"], given["context_summary"]),
+            join_context(given["context"], given["context_summary"]),
             given["include_disabled"],
             given["min_score"],
             given.get("abstain", False),
             tuple(given.get("context_tools") or ()),
-            filters_of(given),
+            select_filters(given),
         )
 
     @property
@@ -82,7 +82,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class DisplayOptions:
     """How an explanation is shown.
 
     Attributes:
@@ -113,7 +113,7 @@ class Showing:
             )
 
 
-def context_of(context: str | None, summary: str | None) -> Any:
+def join_context(context: str | None, summary: str | None) -> Any:
     """Join *summary* and *context*, which is read as JSON where it is an object or a list."""
     known = _object_or_text(context) if context else context
     return [summary, known] if summary else known
@@ -142,7 +142,7 @@ def answer_search(
         related: Whether it has prerequisites, related tools and next steps.
         schemas: Whether it has input schemas, in the forms `json` and `jsonl`.
     """
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
     result = engine.search(**arguments)
     if not related:
@@ -151,7 +151,7 @@ def answer_search(
     if form == "json":  # which holds the diagnostics
         output.text(text)
         return exit_code(result)
-    output.opened(engine.diagnostics)
+    output.note_opening(engine.diagnostics)
     output.diagnostics(result.diagnostics)
     output.text(text)
     if not result.matches:
@@ -178,11 +178,11 @@ def nothing_found(question: Question) -> str:
     return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
 
 
-def answer_explain(question: Question, shown: Showing, output: Output) -> int:
+def answer_explain(question: Question, shown: DisplayOptions, output: Output) -> int:
     """Search and print everything that led to the result; write a report of it where asked."""
     from mcpg.gateway.json import result_json  # noqa: PLC0415 - a search explains nothing
 
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
     if shown.html is not None:
@@ -190,7 +190,7 @@ def answer_explain(question: Question, shown: Showing, output: Output) -> int:
     if shown.form == "json":
         output.json(result_json(explanation, engine.diagnostics))
         return exit_code(explanation.result)
-    output.opened(engine.diagnostics)
+    output.note_opening(engine.diagnostics)
     if not shown.is_whole(output):  # which tells them in its place
         output.diagnostics(explanation.result.diagnostics)
     data = explanation.to_dict()
@@ -206,15 +206,15 @@ def answer_explain(question: Question, shown: Showing, output: Output) -> int:
     return exit_code(explanation.result)
 
 
-def _explanations_listing(matches: Sequence[JsonObject]) -> Listing:
-    from mcpg.cli.listing import Listing  # noqa: PLC0415 - text and JSON do without
+def _explanations_listing(matches: Sequence[JsonObject]) -> RecordListing:
+    from mcpg.cli.listing import RecordListing  # noqa: PLC0415 - text and JSON do without
     from mcpg.reports.blocks import Table  # noqa: PLC0415 - as above
 
     members = ("rank", "toolId", "sourceId", "score", "fusedScore", "description")
-    return Listing(matches, members, "toolId", Table("Matches", (), ()))
+    return RecordListing(matches, members, "toolId", Table("Matches", (), ()))
 
 
-def explanation_blocks(data: JsonObject, shown: Showing, output: Output) -> list[Block]:
+def explanation_blocks(data: JsonObject, shown: DisplayOptions, output: Output) -> list[Block]:
     """Return what is shown of *data*, the JSON of an explanation: one screen, or all of it."""
     if shown.is_whole(output):
         from mcpg.reports.explain import explain_blocks  # noqa: PLC0415 - few runs show all
@@ -239,7 +239,7 @@ def write_blocks(
         output.text(text(blocks, output))
 
 
-def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) -> None:
+def report_explain(path: str, data: JsonObject, shown: DisplayOptions, output: Output) -> None:
     """Write what `explain` prints as JSON to the file at *path*, as a page."""
     from mcpg.cli.output import write_report  # noqa: PLC0415 - few runs write a report
     from mcpg.reports.pages import explain_page  # noqa: PLC0415
@@ -247,14 +247,14 @@ def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
 
 
-def arguments_of(question: Question) -> dict[str, Any]:
+def make_search_arguments(question: Question) -> dict[str, Any]:
     """Return the arguments of `Engine.search` for *question*.
 
     Raises:
         UsageError: There is a gate and no query, or a setting makes no sense.
     """
     settings = question.settings
-    query, strategy = question.query, strategy_of(settings)
+    query, strategy = question.query, find_strategy(settings)
     if question.is_gated and not query and not question.context:
         option = "--abstain" if question.abstain else "--min-score"
         raise UsageError(
@@ -268,7 +268,7 @@ def arguments_of(question: Question) -> dict[str, Any]:
         "include_disabled": question.include_disabled,
         "limit": _limit(settings),
         "strategy": strategy,
-        "fusion": fusion_of(settings, strategy),
+        "fusion": find_fusion(settings, strategy),
         "min_score": question.min_score or 0.0,
         "abstain": question.abstain,
         "normalize": ServiceFactory(settings).is_normalizing,
@@ -289,7 +289,7 @@ def _limit(settings: Settings) -> int:
     return int(found.value)
 
 
-def strategy_of(settings: Settings) -> str:
+def find_strategy(settings: Settings) -> str:
     """Return the strategy that the settings name, or `graph`.
 
     Raises:
@@ -304,7 +304,7 @@ def strategy_of(settings: Settings) -> str:
         raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from fault
 
 
-def fusion_of(settings: Settings, strategy: str) -> str:
+def find_fusion(settings: Settings, strategy: str) -> str:
     """Return the fusion that the settings name, or none; what is no flag counts for `auto` alone.
 
     Raises:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mcpg.cli.parameters import COMMON, FREQUENT, Parameter, output_of
+from mcpg.cli.parameters import COMMON, FREQUENT, CommandParameter, make_output
 from mcpg.engine.engine import Engine
 from mcpg.engine.results import SearchResult
 
@@ -37,7 +37,7 @@ _WITH_SCHEMAS = ("json", "jsonl")
 _MOST_TOLD = 10
 
 
-class _UnusualError(Exception):
+class _UnusualArgumentsError(Exception):
     """Something that is left to the whole program."""
 
 
@@ -49,7 +49,7 @@ def quick_run(arguments: Sequence[str]) -> int | None:
     table = (*FREQUENT[name], *COMMON)
     try:
         given = parse(arguments[1:], table)
-    except (_UnusualError, ValueError):
+    except (_UnusualArgumentsError, ValueError):
         return None
     code = plain_search(given) if name == "search" else None
     if code is not None:
@@ -59,15 +59,15 @@ def quick_run(arguments: Sequence[str]) -> int | None:
 
 
 def _run(command: Any, values: dict[str, Any]) -> int:
-    from mcpg.cli.exits import guarded  # noqa: PLC0415 - a plain search does without
+    from mcpg.cli.exits import run_guarded  # noqa: PLC0415 - a plain search does without
     from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
-    output = output_of({one.name: values.pop(one.name) for one in COMMON})
-    return guarded(lambda: int(command(output, **values)), output)
+    output = make_output({one.name: values.pop(one.name) for one in COMMON})
+    return run_guarded(lambda: int(command(output, **values)), output)
 
 
-def parse(arguments: Iterable[str], table: Sequence[Parameter]) -> dict[str, Any]:
+def parse(arguments: Iterable[str], table: Sequence[CommandParameter]) -> dict[str, Any]:
     """Return by name the values of those parameters of *table* that are given.
 
     Raises:
@@ -85,14 +85,14 @@ def parse(arguments: Iterable[str], table: Sequence[Parameter]) -> dict[str, Any
         flag, is_joined, joined = argument.partition("=")
         one = flags.get(flag)
         if one is None or (is_joined and (one.kind is bool or one.arity > 1 or flag[:2] != "--")):
-            raise _UnusualError
+            raise _UnusualArgumentsError
         if one.name in given and not one.repeats:
-            raise _UnusualError
+            raise _UnusualArgumentsError
         if one.kind is bool:
             given[one.name] = flag[:5] != "--no-"
             continue
         texts = [joined] if is_joined else [next(rest, "") for _ in range(one.arity)]
-        values = [_accepted(one, text) for text in texts]
+        values = [_convert_text(one, text) for text in texts]
         if one.repeats:
             given.setdefault(one.name, []).extend(values)
         else:
@@ -100,33 +100,33 @@ def parse(arguments: Iterable[str], table: Sequence[Parameter]) -> dict[str, Any
     return given | _arguments(words, table)
 
 
-def _accepted(parameter: Parameter, text: str) -> Any:
+def _convert_text(parameter: CommandParameter, text: str) -> Any:
     """Return the value that *text* is for *parameter*."""
     # What begins with a dash may be the next option, where a value was forgotten.
-    if text[:1] in ("", "-") or (parameter.choices and text not in parameter.accepted):
-        raise _UnusualError
+    if text[:1] in ("", "-") or (parameter.choices and text not in parameter.accepted_texts):
+        raise _UnusualArgumentsError
     # Python reads the digits of every script, the whole program only those of ASCII.
     if parameter.kind is not str and not text.isascii():
-        raise _UnusualError
-    value = parameter.meant(parameter.kind(text))
+        raise _UnusualArgumentsError
+    value = parameter.resolve_synonym(parameter.kind(text))
     is_enough = parameter.least is None or value >= parameter.least
     if not (is_enough and (parameter.most is None or value <= parameter.most)):
-        raise _UnusualError
+        raise _UnusualArgumentsError
     return value
 
 
-def _arguments(words: list[str], table: Iterable[Parameter]) -> dict[str, Any]:
+def _arguments(words: list[str], table: Iterable[CommandParameter]) -> dict[str, Any]:
     """Return the *words* that are no options, as the value of the argument in *table*."""
     arguments = [one for one in table if not one.flags]
     if not arguments:
         if words:
-            raise _UnusualError
+            raise _UnusualArgumentsError
         return {}
     (argument,) = arguments
     if argument.repeats:
         return {argument.name: words} if words else {}
     if len(words) != 1:
-        raise _UnusualError
+        raise _UnusualArgumentsError
     return {argument.name: words[0]}
 
 
@@ -150,7 +150,7 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
     ):
         return None
     try:
-        settled = {**_settled(), **given}
+        settled = {**_read_plain_settings(), **given}
         named = settled["bundle"]
         engine = _engine(named if isinstance(named, str) else named[0])
         result = engine.search(query or None, **_options(settled))
@@ -185,11 +185,11 @@ def _engine(path: str) -> Engine:
         index = fresh_index(path, recipe(), cache_folder(), in_blocks=True)
     # Where the bundle's own model is not used, that is told.
     if index is None or index.has_section("model.ignored"):
-        raise _UnusualError
+        raise _UnusualArgumentsError
     return Engine(index)
 
 
-def _settled() -> dict[str, Any]:
+def _read_plain_settings() -> dict[str, Any]:
     """Return what the environment and configuration files set, as values of parameters.
 
     Raises:
@@ -199,7 +199,7 @@ def _settled() -> dict[str, Any]:
     folder, configured, found = os.getcwd(), "", ""  # noqa: PTH109 - pathlib costs more than the search
     while True:
         if _has_settings(folder + os.sep + "pyproject.toml"):
-            raise _UnusualError
+            raise _UnusualArgumentsError
         configured = configured or _file(folder, "mcpg.toml")
         found = found or _file(folder, _DEFAULT_BUNDLE)
         parent = os.path.dirname(folder)  # noqa: PTH120 - as above
@@ -251,7 +251,7 @@ def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str,
     is_quiet = given.get("quiet", False)
     told = [one for one in result.diagnostics if not (is_quiet and one.severity == "info")]
     if len(told) > _MOST_TOLD:
-        raise _UnusualError
+        raise _UnusualArgumentsError
     advice = "" if result.matches or is_quiet else _advice(given)
     return text, "".join(map(screen.diagnostic_line, told)), advice
 
@@ -277,10 +277,10 @@ def _print(text: str, noticed: str, advice: str, code: int, color: str | None) -
         silence()
         return 0
     except OSError as fault:
-        from mcpg.cli.exits import explained  # noqa: PLC0415 - few outputs cannot be written
+        from mcpg.cli.exits import report_error  # noqa: PLC0415 - few outputs cannot be written
         from mcpg.cli.output import Output, unwritable  # noqa: PLC0415
 
-        return explained(unwritable(fault), Output(color=color or AUTO))
+        return report_error(unwritable(fault), Output(color=color or AUTO))
     _tell(advice)
     return code
 

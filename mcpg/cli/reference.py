@@ -56,7 +56,7 @@ def refreshed_rules(page: str) -> str:
     return "\n\n".join([written, RULES_MARKER, table, *pages]) + "\n"
 
 
-def generated() -> str:
+def generate_reference() -> str:
     """Return the generated part, from the marker to the end of the file."""
     program = get_command(app)
     parts = [MARKER]
@@ -73,10 +73,10 @@ def commands_below(command: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield from commands_below(inner, f"{path} {name}")
 
 
-def refreshed(page: str) -> str:
+def refresh_reference(page: str) -> str:
     """Return *page* with its generated part brought up to date."""
     written = page.partition(MARKER)[0].rstrip()
-    return f"{written}\n\n{generated()}"
+    return f"{written}\n\n{generate_reference()}"
 
 
 def _block(text: str) -> str:
@@ -95,7 +95,7 @@ def _table(sections: list[str]) -> Iterator[str]:
     if sections == ["sources"]:
         yield "| kind | meaning | related keys |\n|---|---|---|\n"
         for kind, model in KINDS.items():
-            keys = ", ".join(f"`{key}`" for key in model.related())
+            keys = ", ".join(f"`{key}`" for key in model.related_keys())
             yield f"| `{kind}` | {' '.join(str(model.__doc__).split())} | {keys} |\n".replace(
                 "|  |", "| |"
             )
@@ -146,5 +146,5 @@ if __name__ == "__main__":
         elif RULES_MARKER in text:
             text = refreshed_rules(text)
         else:
-            text = refreshed(text) if MARKER in text else with_tables(text)
+            text = refresh_reference(text) if MARKER in text else with_tables(text)
         Path(name).write_text(text, "utf-8", newline="\n")

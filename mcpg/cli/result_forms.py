@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from mcpg.cli.listing import Listing
-from mcpg.cli.matches import View
+from mcpg.cli.listing import RecordListing
+from mcpg.cli.matches import TextView
 from mcpg.engine import Match, SearchResult
 from mcpg.errors import Diagnostic
 from mcpg.reports.blocks import Table
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def result_text(
     result: SearchResult,
     form: str,
-    output: View,
+    output: TextView,
     loading: Iterable[Diagnostic] = (),
     *,
     schemas: bool = False,
@@ -64,17 +64,17 @@ def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
 
 def matches_listing(
     matches: Sequence[Match], records: Sequence[JsonObject] | None = None
-) -> Listing:
+) -> RecordListing:
     """Return *matches* as a list; its *records* are what the matches write, unless given."""
-    from mcpg.cli.listing import Listing  # noqa: PLC0415 - as above
+    from mcpg.cli.listing import RecordListing  # noqa: PLC0415 - as above
 
     records = [match.to_dict() for match in matches] if records is None else records
     members = ("toolId", "sourceId", "toolName", "displayName", "score", "description")
-    return Listing(records, members, "toolId", lambda: _matches_table(matches))
+    return RecordListing(records, members, "toolId", lambda: _matches_table(matches))
 
 
 def _matches_table(matches: Sequence[Match]) -> Table:
-    from mcpg.reports.blocks import Code, Column, Styled, Table  # noqa: PLC0415 - as above
+    from mcpg.reports.blocks import CodeSpan, Column, Styled, Table  # noqa: PLC0415 - as above
     from mcpg.values import score_text  # noqa: PLC0415 - as above
 
     columns = (
@@ -86,9 +86,9 @@ def _matches_table(matches: Sequence[Match]) -> Table:
         (
             str(rank),
             score_text(match.score),
-            Styled(Code(match.tool_id), "cyan"),
-            Code(match.source_id),
-            Code(match.view.description),
+            Styled(CodeSpan(match.tool_id), "cyan"),
+            CodeSpan(match.source_id),
+            CodeSpan(match.view.description),
         )
         for rank, match in enumerate(matches, start=1)
     )

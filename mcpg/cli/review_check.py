@@ -8,15 +8,15 @@ from functools import partial
 
 from mcpg.bundle import Bundle
 from mcpg.catalog.definitions import Key
-from mcpg.catalog.lock import Lock, LockChange
+from mcpg.catalog.lock import ApprovedTools, LockChange
 from mcpg.catalog.model import Tool
-from mcpg.cli.checks import Check, Status, tried
+from mcpg.cli.checks import Check, Status, run_check
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.settings import Settings
 from mcpg.documents.model import ToolDocument
-from mcpg.errors import McpgError, remedy_of
+from mcpg.errors import McpgError, find_remedy
 from mcpg.sources.model import SourceBatch
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _NAME, _NEW, _LOCK = "review", "new tools", "lock"
 _REVIEW = "review the changes with `mcpg lock`, and approve with `mcpg lock --approve TOOL`"
@@ -54,7 +54,7 @@ def _check_new(tools: Sequence[Tool], bundled: Collection[Key]) -> Iterator[Chec
     if new:
         names = ", ".join(f"{one.source_id}::{one.name}" for one in new[:_SHOWN])
         more = f" and {len(new) - _SHOWN:,} more" if len(new) > _SHOWN else ""
-        share = f"{len(new):,} of {counted(len(tools), 'tool')}"
+        share = f"{len(new):,} of {format_count(len(tools), 'tool')}"
         message = f"the bundle does not have {share}: {names}{more}"
         details = {"tools": len(tools), "new": len(new)}
         yield Check(_NEW, Status.NOTE, message, "run `mcpg bundle` again", details)
@@ -69,23 +69,23 @@ def _of_bundle(
     live = [tool for tool in tools if definitions.get((tool.source_id, tool.name))]
 
     def compare() -> Check:
-        from mcpg.gateway.index.review import ReviewedGraph, review_of  # noqa: PLC0415 - as above
+        from mcpg.gateway.index.review import ReviewedGraph, review_tools  # noqa: PLC0415 - as above
         from mcpg.gateway.sources import OnChange  # noqa: PLC0415 - as above
 
         reviewed = ReviewedGraph(tuple(one.tool for one in documents), definitions)
-        found = review_of(reviewed, live, OnChange.WARN, path).diagnostics
+        found = review_tools(reviewed, live, OnChange.WARN, path).diagnostics
         warnings = [{"code": one.code, "message": one.message, "place": one.place} for one in found]
         details = {"tools": len(live), "changed": len(found), "warnings": warnings[:_SHOWN]}
         if not found:
-            message = f"{counted(len(live), 'tool')} as reviewed in {path}"
+            message = f"{format_count(len(live), 'tool')} as reviewed in {path}"
             return Check(_NAME, Status.OK, message, details=details)
         messages = "; ".join(one.message for one in found[:_SHOWN])
         more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-        remedy = remedy_of(found[0].code)
+        remedy = find_remedy(found[0].code)
         return Check(_NAME, Status.NOTE, f"{path}: {messages}{more}", remedy, details)
 
     if live:
-        yield tried(_NAME, compare)
+        yield run_check(_NAME, compare)
 
 
 def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[Check]:
@@ -114,26 +114,26 @@ def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[C
         details = {"path": path, "tools": len(lock.statements), "locked": is_held}
         details |= {"changes": [change_json(one) for one in changes]}
         if not changes:
-            message = f"{counted(len(lock.statements), 'tool')} as approved in {path}"
+            message = f"{format_count(len(lock.statements), 'tool')} as approved in {path}"
             return Check(_LOCK, Status.OK, message, details=details)
-        told = (f"{one.kind} {one.name}{_parts_of(one)}" for one in changes[:_SHOWN])
+        told = (f"{one.kind} {one.name}{_format_parts(one)}" for one in changes[:_SHOWN])
         more = f"; and {len(changes) - _SHOWN:,} more" if len(changes) > _SHOWN else ""
         status = Status.FAILED if is_refused else Status.NOTE
         message = f"{path}: {'; '.join(told)}{more}"
         return Check(_LOCK, status, message, _REVIEW, details)
 
-    yield tried(_LOCK, compare)
+    yield run_check(_LOCK, compare)
 
 
-def _parts_of(change: LockChange) -> str:
+def _format_parts(change: LockChange) -> str:
     return f": {'; '.join(map(str, change.parts))}" if change.parts else ""
 
 
-def _lock_changes(lock: Lock, batches: Sequence[SourceBatch]) -> Sequence[LockChange]:
+def _lock_changes(lock: ApprovedTools, batches: Sequence[SourceBatch]) -> Sequence[LockChange]:
     """Return the tools that differ from *lock*; what sources that failed have is not known."""
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
     from mcpg.bundle.locked import stated_in  # noqa: PLC0415 - as above
-    from mcpg.catalog.lock import Kind, lock_changes  # noqa: PLC0415 - as above
+    from mcpg.catalog.lock import LockChangeKind, lock_changes  # noqa: PLC0415 - as above
     from mcpg.sources.model import SourceBatch  # noqa: PLC0415 - as above
 
     stated, _ = stated_in(SourceBatch.join(batches), partial(assemble, texts=False))
@@ -141,5 +141,5 @@ def _lock_changes(lock: Lock, batches: Sequence[SourceBatch]) -> Sequence[LockCh
     return [
         one
         for one in lock_changes(lock, stated)
-        if one.kind is not Kind.MISSING or one.key[0] in responding
+        if one.kind is not LockChangeKind.MISSING or one.key[0] in responding
     ]

@@ -93,7 +93,11 @@ def _type(one: Any, definitions: Definitions) -> str:
     """Return the type of a member: JSON types, or the section that describes its objects."""
     if "$ref" in one:
         name = _name(one["$ref"])
-        return _link(_title(name)) if _has_section(one["$ref"]) else _type_of(name, definitions)
+        return (
+            _link(_title(name))
+            if _has_section(one["$ref"])
+            else _format_named_type(name, definitions)
+        )
     if "anyOf" in one:
         kinds = dict.fromkeys(_type(choice, definitions) for choice in one["anyOf"])
         return " or ".join(kinds)
@@ -107,7 +111,7 @@ def _type(one: Any, definitions: Definitions) -> str:
     return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
 
 
-def _type_of(name: str, definitions: Definitions) -> str:
+def _format_named_type(name: str, definitions: Definitions) -> str:
     return _type(definitions[name], definitions)
 
 

@@ -41,7 +41,7 @@ def unset(default: str) -> Any:
     return Field(None, json_schema_extra={UNSET: default})
 
 
-class Table(BaseModel):
+class SettingsTable(BaseModel):
     """A table of a configuration file, which has no other keys than the fields."""
 
     model_config = ConfigDict(
@@ -53,7 +53,7 @@ class Table(BaseModel):
     )
 
 
-class Embeddings(Table):
+class Embeddings(SettingsTable):
     """The section `[embeddings]`."""
 
     with_: str = "local"
@@ -67,7 +67,7 @@ class Embeddings(Table):
     """for `openai:`: the timeout of one request in seconds, retries included"""
 
 
-class Normalization(Table):
+class Normalization(SettingsTable):
     """The section `[normalization]`."""
 
     enabled: bool = False
@@ -81,7 +81,7 @@ class Normalization(Table):
     """the timeout of one rewrite in seconds, retries included"""
 
 
-class Store(Table):
+class Store(SettingsTable):
     """The section `[store]`."""
 
     kind: Literal["sqlite", "memory", "postgres", "none"] = "sqlite"
@@ -90,7 +90,7 @@ class Store(Table):
     """the file of the store `sqlite`"""
 
 
-class Cache(Table):
+class Cache(SettingsTable):
     """The section `[cache]`."""
 
     kind: Literal["none", "memory", "postgres"] = "none"
@@ -103,7 +103,7 @@ class Cache(Table):
     """seconds after which an unused entry expires"""
 
 
-class Limits(Table):
+class Limits(SettingsTable):
     """The section `[limits]`."""
 
     invoke: Seconds = 60
@@ -126,7 +126,7 @@ class Limits(Table):
     graph"""
 
 
-class Serve(Table):
+class Serve(SettingsTable):
     """The section `[serve]`."""
 
     http: str = unset("standard input and output")
@@ -160,7 +160,7 @@ class Serve(Table):
     `mcpg learn`"""
 
 
-class Learn(Table):
+class Learn(SettingsTable):
     """The section `[learn]`."""
 
     output: str = unset("`graph.observed.jsonl`")
@@ -168,7 +168,7 @@ class Learn(Table):
     `[[sources]]` as well, so that each build of the bundle has it"""
 
 
-class Lock(Table):
+class Lock(SettingsTable):
     """The section `[lock]`."""
 
     file: str = unset("`mcpg.lock` beside the configuration file")
@@ -182,7 +182,7 @@ class Lock(Table):
     describes changed tools as approved, `hide` leaves them out; the last two leave out new tools"""
 
 
-class Lint(Table):
+class Lint(SettingsTable):
     """The section `[lint]`."""
 
     select: list[str] = unset("the rules that are on by default")
@@ -193,7 +193,7 @@ class Lint(Table):
     """the rules that it does not check for some tools, by id, `source::name`, name or glob"""
 
 
-class Graph(Table):
+class Graph(SettingsTable):
     """The section `[graph]`."""
 
     base_iri: str = unset("`urn:mcpg:`")
@@ -201,7 +201,7 @@ class Graph(Table):
     graph](../how-to/graph.md#give-the-graph-an-address-of-your-own)"""
 
 
-class Postgres(Table):
+class Postgres(SettingsTable):
     """The section `[postgres]`."""
 
     schema_: str = "mcpg"
@@ -214,7 +214,7 @@ class Postgres(Table):
     """file with the certificates of trusted authorities; the address takes precedence"""
 
 
-class Telemetry(Table):
+class Telemetry(SettingsTable):
     """The section `[telemetry]`."""
 
     enabled: bool = False
@@ -223,7 +223,7 @@ class Telemetry(Table):
     """whether spans contain the text of queries"""
 
 
-class Configuration(Table):
+class Configuration(SettingsTable):
     """A configuration file without its sources."""
 
     bundle: str = unset("`graph.mdld` here or in the nearest parent folder")
@@ -288,7 +288,7 @@ def check_settings(
 def remedy_for(fault: ErrorDetails) -> str:
     """Return what to do about an error of pydantic's own."""
     if fault["type"] == "literal_error" and (choices := pydantic_choices(fault)):
-        return suggested(str(fault["input"]), choices)
+        return suggest_known(str(fault["input"]), choices)
     return f"use {pydantic_expected(fault) or 'another value'}"
 
 
@@ -308,10 +308,10 @@ def _advice_on_key(name: str) -> str:
         return f"set the variable {variable} instead: secrets are not read from files"
     siblings = [key for key in KEYS if section and key.startswith(f"{section}.")]
     top = (key for key in KEYS if "." not in key)
-    return suggested(name, siblings or [*top, *SECTIONS, SOURCES])
+    return suggest_known(name, siblings or [*top, *SECTIONS, SOURCES])
 
 
-def suggested(word: str, known: Iterable[str]) -> str:
+def suggest_known(word: str, known: Iterable[str]) -> str:
     """Return a remedy that names the *known* word most like *word*, or all of them."""
     names = tuple(known)
     near = suggest(word, names)

@@ -14,7 +14,7 @@ from mcpg.cli.environment import (
     POSTGRES_VARIABLE,
     SECTIONS,
     SOURCES,
-    Key,
+    SettingKey,
     holds_password,
     may_be_key,
 )
@@ -94,7 +94,7 @@ class Settings:
             return Setting(value, key.option)
         text = self.environment.get(key.variable, "") if key.variable else ""
         if text:
-            return Setting(_value_of(key, text), key.variable)
+            return Setting(_parse_value(key, text), key.variable)
         for file in self._files():
             if name in file.values:
                 return Setting(file.values[name], f"{file.path}: {name}")
@@ -112,7 +112,7 @@ class Settings:
         """
         named = self.find("bundle")
         if named is None:
-            return (self._discovered(),)
+            return (self._discover_bundle(),)
         paths = [named.value] if isinstance(named.value, str) else named.value
         if not any(map(_exists, paths)):
             names = either([repr(path) for path in paths])
@@ -150,7 +150,7 @@ class Settings:
         is_below = Path(path).is_relative_to(folder)
         return str(Path(path).relative_to(folder)) if is_below else path
 
-    def watched(self) -> tuple[str, ...]:
+    def watched_paths(self) -> tuple[str, ...]:
         """Return what is looked at for changes: configuration files, and what is worked on.
 
         Raises:
@@ -213,7 +213,7 @@ class Settings:
                 remedy="name the sources on the command line, or copy the file",
             )
 
-    def _discovered(self) -> Setting:
+    def _discover_bundle(self) -> Setting:
         for folder in self._folders():
             path = os.path.join(folder, DEFAULT_BUNDLE)  # noqa: PTH118 - as above
             if os.path.isfile(path):  # noqa: PTH113 - as above
@@ -233,7 +233,7 @@ def _exists(path: str) -> bool:
     return exists(path)
 
 
-def _value_of(key: Key, text: str) -> Any:
+def _parse_value(key: SettingKey, text: str) -> Any:
     """Return the value that *text* of the environment means."""
     if key.plain is str:
         return text
@@ -296,7 +296,7 @@ class ConfigFile:
         from mcpg.cli.setting_models import shown_path  # noqa: PLC0415 - pydantic
 
         full = (*self.above, *path)
-        line = line_of(self.text, full)
+        line = find_line(self.text, full)
         place = f"{self.path}{f':{line}' if line else ''}: {shown_path(full)}"
         return UsageError(message, place=place, remedy=remedy)
 
@@ -312,7 +312,7 @@ def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
         InputError: The file is not TOML.
         UsageError: A key is unknown, or its value is invalid.
     """
-    text = _text_of(path)
+    text = _read_config_text(path)
     if above and not may_be_key(above[-1], text):
         return None  # a project file of others may even be broken
     plain = None if above else _plainly_read(path, text)
@@ -349,7 +349,7 @@ def _read_wholly(path: str, text: str, above: tuple[str, ...]) -> ConfigFile | N
         name = ".".join(above)
         raise file.error(f"{name!r} is not a table", f"write [{name}]")
     sources = table.pop(SOURCES, None)
-    return ConfigFile(path, text, above, _below(path, _checked(table, file)), sources)
+    return ConfigFile(path, text, above, _below(path, _check_values(table, file)), sources)
 
 
 def _below(path: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -363,7 +363,7 @@ def _below(path: str, values: dict[str, Any]) -> dict[str, Any]:
     return values | {name: str(folder / values[name]) for name in named}
 
 
-def _text_of(path: str) -> str:
+def _read_config_text(path: str) -> str:
     from mcpg.files import read_bytes  # noqa: PLC0415 - most runs have no configuration
 
     try:
@@ -373,7 +373,7 @@ def _text_of(path: str) -> str:
         raise InputError("is not UTF-8", place=place, remedy="save it as UTF-8") from fault
 
 
-def _checked(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
+def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
     """Return the valid settings of a *table* by name."""
     values = _flat(table)
     for name, held in values.items():
@@ -402,7 +402,7 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def line_of(text: str, path: Sequence[str | int]) -> int | None:
+def find_line(text: str, path: Sequence[str | int]) -> int | None:
     """Return the line, from 1, of the statement of a TOML document that first names the key *path*.
 
     A number in it, from 0, is the place in a list, such as an array of tables.

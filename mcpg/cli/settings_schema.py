@@ -8,7 +8,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from mcpg.cli.environment import SOURCES
-from mcpg.cli.setting_models import UNSET, Configuration, Table
+from mcpg.cli.setting_models import UNSET, Configuration, SettingsTable
 from mcpg.cli.source_settings import KINDS
 from mcpg.json_types import JsonObject
 
@@ -17,9 +17,9 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 def settings_schema() -> JsonObject:
     """Return the schema of a configuration file, without its `$schema`."""
-    models: tuple[type[Table], ...] = (Configuration, *KINDS.values())
+    models: tuple[type[SettingsTable], ...] = (Configuration, *KINDS.values())
     references, made = models_json_schema([(model, "validation") for model in models])
-    definitions = {name: _described(one) for name, one in made["$defs"].items()}
+    definitions = {name: _describe_schema(one) for name, one in made["$defs"].items()}
     root = definitions.pop(Configuration.__name__)
     sources = {
         "type": "array",
@@ -37,7 +37,7 @@ def settings_schema() -> JsonObject:
     }
 
 
-def _described(part: Any) -> Any:
+def _describe_schema(part: Any) -> Any:
     """Return a schema of pydantic with descriptions that stand by themselves."""
     if part == {"type": "null"}:
         return {"const": False}  # TOML has no null
@@ -45,10 +45,14 @@ def _described(part: Any) -> Any:
         return part  # `false` allows no further keys
     kept = {key: one for key, one in part.items() if key not in _REWRITTEN}
     if "properties" in part:
-        kept["properties"] = {name: _described(one) for name, one in part["properties"].items()}
+        kept["properties"] = {
+            name: _describe_schema(one) for name, one in part["properties"].items()
+        }
     if "anyOf" in part:
-        kept["anyOf"] = [_described(one) for one in part["anyOf"]]
-    kept |= {key: _described(part[key]) for key in ("items", "additionalProperties") if key in part}
+        kept["anyOf"] = [_describe_schema(one) for one in part["anyOf"]]
+    kept |= {
+        key: _describe_schema(part[key]) for key in ("items", "additionalProperties") if key in part
+    }
     text = _description(part)
     described = {"description": text} if text else {}
     has_default = UNSET not in part and isinstance(part.get("default"), str | int | float)

@@ -27,15 +27,15 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from mcpg.cli.environment import SOURCES
 from mcpg.cli.setting_models import (
     Seconds,
-    Table,
+    SettingsTable,
     remedy_for,
     shown_path,
-    suggested,
+    suggest_known,
     type_name,
     unset,
 )
 from mcpg.errors import Code, Diagnostic, McpgError, error, info
-from mcpg.gateway.opening import Opening, free_name
+from mcpg.gateway.opening import SourceCollector, free_name
 from mcpg.gateway.sources import Addressing, Source
 from mcpg.net.addresses import is_header_name
 from mcpg.sources.client_config import (
@@ -46,12 +46,12 @@ from mcpg.sources.client_config import (
     StdioServer,
     check_variables,
     expand,
-    host_of,
-    server_of,
+    bare_address,
+    parse_server,
     without_variables,
 )
 from mcpg.sources.model import CODE, PYTHON
-from mcpg.sources.oauth_settings import OAuth, problem_of
+from mcpg.sources.oauth_settings import OAuth, find_problem
 
 _LONGEST_ID = 200
 _OAUTH_FILES = ("private_key_file", "assertion_file")
@@ -106,13 +106,13 @@ def _is_url(text: str) -> bool:
     if text.startswith("${"):
         return True  # checked once it is expanded
     try:
-        host_of(without_variables(text, "1"))
+        bare_address(without_variables(text, "1"))
     except McpgError:
         return False
     return text.casefold().startswith(("http://", "https://"))
 
 
-def _joined(scope: Any) -> Any:
+def _join_scopes(scope: Any) -> Any:
     is_list = isinstance(scope, list) and all(isinstance(word, str) for word in scope)
     return " ".join(scope) if is_list else scope
 
@@ -157,7 +157,7 @@ Header = Annotated[str, _unless(is_header_name, "is not the name of a header", "
 Headers = Annotated[dict[Header, Annotated[Scalar, _ONE_LINE]], AfterValidator(_check_secrets)]
 
 
-class OAuthTable(Table):
+class OAuthTable(SettingsTable):
     """The key `oauth` of a server."""
 
     client_id: Text = ""
@@ -168,7 +168,7 @@ class OAuthTable(Table):
     ] = "authorization_code"
     scope: Annotated[
         Text,
-        BeforeValidator(_joined),
+        BeforeValidator(_join_scopes),
         WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
     ] = ""
     issuer: Text = ""
@@ -186,13 +186,13 @@ class OAuthTable(Table):
     @model_validator(mode="after")
     def _check_fields(self) -> OAuthTable:
         given = self.model_dump(exclude={"auth_method", "redirect_uri", "callback_port"})
-        problem = problem_of(OAuth(method=self.auth_method, **given), "'{}'".format)
+        problem = find_problem(OAuth(method=self.auth_method, **given), "'{}'".format)
         if problem is not None:
             raise _invalid(*problem)
         return self
 
 
-class SourceTable(Table):
+class SourceTable(SettingsTable):
     """An entry of `[[sources]]`; `kind` is the key that names what it is."""
 
     kind: ClassVar[str]
@@ -212,11 +212,11 @@ class SourceTable(Table):
     sessions: Literal["client", "shared"] = unset(
         "by [kind of server](../how-to/serve.md#sessions)"
     )
-    """`client` for a connection to the server for each session of a client, `shared` for one of all
+    """`client` for a connection to the server for each session of a client, `sum_known_weights` for one of all
     clients"""
 
     @classmethod
-    def related(cls) -> tuple[str, ...]:
+    def related_keys(cls) -> tuple[str, ...]:
         """Return the keys that go with this kind."""
         others = {*SourceTable.model_fields, cls.kind}
         return tuple(key for key in cls.model_fields if key not in others)
@@ -327,13 +327,13 @@ def _check_entry(value: Any, number: int, fail: Callable[..., McpgError]) -> Sou
         raise fail(f"a source is {type_name(value)}", _HEADING, number)
     for key in value:
         if key not in _SOURCE_KEYS:
-            raise fail(f"unknown key {key!r}", suggested(key, _SOURCE_KEYS), number, key)
+            raise fail(f"unknown key {key!r}", suggest_known(key, _SOURCE_KEYS), number, key)
     kinds = [key for key in value if key in KINDS]
     if len(kinds) > 1:
         message = f"this source has both {kinds[0]!r} and {kinds[1]!r}"
         raise fail(message, f"write a [[{SOURCES}]] for each", number, kinds[1])
     if not kinds:
-        meant = [kind for kind in reversed(KINDS) if {*KINDS[kind].related()} & {*value}]
+        meant = [kind for kind in reversed(KINDS) if {*KINDS[kind].related_keys()} & {*value}]
         message = f"this source has no {meant[0]!r}" if meant else "this source names nothing"
         remedy = f"add {meant[0]!r}" if meant else f"add one of {', '.join(KINDS)}"
         raise fail(message, remedy, number)
@@ -353,7 +353,7 @@ def _source_error(fault: ErrorDetails, kind: str) -> tuple[str, str]:
         return fault["ctx"]["problem"], fault["ctx"]["remedy"]
     value, key = fault["input"], str(fault["loc"][-1])
     if fault["type"] == "extra_forbidden" and len(fault["loc"]) > 1:
-        return "is an unknown key", suggested(key, OAuthTable.model_fields)
+        return "is an unknown key", suggest_known(key, OAuthTable.model_fields)
     if fault["type"] == "extra_forbidden":
         owners = " or ".join(repr(one) for one in KINDS if key in KINDS[one].model_fields)
         return f"goes with {owners}, and this source has {kind!r}", f"remove {key!r}"
@@ -428,7 +428,7 @@ class ConfiguredSource:
         for key in _OAUTH_FILES:
             if oauth and oauth.get(key):
                 oauth[key] = _below(self.file.parent.absolute(), oauth[key])
-        server = replace(server_of(self.name, members, self.place, environ), name=self.entry.id)
+        server = replace(parse_server(self.name, members, self.place, environ), name=self.entry.id)
         if not isinstance(server, StdioServer):
             return server
         return replace(server, cwd=_below(self.file.parent.absolute(), server.cwd or "."))
@@ -444,12 +444,12 @@ class ConfiguredSource:
             return None
         used: dict[str, str] = {}
 
-        def expanded(value: Any) -> str:
+        def expand_text(value: Any) -> str:
             text = str(value).lower() if isinstance(value, bool) else str(value)
             return expand(text, environ, self.place, used)
 
-        headers = {name: expanded(value) for name, value in own.get("headers", {}).items()}
-        base_url = expanded(own["base_url"]).strip() if "base_url" in own else None
+        headers = {name: expand_text(value) for name, value in own.get("headers", {}).items()}
+        base_url = expand_text(own["base_url"]).strip() if "base_url" in own else None
         is_trusted = bool(own.get("allow_private"))
         return Addressing(base_url, headers, tuple(used.values()), is_trusted)
 
@@ -501,7 +501,7 @@ def open_entries(
         NotFoundError: A path does not exist.
         SourceError: A file does not contain tools.
     """
-    opening = Opening(live)
+    opening = SourceCollector(live)
     for one in entries:
         open_entry(one, opening, live, source_id=source_id, timeout=timeout)
     return opening.sources, opening.diagnostics
@@ -509,7 +509,7 @@ def open_entries(
 
 def open_entry(
     one: ConfiguredSource,
-    opening: Opening,
+    opening: SourceCollector,
     live: Live,
     *,
     source_id: str | None = None,
@@ -538,7 +538,7 @@ def open_entry(
         opening.report([error(Code.SOURCE_LOAD_FAILED, message, one.place)])
         return
     try:
-        opening.named(
+        opening.add_named(
             one.argument,
             source_id=source_id,
             timeout=timeout,
@@ -555,7 +555,7 @@ def open_entry(
 def _derived_name(entry: SourceTable) -> str:
     match entry:
         case UrlSource(url=url):
-            host = host_of(without_variables(url, _UNKNOWN)) if url[0] != "$" else _UNKNOWN
+            host = bare_address(without_variables(url, _UNKNOWN)) if url[0] != "$" else _UNKNOWN
             return entry.kind if _UNKNOWN in host else host
         case CommandSource(command=command):
             return PurePath(command).name

@@ -11,7 +11,7 @@ from io import BufferedReader
 from typing import Any, TextIO
 
 from mcpg.errors import Diagnostic
-from mcpg.values import counted
+from mcpg.values import format_count
 
 PIPE_WIDTH = 100
 """Columns at which text that goes to a pipe or a file is wrapped."""
@@ -32,7 +32,7 @@ class Screen:
     def __init__(self, color: str = AUTO) -> None:
         self._color = color
 
-    def colored(self, stream: TextIO | None) -> bool:
+    def is_colored(self, stream: TextIO | None) -> bool:
         """Return whether text on *stream* is coloured."""
         if self._color != AUTO:
             return self._color == ALWAYS
@@ -44,7 +44,7 @@ class Screen:
 
     def paint(self, text: str, style: str) -> str:
         """Colour *text* for standard output where colour is wanted."""
-        return paint(text, style, on=self.colored(sys.stdout))
+        return paint(text, style, on=self.is_colored(sys.stdout))
 
     @property
     def columns(self) -> int:
@@ -59,7 +59,7 @@ class Screen:
     def diagnostic_line(self, item: Diagnostic) -> str:
         """Return the line, with its end, that tells *item* on standard error."""
         style = _SEVERITY_STYLES[item.severity]
-        label = paint(f"{item.severity}[{item.code}]:", style, on=self.colored(sys.stderr))
+        label = paint(f"{item.severity}[{item.code}]:", style, on=self.is_colored(sys.stderr))
         where = f" ({one_line(item.place)})" if item.place else ""
         return f"{label} {one_line(item.message)}{where}\n"
 
@@ -143,7 +143,7 @@ def lines_kept(text: str) -> str:
         return text
     from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets what is unsafe
 
-    return safeyaml.lines_kept(text)
+    return safeyaml.escape_unsafe(text)
 
 
 def json_safe(text: str) -> str:
@@ -217,7 +217,7 @@ def _json_escape(found: re.Match[str]) -> str:
 
 def and_pages(number: int) -> str:
     """Return *number* of pages as a further part of a list; "" for none."""
-    return f", {counted(number, 'page')}" if number else ""
+    return f", {format_count(number, 'page')}" if number else ""
 
 
 def diagnostic_text(item: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, ClassVar, TypeAlias
 
-from mcpg.cli.matches import View
+from mcpg.cli.matches import TextView
 from mcpg.cli.output import glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import UNLIMITED, diagnostic_text, one_line, one_lines, width, widths
 from mcpg.reports import blocks as model
@@ -26,22 +26,22 @@ _NARROWEST, _LAST = 12, 40
 _WRAPPABLE = 20
 
 
-def text(blocks: Iterable[model.Block], view: View) -> str:
+def text(blocks: Iterable[model.Block], view: TextView) -> str:
     """Return *blocks* as text, a blank line between them, laid out for *view*."""
-    layout = Layout(view)
+    layout = TextLayout(view)
     parts = (part for block in blocks for part in layout.parts(block))
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-class Layout:
+class TextLayout:
     """Lays blocks out in lines. All text passes through `spans`, which makes it safe."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: TextView) -> None:
         self._view = view
         self._glyphs = glyphs_of_standard_output()
         # A table of a whole catalogue asks for these thousands of times.
         self._columns, self._row_columns = view.columns, view.row_columns
-        self._is_colored = view.colored(sys.stdout)
+        self._is_colored = view.is_colored(sys.stdout)
 
     def parts(self, block: model.Block) -> Iterator[list[str]]:
         """Return the lines of *block* in the parts that blank lines separate."""
@@ -70,7 +70,7 @@ class Layout:
         yield from block.text.split("\n")
 
     def _notices(self, block: model.Notices, indent: str = "") -> Iterator[str]:
-        lines = (model.Paragraph(model.Code(diagnostic_text(item))) for item in block.items)
+        lines = (model.Paragraph(model.CodeSpan(diagnostic_text(item))) for item in block.items)
         yield from self._all(lines, indent)
 
     def _details(self, block: model.Details, indent: str = "") -> Iterator[str]:
@@ -81,7 +81,7 @@ class Layout:
         within = list(self._all(block.blocks, indent + INDENT))
         if within:
             for line in hanging(one_line(title), self._columns, "", ""):
-                yield self._painted([(line, "bold")])
+                yield self._paint_spans([(line, "bold")])
             yield from within
 
     def _entries(self, block: model.Entries, _indent: str = "") -> Iterator[str]:
@@ -91,7 +91,7 @@ class Layout:
         for block in blocks:
             yield from self.lines(block, indent)
 
-    def _entry(self, entry: model.Entry) -> Iterator[str]:
+    def _entry(self, entry: model.ToolEntry) -> Iterator[str]:
         name = one_line(entry.name)
         spans = [(f"{entry.rank:>2}{_GAP}", ""), (name, "cyan")]
         figures = self._plain(entry.figures)
@@ -103,12 +103,12 @@ class Layout:
             if room >= min(_WRAPPABLE, width(about)):
                 spans += [(_GAP, ""), (self._glyphs.cut(about, room), "")]
                 about = ""
-        yield self._painted(spans).rstrip()
+        yield self._paint_spans(spans).rstrip()
         if about:
             yield INDENT + self._glyphs.cut(about, self._row_columns - len(INDENT))
         yield from self._all(entry.blocks, INDENT)
 
-    def _facts(self, facts: model.Facts, indent: str = "") -> Iterator[str]:
+    def _facts(self, facts: model.FactList, indent: str = "") -> Iterator[str]:
         rows = [(name, shown) for name, value in facts.rows if (shown := self._plain(value))]
         columns = max((len(name) for name, _ in rows), default=0) + 2
         for name, shown in rows:
@@ -116,7 +116,7 @@ class Layout:
             yield from hanging(shown, self._columns, first, " " * len(first))
 
     def _table(self, table: model.Table, indent: str = "") -> Iterator[str]:
-        columns, places = self.shown(table)
+        columns, places = self.select_columns(table)
         if not columns:
             return iter(())
         is_below = any(column.is_below for column in table.columns)
@@ -129,10 +129,10 @@ class Layout:
         drawn = []
         for place in places:
             column, cells = table.columns[place], [row[place] for row in table.rows]
-            texts, taken = self._drawn(column, cells)
+            texts, taken = self._draw_column(column, cells)
             if table.has_heads:
                 head = self.spans(column.head, "bold")
-                texts, taken = [self._painted(head), *texts], [_width(head), *taken]
+                texts, taken = [self._paint_spans(head), *texts], [_width(head), *taken]
             size = max(taken)
             if column.is_number:
                 texts = [" " * (size - one) + text for text, one in zip(texts, taken, strict=True)]
@@ -141,7 +141,7 @@ class Layout:
             drawn.append(texts)
         return ((indent + _GAP.join(row)).rstrip() for row in zip(*drawn, strict=True))
 
-    def _drawn(self, column: model.Column, cells: list[Any]) -> tuple[list[str], list[int]]:
+    def _draw_column(self, column: model.Column, cells: list[Any]) -> tuple[list[str], list[int]]:
         """Return what is written of *cells*, those of a *column*, and how wide each is."""
         if column.is_code:
             texts, style = one_lines(cells), column.style
@@ -150,7 +150,7 @@ class Layout:
                 texts = [self._view.paint(text, style) for text in texts]
             return texts, sizes
         spans = [*map(self.spans, cells)]
-        return [*map(self._painted, spans)], [*map(_width, spans)]
+        return [*map(self._paint_spans, spans)], [*map(_width, spans)]
 
     def _fitting(
         self, table: model.Table, columns: list[model.Column], places: list[int], indent: str
@@ -176,7 +176,7 @@ class Layout:
                 others = " " * len(lead)
                 yield from hanging(self._plain(whole[place]), self._row_columns, lead, others)
 
-    def shown(self, table: model.Table) -> tuple[list[model.Column], list[int]]:
+    def select_columns(self, table: model.Table) -> tuple[list[model.Column], list[int]]:
         """Return the columns of *table* that stand side by side, and their places."""
         places = [
             place
@@ -218,8 +218,8 @@ class Layout:
     ) -> Iterator[str]:
         cells = []
         for (cell, spans), column, size in zip(row, columns, sizes, strict=True):
-            shown = self._fitted(cell, spans, size)
-            gap, painted = " " * (size - _width(shown)), self._painted(shown)
+            shown = self._fit_cell(cell, spans, size)
+            gap, painted = " " * (size - _width(shown)), self._paint_spans(shown)
             cells.append(f"{gap}{painted}" if column.is_number else f"{painted}{gap}")
         lead = indent + "".join(f"{cell}{_GAP}" for cell in cells[:-1])
         start = len(indent) + sum(sizes[:-1]) + len(_GAP) * (len(sizes) - 1)
@@ -229,7 +229,7 @@ class Layout:
         if len(row) > 1 and most - start < min(_WRAPPABLE, width(whole)):
             yield lead.rstrip()
             start, lead = len(indent + INDENT), indent + INDENT
-            cells[-1] = self._painted(self._cut(spans, most - start))
+            cells[-1] = self._paint_spans(self._cut(spans, most - start))
         if not wraps:
             yield f"{lead}{cells[-1]}".rstrip()
         elif whole:
@@ -237,7 +237,7 @@ class Layout:
         else:
             yield lead.rstrip()
 
-    def _fitted(self, cell: model.Inline, spans: list[Span], size: int) -> list[Span]:
+    def _fit_cell(self, cell: model.Inline, spans: list[Span], size: int) -> list[Span]:
         """Return *spans*, those of *cell*, in *size* columns: a bar to scale, all else cut."""
         if isinstance(cell, model.Bar) and size < cell.columns:
             spans = self.spans(model.Bar(cell.share, max(0, size), cell.style))
@@ -247,8 +247,8 @@ class Layout:
         """Return *inline* as texts on one line, each with its style and nothing unsafe in it."""
         match inline:
             case str():
-                shown = _spaced(inline).replace("→", self._glyphs.arrow)
-            case model.Code():
+                shown = _keep_spaces(inline).replace("→", self._glyphs.arrow)
+            case model.CodeSpan():
                 shown = one_line(repr(inline.text) if inline.is_quoted else inline.text)
             case model.Figure():
                 shown = format(inline.value, inline.form)
@@ -277,17 +277,17 @@ class Layout:
             shown.append((text, style))
         return shown
 
-    def _painted(self, spans: Iterable[Span]) -> str:
+    def _paint_spans(self, spans: Iterable[Span]) -> str:
         if not self._is_colored:
             return "".join([text for text, _ in spans])
         return "".join(self._view.paint(text, style) if style else text for text, style in spans)
 
-    _writers: ClassVar[Mapping[type, Callable[[Layout, Any, str], Iterator[str]]]] = {
+    _writers: ClassVar[Mapping[type, Callable[[TextLayout, Any, str], Iterator[str]]]] = {
         model.Bullets: _bullets,
         model.Chart: _chart,
         model.Details: _details,
         model.Entries: _entries,
-        model.Facts: _facts,
+        model.FactList: _facts,
         model.Notices: _notices,
         model.Paragraph: _paragraph,
         model.Section: _section,
@@ -300,7 +300,7 @@ def _width(spans: Iterable[Span]) -> int:
     return sum([width(text) for text, _ in spans])
 
 
-def _spaced(text: str) -> str:
+def _keep_spaces(text: str) -> str:
     """Return *text* on one safe line, the spaces at its ends kept."""
     start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
     return f"{text[:start]}{one_line(text)}{text[end:] if start < end else ''}"

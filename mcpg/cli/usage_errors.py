@@ -70,18 +70,18 @@ def _wrong_value(fault: Any, see_help: str) -> tuple[str, str]:
     if choice is not None:
         value, known = choice[1].strip("'\""), _QUOTED.findall(choice[2])
         near = suggest(value, known)
-        advice = f"did you mean {LIST_FORMAT.meant(near[0])}?" if near else see_help
-        named = [one for one in known if LIST_FORMAT.meant(one) not in {*known} - {one}]
-        return f"{name} cannot be {_shown(value)}: use {either(named)}", advice
+        advice = f"did you mean {LIST_FORMAT.resolve_synonym(near[0])}?" if near else see_help
+        named = [one for one in known if LIST_FORMAT.resolve_synonym(one) not in {*known} - {one}]
+        return f"{name} cannot be {_quote_text(value)}: use {either(named)}", advice
     cause = fault.__cause__
     wrong = cause.errors()[0] if hasattr(cause, "errors") else {"type": ""}
     expected = pydantic_expected(wrong)
     if expected:
-        return f"{name} needs {expected}, found {_shown(str(wrong['input']))}", see_help
+        return f"{name} needs {expected}, found {_quote_text(str(wrong['input']))}", see_help
     return f"{name}: {_sentence(message)}", see_help
 
 
-def _shown(text: str) -> str:
+def _quote_text(text: str) -> str:
     return repr(cut(one_line(text), _SHOWN))
 
 

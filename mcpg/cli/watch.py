@@ -6,11 +6,11 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from mcpg.cli.exits import ExitCode, explained
+from mcpg.cli.exits import ExitCode, report_error
 from mcpg.cli.output import Output
 from mcpg.errors import McpgError, NotFoundError, UsageError
 from mcpg.sources.watching import Stamp, changed_files, forget_modules, watched_files
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Files = Mapping[str, Stamp]
 
@@ -65,9 +65,9 @@ class Watcher:
         try:
             files = self._look()
             self._attempt(command, is_first=True)
-            self._output.note(f"watching {counted(len(files), 'file')}; Ctrl-C ends this")
+            self._output.note(f"watching {format_count(len(files), 'file')}; Ctrl-C ends this")
             while True:
-                files = self._changed(files)
+                files = self._wait_for_change(files)
                 self._attempt(command, is_first=False)
         except KeyboardInterrupt:
             return ExitCode.DONE
@@ -78,7 +78,7 @@ class Watcher:
         except McpgError as fault:
             if is_first and isinstance(fault, UsageError | NotFoundError):
                 raise
-            explained(fault, self._output)
+            report_error(fault, self._output)
         self._output.flush()
 
     def _look(self) -> Files:
@@ -92,7 +92,7 @@ class Watcher:
         self._poll = max(POLL_SECONDS, _MOST_SHARE * (time.perf_counter() - start))
         return files
 
-    def _changed(self, before: Files) -> Files:
+    def _wait_for_change(self, before: Files) -> Files:
         """Wait until files differ from *before* and change no more; report and return them."""
         files = self._look()
         while files == before:

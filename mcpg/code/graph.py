@@ -51,7 +51,7 @@ def _is_at(path: str, pattern: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class LocatedSymbol:
     """A symbol with its file.
 
     Attributes:
@@ -65,7 +65,7 @@ class Definition:
     @property
     def id(self) -> str:
         """The id of the symbol, unique in its repository and branch."""
-        return self.file.id_of(self.symbol)
+        return self.file.symbol_id(self.symbol)
 
     @property
     def place(self) -> str:
@@ -107,11 +107,13 @@ class CodeGraph:
 
     def __init__(self, files: Iterable[CodeFile]) -> None:
         self.files = tuple(sorted(files, key=lambda file: (*_home(file), file.path)))
-        self._trees = {home: _Tree(tuple(group)) for home, group in groupby(self.files, key=_home)}
+        self._trees = {
+            home: _BranchFiles(tuple(group)) for home, group in groupby(self.files, key=_home)
+        }
         self.definitions = tuple(
             one for tree in self._trees.values() for one in tree.definitions.values()
         )
-        self._by_name: defaultdict[str, list[Definition]] = defaultdict(list)
+        self._by_name: defaultdict[str, list[LocatedSymbol]] = defaultdict(list)
         for one in self.definitions:
             self._by_name[one.symbol.short_name.casefold()].append(one)
 
@@ -125,7 +127,7 @@ class CodeGraph:
         name: str,
         scope: CodeScope | None = None,
         kinds: Collection[SymbolKind] = frozenset(SymbolKind),
-    ) -> tuple[Definition, ...]:
+    ) -> tuple[LocatedSymbol, ...]:
         """Find definitions by id, qualified name or short name; exact case first.
 
         Args:
@@ -168,15 +170,15 @@ class CodeGraph:
             and (scope is None or scope.has(file))
         )
 
-    def at(self, file: CodeFile, line: int) -> Definition | None:
+    def at(self, file: CodeFile, line: int) -> LocatedSymbol | None:
         """Return the innermost definition around a *line* of *file*, `None` for none."""
         around = [one for one in file.symbols if one.first_line <= line <= one.last_line]
         inner = min(around, key=lambda one: one.last_line - one.first_line, default=None)
-        return Definition(file, inner) if inner else None
+        return LocatedSymbol(file, inner) if inner else None
 
     def incoming(
         self,
-        end: Definition | CodeFile,
+        end: LocatedSymbol | CodeFile,
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
         scope: CodeScope | None = None,
     ) -> tuple[Relation, ...]:
@@ -190,7 +192,7 @@ class CodeGraph:
             for file, edge in tree.incoming.get(_id(end), ())
             if edge.kind in kinds and not edge.is_external
         ]
-        if CodeEdgeKind.DEFINES in kinds and isinstance(end, Definition):
+        if CodeEdgeKind.DEFINES in kinds and isinstance(end, LocatedSymbol):
             found.append(tree.defining(end))
         return tuple(
             sorted((one for one in found if scope is None or scope.has(one.file)), key=_order)
@@ -198,36 +200,38 @@ class CodeGraph:
 
     def outgoing(
         self,
-        end: Definition | CodeFile,
+        end: LocatedSymbol | CodeFile,
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
     ) -> tuple[Relation, ...]:
         """Return what a symbol or file calls, references, imports, inherits or defines."""
         tree = self._tree(end)
         found = [
-            tree.relation(edge, edge.target, tree.file_of(file, edge.target))
+            tree.relation(edge, edge.target, tree.find_file(file, edge.target))
             for file, edge in tree.outgoing.get(_id(end), ())
             if edge.kind in kinds
         ]
         if CodeEdgeKind.DEFINES in kinds:
-            found += _defined(end)
+            found += _contained_symbols(end)
         return tuple(sorted(found, key=_order))
 
-    def degrees(self, definition: Definition) -> tuple[int, int]:
+    def degrees(self, definition: LocatedSymbol) -> tuple[int, int]:
         """Return how many symbols or files use a definition, and how many it uses."""
         tree, key = self._tree(definition), definition.id
         users = {_end(file, edge.source) for file, edge in tree.incoming.get(key, ())}
         used = {edge.target for _, edge in tree.outgoing.get(key, ())}
         return len(users - {key}), len(used - {key})
 
-    def heirs(self, definition: Definition, depth: int = DEEPEST) -> tuple[Definition, ...]:
+    def heirs(self, definition: LocatedSymbol, depth: int = DEEPEST) -> tuple[LocatedSymbol, ...]:
         """Return the types that extend or implement a type, directly or not, the nearest first."""
-        return self._reached(definition, depth, self._heirs_of)
+        return self._collect_reachable(definition, depth, self._find_heirs)
 
-    def ancestors(self, definition: Definition, depth: int = DEEPEST) -> tuple[Definition, ...]:
+    def ancestors(
+        self, definition: LocatedSymbol, depth: int = DEEPEST
+    ) -> tuple[LocatedSymbol, ...]:
         """Return the types that a type extends or implements, directly or not, nearest first."""
-        return self._reached(definition, depth, self._bases_of)
+        return self._collect_reachable(definition, depth, self._find_bases)
 
-    def overrides(self, method: Definition) -> tuple[Definition, ...]:
+    def overrides(self, method: LocatedSymbol) -> tuple[LocatedSymbol, ...]:
         """Return the methods of heirs that have the name of *method*, those of its type."""
         tree, symbol = self._tree(method), method.symbol
         parent = tree.definitions.get(_end(method.file, symbol.parent))
@@ -252,8 +256,8 @@ class CodeGraph:
         return tuple(by_file.values())
 
     def call_chain(
-        self, start: Definition, end: Definition, most: int = 6
-    ) -> tuple[Definition, ...]:
+        self, start: LocatedSymbol, end: LocatedSymbol, most: int = 6
+    ) -> tuple[LocatedSymbol, ...]:
         """Return a shortest chain of calls from *start* to *end*, empty if none has *most* calls.
 
         Each symbol is visited once, so circles of calls end.
@@ -261,8 +265,8 @@ class CodeGraph:
         return self.nearest_chain((start,), (end,), most)
 
     def nearest_chain(
-        self, starts: Collection[Definition], ends: Collection[Definition], most: int = 6
-    ) -> tuple[Definition, ...]:
+        self, starts: Collection[LocatedSymbol], ends: Collection[LocatedSymbol], most: int = 6
+    ) -> tuple[LocatedSymbol, ...]:
         """Return a shortest chain of calls from one of *starts* to one of *ends*, as `call_chain`.
 
         All are looked for at once, in time that grows with the calls and not with the pairs.
@@ -274,23 +278,23 @@ class CodeGraph:
             chains.append(tree.chain(first, last, most) if first and last else ())
         return min(filter(None, chains), key=len, default=())
 
-    def _tree(self, end: Definition | CodeFile) -> _Tree:
+    def _tree(self, end: LocatedSymbol | CodeFile) -> _BranchFiles:
         return self._trees[_home(end if isinstance(end, CodeFile) else end.file)]
 
-    def _heirs_of(self, one: Definition) -> Iterator[Definition]:
+    def _find_heirs(self, one: LocatedSymbol) -> Iterator[LocatedSymbol]:
         for relation in self.incoming(one, (CodeEdgeKind.INHERITS,)):
             if relation.symbol is not None:
-                yield Definition(relation.file, relation.symbol)
+                yield LocatedSymbol(relation.file, relation.symbol)
 
-    def _bases_of(self, one: Definition) -> Iterator[Definition]:
+    def _find_bases(self, one: LocatedSymbol) -> Iterator[LocatedSymbol]:
         for relation in self.outgoing(one, (CodeEdgeKind.INHERITS,)):
             if relation.symbol is not None:
-                yield Definition(relation.file, relation.symbol)
+                yield LocatedSymbol(relation.file, relation.symbol)
 
     @staticmethod
-    def _reached(
-        start: Definition, depth: int, after: Callable[[Definition], Iterator[Definition]]
-    ) -> tuple[Definition, ...]:
+    def _collect_reachable(
+        start: LocatedSymbol, depth: int, after: Callable[[LocatedSymbol], Iterator[LocatedSymbol]]
+    ) -> tuple[LocatedSymbol, ...]:
         found = {start.id: start}
         last = [start]
         for _ in range(depth):
@@ -300,12 +304,12 @@ class CodeGraph:
         return tuple(found.values())[1:]
 
 
-class _Tree:
+class _BranchFiles:
     """The files of one branch of one repository."""
 
     def __init__(self, files: tuple[CodeFile, ...]) -> None:
         self._files = {file.path: file for file in files}
-        found = (Definition(file, symbol) for file in files for symbol in file.symbols)
+        found = (LocatedSymbol(file, symbol) for file in files for symbol in file.symbols)
         self.definitions = {one.id: one for one in found}
 
     @cached_property
@@ -328,7 +332,7 @@ class _Tree:
 
     def chain(
         self, before: dict[str, None], ends: frozenset[str], most: int
-    ) -> tuple[Definition, ...]:
+    ) -> tuple[LocatedSymbol, ...]:
         """Return a shortest chain of calls between ids, that of a symbol reached first."""
         reached: dict[str, str | None] = {**before}
         queue = deque((one, 0) for one in reached)
@@ -350,11 +354,11 @@ class _Tree:
         symbol = definition.symbol if definition else None
         return Relation(edge.kind, at, symbol, name, edge.lines, edge.weight)
 
-    def file_of(self, file: CodeFile, target: str) -> CodeFile:
+    def find_file(self, file: CodeFile, target: str) -> CodeFile:
         """Return the file of a *target*, *file* itself for one outside the code."""
         return self._files.get(target.partition(SEPARATOR)[0], file)
 
-    def defining(self, definition: Definition) -> Relation:
+    def defining(self, definition: LocatedSymbol) -> Relation:
         """Return what defines a symbol: another one, or the file."""
         file, symbol = definition.file, definition.symbol
         name = _end(file, symbol.parent)
@@ -363,20 +367,20 @@ class _Tree:
         return Relation(CodeEdgeKind.DEFINES, file, around, name, (symbol.first_line,), 1.0)
 
 
-def _defined(end: Definition | CodeFile) -> Iterator[Relation]:
+def _contained_symbols(end: LocatedSymbol | CodeFile) -> Iterator[Relation]:
     file = end if isinstance(end, CodeFile) else end.file
     parent = "" if isinstance(end, CodeFile) else end.symbol.name
     for symbol in file.symbols:
         if symbol.parent == parent:
             place = (symbol.first_line,)
-            yield Relation(CodeEdgeKind.DEFINES, file, symbol, file.id_of(symbol), place, 1.0)
+            yield Relation(CodeEdgeKind.DEFINES, file, symbol, file.symbol_id(symbol), place, 1.0)
 
 
 def _home(file: CodeFile) -> tuple[str, str]:
     return file.repository, file.branch
 
 
-def _id(end: Definition | CodeFile) -> str:
+def _id(end: LocatedSymbol | CodeFile) -> str:
     return end.path if isinstance(end, CodeFile) else end.id
 
 

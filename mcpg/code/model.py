@@ -137,6 +137,6 @@ class CodeFile:
     symbols: tuple[Symbol, ...] = ()
     edges: tuple[CodeEdge, ...] = ()
 
-    def id_of(self, symbol: Symbol) -> str:
+    def symbol_id(self, symbol: Symbol) -> str:
         """Return the id of *symbol* in its repository."""
         return f"{self.path}{SEPARATOR}{symbol.name}"

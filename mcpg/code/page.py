@@ -99,7 +99,7 @@ def read_page(document: SourceDocument) -> CodeFile | None:
         return None
     front, _, body = document.content.partition("\n---\n")
     line = next((line for line in front.split("\n") if line.startswith("code: ")), "")
-    return read_body(_parsed(line.removeprefix("code: ")), body)
+    return read_body(_parse_json(line.removeprefix("code: ")), body)
 
 
 def read_body(facts: object, body: str) -> CodeFile | None:
@@ -129,12 +129,14 @@ def read_body(facts: object, body: str) -> CodeFile | None:
 def _records(body: str) -> Iterator[JsonObject]:
     lines = [line for line in body.split("\n") if line.startswith("{")]
     # Parsing all lines at once takes a third of the time, if none is damaged.
-    whole = _parsed(f"[{','.join(lines)}]")
-    found = whole if isinstance(whole, list) and len(whole) == len(lines) else map(_parsed, lines)
+    whole = _parse_json(f"[{','.join(lines)}]")
+    found = (
+        whole if isinstance(whole, list) and len(whole) == len(lines) else map(_parse_json, lines)
+    )
     return (one for one in found if isinstance(one, dict))
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

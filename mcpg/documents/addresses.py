@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from mcpg.catalog.model import Tool
-from mcpg.text.words import normalized
+from mcpg.text.words import normalize_unicode
 
 BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
 """What the canonical URI of every tool begins with, as in the .NET gateway."""
@@ -117,4 +117,4 @@ def normal_path(path: str) -> str:
 
 def path_key(path: str) -> str:
     """Return the form under which two paths are one file on any operating system."""
-    return normalized("NFC", path).casefold()
+    return normalize_unicode("NFC", path).casefold()

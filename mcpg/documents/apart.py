@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from mcpg.documents import dotnet
-from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, means_itself, text_of
+from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, means_itself, pick_text
 from mcpg.documents.labels import label_iri
 from mcpg.json_types import JsonObject, JsonValue
 
@@ -34,12 +34,12 @@ _ENDS = frozenset(
 _TOPICS = frozenset({"about", "author"})
 _CONCEPTS = _GROUPS | {"about"}
 _TARGETS = _EDGES | (_ITEMS - _GROUPS - {"graph_entities", "graphentities"})
-_KEYS = _ITEMS | _EDGES | _TOPICS
+_NODE_LIST_KEYS = _ITEMS | _EDGES | _TOPICS
 _NAME_KEYS = ("id", "label", "name", "value", "target", "object")
 _ENTITIES, _RULES = "graph_entities", "graph_edges"
 
 
-class Named(NamedTuple):
+class NamedNode(NamedTuple):
     """A node that front matter names.
 
     Attributes:
@@ -57,14 +57,14 @@ class Named(NamedTuple):
 
 def names_nodes(values: JsonObject) -> bool:
     """Return whether front matter with these *values* may name a node."""
-    return any(_kind(key) in _KEYS for key in values)
+    return any(_kind(key) in _NODE_LIST_KEYS for key in values)
 
 
-def named_nodes(values: JsonObject) -> Iterator[Named]:
+def named_nodes(values: JsonObject) -> Iterator[NamedNode]:
     """Return the nodes that a front matter names, but for the document itself."""
     for key, value in values.items():
         kind = _kind(key)
-        for at, item in enumerate(_listed(value) if kind in _KEYS else ()):
+        for at, item in enumerate(_make_list(value) if kind in _NODE_LIST_KEYS else ()):
             path = (key, at) if isinstance(value, list) else (key,)
             if kind in _EDGES:
                 ends = item.items() if isinstance(item, dict) else ()
@@ -75,7 +75,7 @@ def named_nodes(values: JsonObject) -> Iterator[Named]:
             is_target = kind in _TARGETS
             for name in names:
                 if name and not means_itself(name):
-                    yield Named(name, path, is_concept, is_target)
+                    yield NamedNode(name, path, is_concept, is_target)
 
 
 def distinct_ids(
@@ -87,7 +87,7 @@ def distinct_ids(
         names: Names of nodes, and whether each is that of a concept.
         fixed: Names that stay as they are: addresses of documents, targets that nobody bears.
     """
-    found, holders = _nodes_of(names)
+    found, holders = _group_nodes(names)
     for name in fixed:
         holders[_node(name, is_concept=False)].add(name)
     return {
@@ -103,14 +103,14 @@ def shared_nodes(names: Iterable[tuple[str, bool]]) -> Iterator[Sequence[str]]:
     Args:
         names: Names of nodes, and whether each is that of a concept.
     """
-    _, holders = _nodes_of(names)
+    _, holders = _group_nodes(names)
     for _, held in sorted(holders.items()):
         own = {one if dotnet.is_uri(one) else label_iri(one): one for one in sorted(held)}
         if len(own) > 1:
             yield tuple(sorted(own.values()))
 
 
-def _nodes_of(
+def _group_nodes(
     names: Iterable[tuple[str, bool]],
 ) -> tuple[defaultdict[str, set[str]], defaultdict[str, set[str]]]:
     """Return what each name is a node by elsewhere, and the names of each such node."""
@@ -164,7 +164,7 @@ def with_ids(values: JsonObject, ids: Mapping[str, str]) -> JsonObject:
     stated = {**values, **changed}
     for key, added in ((_ENTITIES, entities), (_RULES, edges)):
         if added:
-            stated[key] = [*_listed(stated.get(key)), *added]
+            stated[key] = [*_make_list(stated.get(key)), *added]
     return stated
 
 
@@ -181,7 +181,7 @@ def _topics(
     """
     kind = _kind(key)
     kept: list[JsonValue] = []
-    for item in _listed(value):
+    for item in _make_list(value):
         name = _name(item)
         is_mapping = isinstance(item, dict) and kind == "about"
         iri = ids.get(name) or (name if is_mapping and dotnet.is_uri(name) else "")
@@ -190,15 +190,15 @@ def _topics(
             edges.append({"subject": "document", "predicate": kind, "object": iri})
         elif is_mapping:
             kept += [name] if name else []
-            entities += _described(item, name)
+            entities += _describe_topic(item, name)
         elif isinstance(item, list) and kind == "about":
             continue
         else:
             kept.append(item)
-    return kept if kept != _listed(value) else value
+    return kept if kept != _make_list(value) else value
 
 
-def _described(item: JsonValue, name: str) -> list[JsonValue]:
+def _describe_topic(item: JsonValue, name: str) -> list[JsonValue]:
     """Return the entity that says of a topic what its mapping says besides its *name*."""
     members = item if isinstance(item, dict) else {}
     said = {key: members[key] for key in ("type", "sameAs", "same_as") if members.get(key)}
@@ -216,7 +216,7 @@ def _item(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
 
 def _with_id(item: JsonValue, name: str, ids: Mapping[str, str]) -> JsonObject:
     members = item if isinstance(item, dict) else {}
-    label = text_of(members, LABEL_KEYS[:3]) or name
+    label = pick_text(members, LABEL_KEYS[:3]) or name
     same: JsonObject = {}
     if ids[name] != name and dotnet.is_uri(name) and not {"sameAs", "same_as"} & members.keys():
         same = {"sameAs": name}
@@ -235,11 +235,11 @@ def _edge(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
 
 
 def _name(item: JsonValue) -> str:
-    return _text(text_of(item, _NAME_KEYS) if isinstance(item, dict) else item)
+    return _text(pick_text(item, _NAME_KEYS) if isinstance(item, dict) else item)
 
 
 def _target(end: JsonValue) -> str:
-    return _text(text_of(end, TARGET_KEYS) if isinstance(end, dict) else end)
+    return _text(pick_text(end, TARGET_KEYS) if isinstance(end, dict) else end)
 
 
 def _text(item: JsonValue) -> str:
@@ -251,5 +251,5 @@ def _kind(key: str) -> str:
     return key.strip().lower()
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def _make_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [] if value is None else [value]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mcpg.documents.front_matter import member
 from mcpg.errors import DocumentError
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.text.safeyaml import load_yaml, masked_pairs
+from mcpg.text.safeyaml import load_yaml, mask_pairs
 
 # A number that JSON writes otherwise.
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]*0|(?:\.[0-9]+)?[eE][-+]?[0-9]+|\.[0-9]{16,})")
@@ -62,7 +62,7 @@ def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
     return found if found != canonical and _says(found, values) else ""
 
 
-def lines_of(values: JsonObject, written: str) -> str:
+def write_authored_lines(values: JsonObject, written: str) -> str:
     """Return front matter of *values*: *written* where it holds them, else what `member` writes."""
     return written if written and _says(written, values) else _canonical(values)
 
@@ -94,10 +94,10 @@ def _read(text: str) -> JsonValue:
 
 def _is_same(left: JsonValue, right: JsonValue) -> bool:
     """Return whether values are equal as JSON, where `true` is not 1."""
-    return left == right and _sorted(left) == _sorted(right)
+    return left == right and _dump_sorted(left) == _dump_sorted(right)
 
 
-def _sorted(value: JsonValue) -> str:
+def _dump_sorted(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
@@ -116,17 +116,17 @@ def _blocks(text: str) -> Iterator[_Block]:
         return
     ends = [*list(starts.values())[1:], len(lines)]
     first = next(iter(starts.values()), len(lines))
-    above = _joined([line.lstrip(" ") for line in lines[:first]])
+    above = _join_lines([line.lstrip(" ") for line in lines[:first]])
     for (key, start), end in zip(starts.items(), ends, strict=True):
         stop = end
         while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1][0] == "#"):
             stop -= 1
-        yield _Block(key, above, _joined(lines[start:stop]), members[key])
-        above = _joined(lines[stop:end])
+        yield _Block(key, above, _join_lines(lines[start:stop]), members[key])
+        above = _join_lines(lines[stop:end])
     yield _Block("", above, "", None)
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     text = "".join(f"{line}\n" for line in lines)
     return text if text.strip() else ""
 
@@ -137,7 +137,7 @@ def _starts(text: str) -> dict[str, int]:
 
     try:
         root = yaml.compose(
-            masked_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            mask_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         )
     except yaml.YAMLError:
         return {}
@@ -162,7 +162,7 @@ def _comments(text: str) -> Iterator[str]:
         return
     end = 0
     try:
-        masked, _ = masked_pairs(text)
+        masked, _ = mask_pairs(text)
         tokens = list(yaml.scan(masked, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except yaml.YAMLError:
         return

@@ -148,7 +148,7 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
         _dates(front),
         _tags(front),
         _members(front),
-        _names(front, _Names(prefixes.keys(), iter(range(_COMPARED)))),
+        _names(front, _NameChecker(prefixes.keys(), iter(range(_COMPARED)))),
         _literals(front),
         _vocabulary(front),
     )
@@ -160,7 +160,7 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
                 yield warning(code, message, lines.at(*path))
 
 
-def shown(text: object) -> str:
+def quote_cut(text: object) -> str:
     """Return *text* in quotation marks, cut where it is long."""
     return repr(str(text)[:_SHOWN])
 
@@ -196,7 +196,7 @@ def _misspelt(front: JsonObject) -> Found:
         below = (f"graph_{key.lower()}", f"rdf_{key.lower()}")
         near = near or next((one for one in below if one in _SET_OF_KNOWN), None)
         if near:
-            message = f"the key {shown(key)} is unknown; did you mean {near!r}?"
+            message = f"the key {quote_cut(key)} is unknown; did you mean {near!r}?"
             yield Code.KEY_UNKNOWN, message, (key,)
 
 
@@ -244,7 +244,7 @@ def _dates(front: JsonObject) -> Found:
     for key in _DATE_KEYS:
         text = lexical_form(front.get(key))
         if text and not is_date(text):
-            message = f"`{key}` is no date: {shown(text)}; write it as 2026-01-31"
+            message = f"`{key}` is no date: {quote_cut(text)}; write it as 2026-01-31"
             yield Code.VALUE_INVALID, message, (key,)
 
 
@@ -255,7 +255,11 @@ def _tags(front: JsonObject) -> Found:
             known = possible_values(tag)
             if known:
                 advice = suggestion(tag.partition(":")[2], known) or f"; write {', '.join(known)}"
-                yield Code.VALUE_INVALID, f"the tag {shown(tag)} has an unknown value{advice}", path
+                yield (
+                    Code.VALUE_INVALID,
+                    f"the tag {quote_cut(tag)} has an unknown value{advice}",
+                    path,
+                )
 
 
 def _items(front: JsonObject, keys: Iterable[str]) -> Iterator[tuple[str, Path, JsonValue]]:
@@ -306,7 +310,7 @@ def _unknown_members(
         advice = near.of(member, known)
         if advice or advice is None or is_lost:
             ignored = advice or (" and is ignored" if is_lost else "")
-            message = f"the member {shown(member)} of {_path_text(path)} is unknown{ignored}"
+            message = f"the member {quote_cut(member)} of {_path_text(path)} is unknown{ignored}"
             yield Code.KEY_UNKNOWN, message, (*path, member)
 
 
@@ -317,7 +321,7 @@ def _path_text(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _NameChecker:
     """Judges names: IRIs, and names with a prefix.
 
     Attributes:
@@ -342,19 +346,21 @@ class _Names:
             if odd is None:
                 return None
             what = "a blank" if odd.group().isspace() else repr(odd.group())
-            return Code.VALUE_INVALID, f"{shown(name)} is no IRI: it has {what}"
+            return Code.VALUE_INVALID, f"{quote_cut(name)} is no IRI: it has {what}"
         if _PREFIXED.fullmatch(name) and prefix not in _GROUP_KINDS:
             compared = self.prefixes if next(self.left, None) is not None else ()
             near = (one for one in compared if edit_distance(one, prefix, 1) is not None)
             likely = next(near, None) if len(prefix) > 1 else None
             advice = f"; did you mean {likely!r}?" if likely else suggestion(prefix, compared)
             declare = "" if advice else "; declare it in `rdf_prefixes`"
-            message = f"the prefix {shown(prefix)} of {shown(name)} is unknown{advice}{declare}"
+            message = (
+                f"the prefix {quote_cut(prefix)} of {quote_cut(name)} is unknown{advice}{declare}"
+            )
             return Code.PREFIX_UNKNOWN, message
         if needs_prefix:
             local = re.sub(r"\W+", "", name)[:_SHOWN] or "name"
             advice = f"write an IRI, or a name such as schema:{local}"
-            return Code.PREFIX_UNKNOWN, f"{shown(name)} has no prefix: {advice}"
+            return Code.PREFIX_UNKNOWN, f"{quote_cut(name)} has no prefix: {advice}"
         return None
 
     def is_absolute(self, name: str) -> bool:
@@ -362,7 +368,7 @@ class _Names:
         return bool(_PREFIXED.match(name))
 
 
-def _names(front: JsonObject, names: _Names) -> Found:
+def _names(front: JsonObject, names: _NameChecker) -> Found:
     """Report names that stand for no IRI though they should."""
     for name, path, needs_prefix in _names_in(front, names):
         fault = names.fault(name, needs_prefix=needs_prefix)
@@ -370,16 +376,16 @@ def _names(front: JsonObject, names: _Names) -> Found:
             yield fault[0], f"{_path_text(path[:2])}: {fault[1]}", path
 
 
-def _names_in(front: JsonObject, names: _Names) -> Iterator[tuple[str, Path, bool]]:
+def _names_in(front: JsonObject, names: _NameChecker) -> Iterator[tuple[str, Path, bool]]:
     """Return each name that may have a prefix, where it stands, and whether it needs one."""
     for _, path, item in _items(front, _TYPE_KEYS):
         if isinstance(item, str):
             yield item.strip(), path, True
     for path, predicate, held in _values(front):
         yield predicate.strip(), path[:2], True
-        yield from _texts_of(held, path, {"id": True, "datatype": True, "type": True})
+        yield from _iter_texts(held, path, {"id": True, "datatype": True, "type": True})
     for _, path, item in _items(front, (*_THING_KEYS, *_LINK_KEYS, *_GROUP_KEYS)):
-        yield from _texts_of(item, path, {"id": False, "type": False})
+        yield from _iter_texts(item, path, {"id": False, "type": False})
     yield from _names_of_things(front)
     yield from _names_in_edges(front)
     for path, address in _namespaces(front):
@@ -398,13 +404,15 @@ def _names_of_things(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
 def _names_in_edges(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
     for _, path, item in _items(front, _EDGE_KEYS):
         if isinstance(item, dict):
-            yield from _texts_of(item, path, dict.fromkeys(("subject", "object", "target"), False))
+            yield from _iter_texts(
+                item, path, dict.fromkeys(("subject", "object", "target"), False)
+            )
             predicate = item.get("predicate")
             if isinstance(predicate, str) and ":" in predicate:
                 yield predicate.strip(), (*path, "predicate"), True
 
 
-def _texts_of(
+def _iter_texts(
     item: JsonValue, path: Path, members: Mapping[str, bool]
 ) -> Iterator[tuple[str, Path, bool]]:
     held = item if isinstance(item, dict) else {}
@@ -455,7 +463,7 @@ def _literals(front: JsonObject) -> Found:
         value = next(map(held.get, _VALUE_KEYS), None) if isinstance(held, dict) else held
         turtle = _TURTLE.match(value.strip()) if isinstance(value, str) else None
         if turtle is not None:
-            message = f"{shown(value)} is one text, marks and all: write {_as_mapping(turtle)}"
+            message = f"{quote_cut(value)} is one text, marks and all: write {_as_mapping(turtle)}"
             yield Code.VALUE_INVALID, f"{predicate}: {message}", path
         elif isinstance(held, dict) and "id" not in held:
             for message in _literal_faults(held, namespaces):
@@ -476,17 +484,17 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
     language = held.get("language", held.get("lang"))
     datatype = held.get("datatype", held.get("type"))
     if language is not None and not (isinstance(language, str) and LANGUAGE.match(language)):
-        yield f"{shown(language)} is no language tag: write one such as `de` or `pt-BR`"
+        yield f"{quote_cut(language)} is no language tag: write one such as `de` or `pt-BR`"
     elif language is not None and datatype is not None:
         yield "a text in a language has no other datatype: remove `datatype` or `lang`"
     elif isinstance(datatype, str):
-        iri = _expanded(datatype.strip(), namespaces)
+        iri = _expand_prefix(datatype.strip(), namespaces)
         name = iri.removeprefix(XSD)
         value = next(filter(None, map(lexical_form, map(held.get, _VALUE_KEYS))), "")
         if name != iri and name not in DATATYPES:
-            yield f"xsd has no datatype {shown(name)}{suggestion(name, DATATYPES)}"
+            yield f"xsd has no datatype {quote_cut(name)}{suggestion(name, DATATYPES)}"
         elif not is_of_datatype(value, iri):
-            yield f"{shown(value)} is no xsd:{name}: correct the value or its datatype"
+            yield f"{quote_cut(value)} is no xsd:{name}: correct the value or its datatype"
 
 
 def _namespaces(front: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -497,7 +505,7 @@ def _namespaces(front: JsonObject) -> Iterator[tuple[Path, str]]:
             yield (key, prefix), str(address).strip()
 
 
-def _expanded(name: str, namespaces: Mapping[str, str]) -> str:
+def _expand_prefix(name: str, namespaces: Mapping[str, str]) -> str:
     prefix, colon, local = name.partition(":")
     return f"{namespaces[prefix]}{local}" if colon and prefix in namespaces else name
 
@@ -509,7 +517,7 @@ def _vocabulary(front: JsonObject) -> Found:
         if isinstance(word, str) and ":" not in word and _is_odd(word, _PREDICATES):
             advice = suggestion(word, _PREDICATES)
             if advice:
-                message = f"the predicate {shown(word)} is unknown{advice}"
+                message = f"the predicate {quote_cut(word)} is unknown{advice}"
                 yield Code.VALUE_INVALID, message, (*path, "predicate")
     for keys, known in _CLOSED.items():
         for key, path, value in _items(front, keys):
@@ -517,7 +525,7 @@ def _vocabulary(front: JsonObject) -> Found:
                 others = f"; write {', '.join(known)}" if known is _SOURCE_KINDS else ""
                 advice = suggestion(value, known) or others
                 if advice:
-                    yield Code.VALUE_INVALID, f"`{key}` {shown(value)} is unknown{advice}", path
+                    yield Code.VALUE_INVALID, f"`{key}` {quote_cut(value)} is unknown{advice}", path
 
 
 def _is_odd(word: str, known: Iterable[str]) -> bool:

@@ -73,7 +73,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatedEdge:
     """One edge that an author writes out: subject, predicate, object, as given.
 
     Attributes:
@@ -109,7 +109,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FrontMatterFacts:
     """Everything that a front matter states beyond the tool and its links.
 
     Attributes:
@@ -129,7 +129,7 @@ class Facts:
     about: tuple[Entity, ...] = ()
     mentions: tuple[Entity, ...] = ()
     authors: tuple[Entity, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[StatedEdge, ...] = ()
     prefixes: tuple[tuple[str, str], ...] = ()
     types: tuple[str, ...] = ()
     properties: tuple[Property, ...] = ()
@@ -139,7 +139,7 @@ class Facts:
     modified: str = ""
 
 
-class Fault(NamedTuple):
+class FrontMatterError(NamedTuple):
     """An item that cannot be used.
 
     Attributes:
@@ -156,21 +156,21 @@ def means_itself(subject: str) -> bool:
     return " ".join(subject.casefold().split()) in _SELF
 
 
-def facts_of(front: JsonObject) -> Facts:
+def parse_facts(front: JsonObject) -> FrontMatterFacts:
     """Read what *front* states, passing over items that cannot be used."""
     return read_facts(front)[0]
 
 
-def read_facts(front: JsonObject) -> tuple[Facts, list[Fault]]:
+def read_facts(front: JsonObject) -> tuple[FrontMatterFacts, list[FrontMatterError]]:
     """Read what *front* states, and tell of items that cannot be used.
 
     Args:
         front: Front matter, or the part of it that `ToolDocument.further` keeps.
     """
-    found: list[Fault] = []
+    found: list[FrontMatterError] = []
     if _KEYS.isdisjoint(front):
-        return Facts(), found
-    facts = Facts(
+        return FrontMatterFacts(), found
+    facts = FrontMatterFacts(
         about=_each(front, ("about",), _entity, found),
         mentions=(
             *_each(front, ("entity_hints", "entityHints"), _entity, found),
@@ -189,7 +189,7 @@ def read_facts(front: JsonObject) -> tuple[Facts, list[Fault]]:
     return facts, found
 
 
-def text_of(item: JsonValue, keys: tuple[str, ...]) -> str:
+def pick_text(item: JsonValue, keys: tuple[str, ...]) -> str:
     """Return the text of an item, or of the first of its *keys* that holds any; "" without."""
     candidates = [item.get(key) for key in keys] if isinstance(item, dict) else [item]
     texts = (text.strip() for text in candidates if isinstance(text, str))
@@ -213,7 +213,10 @@ def _items(front: JsonObject, keys: tuple[str, ...]) -> Iterator[tuple[Path, Jso
 
 
 def _each(
-    front: JsonObject, keys: tuple[str, ...], read: Callable[[JsonValue], _Made], found: list[Fault]
+    front: JsonObject,
+    keys: tuple[str, ...],
+    read: Callable[[JsonValue], _Made],
+    found: list[FrontMatterError],
 ) -> tuple[_Made, ...]:
     """Read every item under *keys*, without repeats; what cannot be read goes to *found*."""
     made: dict[_Made, None] = {}
@@ -221,17 +224,17 @@ def _each(
         try:
             made.setdefault(read(item))
         except ValueError as fault:
-            found.append(Fault(path, f"{_shown(path)} {fault}"))
+            found.append(FrontMatterError(path, f"{_format_path(path)} {fault}"))
     return tuple(made)
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     key, *positions = path
     return f"{key}{''.join(f'[{position}]' for position in positions)}"
 
 
 def _entity(item: JsonValue) -> Entity:
-    label = text_of(item, LABEL_KEYS) or _plain(item)
+    label = pick_text(item, LABEL_KEYS) or _plain(item)
     members = item if isinstance(item, dict) else {}
     value = members.get("sameAs", members.get("same_as"))
     items = value if isinstance(value, list) else [value]
@@ -243,12 +246,12 @@ def _entity(item: JsonValue) -> Entity:
     return Entity(label, _plain(members.get("id")), _plain(members.get("type")), same_as)
 
 
-def _statement(item: JsonValue) -> Statement:
+def _statement(item: JsonValue) -> StatedEdge:
     if not isinstance(item, dict):
         raise ValueError("is not a mapping with `subject`, `predicate` and `object`")  # noqa: TRY004
     parts = {
         "subject": _end(item, _SUBJECT_KEYS),
-        "predicate": text_of(item.get("predicate"), TARGET_KEYS),
+        "predicate": pick_text(item.get("predicate"), TARGET_KEYS),
         "object": _end(item, _OBJECT_KEYS),
     }
     if all(item.get(key) in (None, "") for key in _SUBJECT_KEYS):
@@ -257,43 +260,47 @@ def _statement(item: JsonValue) -> Statement:
     if missing:
         is_blank = any(isinstance(item.get(key), str) for key in _KEYS_OF_PARTS[missing])
         raise ValueError(f"has {'an empty' if is_blank else 'no'} `{missing}`")
-    return Statement(**parts, reason=text_of(item, ("reason",)))
+    return StatedEdge(**parts, reason=pick_text(item, ("reason",)))
 
 
 def _end(item: Mapping[str, JsonValue], keys: tuple[str, ...]) -> str:
     """Return which thing the first of *keys* that means any means; "" for none."""
-    return next(filter(None, (text_of(item.get(key), TARGET_KEYS) for key in keys)), "")
+    return next(filter(None, (pick_text(item.get(key), TARGET_KEYS) for key in keys)), "")
 
 
 def _type(item: JsonValue) -> str:
-    name = text_of(item, TARGET_KEYS)
+    name = pick_text(item, TARGET_KEYS)
     if not name:
         raise ValueError("names no type")
     return name
 
 
-def _prefixes(front: JsonObject, found: list[Fault]) -> tuple[tuple[str, str], ...]:
+def _prefixes(front: JsonObject, found: list[FrontMatterError]) -> tuple[tuple[str, str], ...]:
     known: dict[str, str] = {}
     for path, value in _items(front, ("rdf_prefixes", "rdfPrefixes")):
         members = value if isinstance(value, dict) else {}
         if not members:
-            found.append(Fault(path, f"{_shown(path)} is not a mapping of prefixes to IRIs"))
+            found.append(
+                FrontMatterError(path, f"{_format_path(path)} is not a mapping of prefixes to IRIs")
+            )
         for prefix, address in members.items():
             if is_absolute(_plain(address)):
                 known.setdefault(prefix.rstrip(":"), _plain(address))
             else:
-                message = f"{_shown(path)} has no absolute IRI for {prefix!r}"
-                found.append(Fault((*path, prefix), message))
+                message = f"{_format_path(path)} has no absolute IRI for {prefix!r}"
+                found.append(FrontMatterError((*path, prefix), message))
     return tuple(known.items())
 
 
-def _properties(front: JsonObject, found: list[Fault]) -> tuple[Property, ...]:
+def _properties(front: JsonObject, found: list[FrontMatterError]) -> tuple[Property, ...]:
     made: dict[Property, None] = {}
     for path, value in _items(front, ("rdf_properties", "rdfProperties")):
         for predicate, inner, item in _pairs(path, value):
             one = _property(predicate, item)
             if one is None:
-                found.append(Fault(inner, f"{_shown(path)} has a property without a value"))
+                found.append(
+                    FrontMatterError(inner, f"{_format_path(path)} has a property without a value")
+                )
             else:
                 made.setdefault(one)
     return tuple(made)
@@ -312,7 +319,7 @@ def _pairs(path: Path, value: JsonValue) -> Iterator[tuple[str, Path, JsonValue]
 
 def _property(predicate: str, item: JsonValue) -> Property | None:
     members = item if isinstance(item, dict) else {}
-    address = text_of(members.get("id"), ("id",))
+    address = pick_text(members.get("id"), ("id",))
     held = [members.get(key) for key in _VALUE_KEYS] if members else [item]
     value = next((one for one in held if lexical_form(one)), None)
     text = address or lexical_form(value)
@@ -320,9 +327,9 @@ def _property(predicate: str, item: JsonValue) -> Property | None:
         return None
     if address:
         return Property(predicate.strip(), text, is_iri=True)
-    language = text_of(members, ("language", "lang"))
-    stated = text_of(members, ("datatype", "dataType", "data_type", "type"))
-    datatype = stated or ("" if language else datatype_of(value))
+    language = pick_text(members, ("language", "lang"))
+    stated = pick_text(members, ("datatype", "dataType", "data_type", "type"))
+    datatype = stated or ("" if language else infer_datatype(value))
     return Property(predicate.strip(), text, datatype=datatype, language=language)
 
 
@@ -331,7 +338,7 @@ def lexical_form(value: JsonValue) -> str:
     return str(value).lower() if isinstance(value, bool) else _plain(value)
 
 
-def datatype_of(value: JsonValue) -> str:
+def infer_datatype(value: JsonValue) -> str:
     """Return the datatype that YAML gives *value*; "" for a text."""
     if isinstance(value, bool):
         return f"{XSD}boolean"

@@ -7,7 +7,7 @@ import re
 from re import Match
 from urllib.parse import quote
 
-from mcpg.text.words import normalized, strip_accents
+from mcpg.text.words import normalize_unicode, strip_accents
 
 BASE = "urn:mcpg:"
 """What the IRIs of tools, labels, sources and the scheme of groups begin with by default."""
@@ -32,12 +32,14 @@ def label_iri(label: str) -> str:
     return f"{LABELS}{slug(label)}"
 
 
-def escaped(iri: str) -> str:
+def escape_iri(iri: str) -> str:
     """Return *iri* with what no IRI may hold percent-encoded; a valid one stays as it is."""
     if iri.isascii() and iri.isprintable() and "#" not in iri and _FORBIDDEN.search(iri) is None:
-        return _BRACKET.sub(_encoded, iri) if "[" in iri or "]" in iri else iri
-    address, mark, fragment = _FORBIDDEN.sub(_encoded, iri).partition("#")
-    return f"{_BRACKET.sub(_encoded, address)}{mark}{_BRACKET.sub(_encoded, fragment)}"
+        return _BRACKET.sub(_percent_encode, iri) if "[" in iri or "]" in iri else iri
+    address, mark, fragment = _FORBIDDEN.sub(_percent_encode, iri).partition("#")
+    return (
+        f"{_BRACKET.sub(_percent_encode, address)}{mark}{_BRACKET.sub(_percent_encode, fragment)}"
+    )
 
 
 def slug(label: str) -> str:
@@ -48,10 +50,10 @@ def slug(label: str) -> str:
     from `C`, keeps eight hexadecimal digits of its SHA-256.
     """
     kept, dropped = _DROPPED.subn("", strip_accents(label.strip().casefold()))
-    words = normalized("NFC", _SPACE.sub("-", kept).strip("-"))
+    words = normalize_unicode("NFC", _SPACE.sub("-", kept).strip("-"))
     if words and not dropped:
-        return escaped(words)
-    return escaped(f"{words}-{digest(label)}".strip("-"))
+        return escape_iri(words)
+    return escape_iri(f"{words}-{digest(label)}".strip("-"))
 
 
 def digest(text: str) -> str:
@@ -59,5 +61,5 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
-def _encoded(found: Match[str]) -> str:
+def _percent_encode(found: Match[str]) -> str:
     return quote(found.group(), safe="", errors="replace")

@@ -87,7 +87,7 @@ def _read(body: str) -> Prose:
             into = prose.headings if in_heading else prose.texts
             children = token.children or []
             prose.references += _references(children)
-            text = "".join(map(_shown, children)).strip()
+            text = "".join(map(_render_token, children)).strip()
             if text:
                 into.append(text)
         elif token.type in {"fence", "code_block"}:
@@ -142,7 +142,7 @@ def code_lines(body: str) -> set[int]:
     return {number for span in spans if span for number in range(*span)}
 
 
-def _shown(token: Token) -> str:
+def _render_token(token: Token) -> str:
     if token.type in {"softbreak", "hardbreak"}:
         return "\n"
     return "" if token.type == "html_inline" else token.content
@@ -160,7 +160,7 @@ def _references(children: Iterable[Token]) -> Iterator[Reference]:
         elif token.type == _WIKI:
             yield Reference(token.meta["target"], token.content, is_wiki=True)
         else:
-            shown += _shown(token)
+            shown += _render_token(token)
 
 
 def _take_code(token: Token, prose: Prose) -> None:
@@ -192,7 +192,7 @@ _PATHS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Targets:
+class LinkTargets:
     """The documents that a link can reach, by everything an author may call them.
 
     Attributes:
@@ -215,15 +215,15 @@ class Targets:
         """
         spelt = (target, f"{target}/", target.rstrip("/"))
         direct = next((uri for uri in spelt if uri in self.by_uri), None)
-        return direct or self._named(target, path) or self._loosely(target, path)
+        return direct or self._find_named(target, path) or self._loosely(target, path)
 
-    def with_paths(self, paths: Mapping[str, str]) -> Targets:
+    def with_paths(self, paths: Mapping[str, str]) -> LinkTargets:
         """Return targets that further *paths*, each with its URI, lead to as well."""
         words = list(self.by_words)
         words[_PATHS] = {**paths, **words[_PATHS]}
-        return Targets(self.by_uri, words)
+        return LinkTargets(self.by_uri, words)
 
-    def _named(self, target: str, path: str, kinds: Collection[int] = ()) -> str | None:
+    def _find_named(self, target: str, path: str, kinds: Collection[int] = ()) -> str | None:
         """Return what *target* names, of the names of some *kinds* if there are any."""
         keys = list(dict.fromkeys(_target_keys(target, path)))
         all_words = [self.by_words[kind] for kind in kinds] if kinds else self.by_words
@@ -242,13 +242,13 @@ class Targets:
         for bare in dict.fromkeys((target, whole, whole.partition("?")[0])):
             kinds = (_PATHS, len(self.by_words) - 1) if _is_path(bare) else _IDS
             for written in dict.fromkeys((bare, unquote(bare))):
-                found = self._named(written, path, kinds) if written.strip("/") else None
+                found = self._find_named(written, path, kinds) if written.strip("/") else None
                 if found is not None:
                     return found
         return None
 
 
-class _Made(Sequence[Mapping[str, "str | None"]]):
+class _LazyMappings(Sequence[Mapping[str, "str | None"]]):
     """Mappings that are made when they are first read: in most catalogues no link has to be."""
 
     def __init__(self, make: Callable[[], Sequence[Mapping[str, str | None]]]) -> None:
@@ -265,14 +265,14 @@ class _Made(Sequence[Mapping[str, "str | None"]]):
         return self._mappings[place]
 
 
-def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> Targets:
+def collect_targets(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> LinkTargets:
     """Gather what *tools* are called, each at its path and URI in *addresses*, by tool id."""
     held = tuple(tools)
     by_uri = {addresses[tool.id][1]: tool.id for tool in held}
-    return Targets(by_uri, _Made(partial(_words_of, held, addresses)))
+    return LinkTargets(by_uri, _LazyMappings(partial(_index_names, held, addresses)))
 
 
-def _words_of(
+def _index_names(
     tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]
 ) -> Sequence[Mapping[str, str | None]]:
     by_words: list[dict[str, str | None]] = [{}, {}, {}, {}, {}]
@@ -285,7 +285,7 @@ def _words_of(
     return by_words
 
 
-def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
+def with_pages(targets: LinkTargets, pages: Collection[ToolDocument]) -> LinkTargets:
     """Return *targets* and *pages*, which what is no name of a tool may mean.
 
     A page is called by its URI, its path, the name of its file, or its title; the last two only
@@ -298,7 +298,7 @@ def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
             names[key] = page.uri if key and names.get(key, page.uri) == page.uri else None
     paths = {path_key(page.path): page.uri for page in pages}
     by_uri = {**addresses, **targets.by_uri} if addresses else targets.by_uri
-    return Targets(by_uri, _Made(lambda: (*targets.by_words, names, paths)))
+    return LinkTargets(by_uri, _LazyMappings(lambda: (*targets.by_words, names, paths)))
 
 
 def _target_keys(target: str, path: str) -> Iterator[str]:
@@ -337,27 +337,27 @@ def retarget(body: str, targets: Mapping[Reference, str]) -> str:
 
     def address(match: re.Match[str]) -> str:
         new = addresses.get(written_address(match[2]))
-        return match[0] if new is None else f"{match[1]}{_bracketed(new)}"
+        return match[0] if new is None else f"{match[1]}{_bracket_address(new)}"
 
-    def linked(line: str) -> str:
+    def retarget_line(line: str) -> str:
         # In a table a bare bar would end the cell.
         bar = "\\|" if "|" in _WIKI_LINK.sub("", line) else "|"
-        return _WIKI_LINK.sub(lambda match: _retargeted(match, wiki, bar), line)
+        return _WIKI_LINK.sub(lambda match: _retarget_match(match, wiki, bar), line)
 
     code = code_lines(body)
     lines = enumerate(body.split("\n"))
     runs = groupby(lines, key=lambda line: line[0] in code)
     parts = ((is_code, "\n".join(text for _, text in run)) for is_code, run in runs)
     return "\n".join(
-        text if is_code else "\n".join(map(linked, _ADDRESS.sub(address, text).split("\n")))
+        text if is_code else "\n".join(map(retarget_line, _ADDRESS.sub(address, text).split("\n")))
         for is_code, text in parts
     )
 
 
-def _retargeted(match: re.Match[str], targets: Mapping[str, str], bar: str) -> str:
+def _retarget_match(match: re.Match[str], targets: Mapping[str, str], bar: str) -> str:
     name = match[1].strip()
     return f"[[{targets[name]}{match[2] or bar + name}]]" if name in targets else match[0]
 
 
-def _bracketed(address: str) -> str:
+def _bracket_address(address: str) -> str:
     return f"<{address}>" if any(mark in address for mark in " ()") else address

@@ -17,7 +17,7 @@ from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.plain_json import read_json
-from mcpg.text.written_numbers import read_float, write_json
+from mcpg.text.written_numbers import read_float, write_exact_json
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -121,7 +121,7 @@ class TagFacts:
     hints: Hints
 
 
-def tags_of(tool: Tool) -> list[str]:
+def make_tags(tool: Tool) -> list[str]:
     """State what is known about *tool* as tags, in the .NET gateway's order."""
     return [GENERATED_TAG, *_fact_tags(tool)]
 
@@ -239,13 +239,13 @@ class LineNumbers:
     def at(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*, or of the nearest one that holds it."""
         if self._lines is None:
-            self._lines = _lines_of(self._text, self._place, self._first_line)
+            self._lines = _find_lines(self._text, self._place, self._first_line)
         held = (self._lines.get(path[:end]) for end in range(len(path), 0, -1))
         line = next(filter(None, held), None)
         return self._place if line is None else f"{self._place}:{line}"
 
 
-def _lines_of(text: str, place: str, first_line: int) -> Mapping[YamlPath, int]:
+def _find_lines(text: str, place: str, first_line: int) -> Mapping[YamlPath, int]:
     from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - few documents have faults
 
     try:
@@ -330,7 +330,7 @@ def encode_content(document: ToolDocument) -> bytes:
         document.written,
     )
     try:
-        return marshal.dumps((_parts_of(document.tool), *alone[1:]), _MARSHAL_VERSION)
+        return marshal.dumps((_flatten_value(document.tool), *alone[1:]), _MARSHAL_VERSION)
     except ValueError:  # a number as its author wrote it
         return encode_record(ToolDocument(*alone))
 
@@ -338,7 +338,7 @@ def encode_content(document: ToolDocument) -> bytes:
 def document_key(document: ToolDocument) -> bytes:
     """Write all that `encode_record` writes of *document*, in less time, for keys of results."""
     try:
-        return marshal.dumps(_parts_of(document), _MARSHAL_VERSION)
+        return marshal.dumps(_flatten_value(document), _MARSHAL_VERSION)
     except ValueError:  # as above
         return encode_record(document)
 
@@ -347,34 +347,36 @@ def decode_content(data: bytes) -> ToolDocument:
     """Read what `encode_content` wrote."""
     if data.startswith(b"{"):
         return decode_record(data)[0]
-    made: ToolDocument = _made_of(ToolDocument, marshal.loads(data))  # noqa: S302 - see above
+    made: ToolDocument = _rebuild_value(ToolDocument, marshal.loads(data))  # noqa: S302 - see above
     return made
 
 
-def _parts_of(part: Any) -> Any:
+def _flatten_value(part: Any) -> Any:
     """Return the members of a value, and of values within it, as tuples, and enums as texts."""
     kind = type(part)
     if part is NO_HINTS:
         return _PARTS[kind](part)
     if kind in _PARTS:
-        return tuple([one if type(one) in _PLAIN else _parts_of(one) for one in _PARTS[kind](part)])
+        return tuple(
+            [one if type(one) in _PLAIN else _flatten_value(one) for one in _PARTS[kind](part)]
+        )
     if kind is tuple:
-        return tuple(map(_parts_of, part))
+        return tuple(map(_flatten_value, part))
     return str(part) if isinstance(part, Enum) else part
 
 
-def _made_of(kind: type[Any], parts: tuple[Any, ...]) -> Any:
+def _rebuild_value(kind: type[Any], parts: tuple[Any, ...]) -> Any:
     """Make the value whose members `_parts_of` returned."""
     named = zip(_MEMBERS[kind], parts, strict=True)
-    return kind(**{name: _restored(name, part) for name, part in named})
+    return kind(**{name: _rebuild_member(name, part) for name, part in named})
 
 
-def _restored(name: str, part: Any) -> Any:
+def _rebuild_member(name: str, part: Any) -> Any:
     if name in _ENUMS and part is not None:
         return _ENUMS[name](part)
     if name in _LISTS_OF:
-        return tuple(_made_of(_LISTS_OF[name], one) for one in part)
-    return _made_of(_VALUES[name], part) if name in _VALUES else part
+        return tuple(_rebuild_value(_LISTS_OF[name], one) for one in part)
+    return _rebuild_value(_VALUES[name], part) if name in _VALUES else part
 
 
 def encode_record(document: ToolDocument, text: str | None = None) -> bytes:
@@ -383,7 +385,7 @@ def encode_record(document: ToolDocument, text: str | None = None) -> bytes:
     Where the tool was read from is left out: it is no part of the tool.
     """
     members = _plain(document) | ({} if text is None else {"text": text})
-    return write_json(members).encode("utf-8", "surrogatepass")
+    return write_exact_json(members).encode("utf-8", "surrogatepass")
 
 
 def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
@@ -395,9 +397,9 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
     members = read_json(data.decode("utf-8", "surrogatepass"), read_float)
     text = members.pop("text", None)
     tool = members.pop("tool")
-    hints = _made(Hints, tool.pop("hints", {}))
-    made = _made(Tool, {**tool, "hints": hints})
-    return _made(ToolDocument, {**members, "tool": made}), text
+    hints = _make_value(Hints, tool.pop("hints", {}))
+    made = _make_value(Tool, {**tool, "hints": hints})
+    return _make_value(ToolDocument, {**members, "tool": made}), text
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -422,7 +424,7 @@ def _part(part: Any) -> Any:
     return _plain(part) if kind in _MEMBERS else part
 
 
-def _made(kind: type[Any], members: Mapping[str, Any]) -> Any:
+def _make_value(kind: type[Any], members: Mapping[str, Any]) -> Any:
     return kind(**{name: _read(name, part) for name, part in members.items()})
 
 
@@ -430,6 +432,6 @@ def _read(name: str, part: Any) -> Any:
     if name in _ENUMS:
         return _ENUMS[name](part)
     if name in _LISTS_OF:
-        return tuple(_made(_LISTS_OF[name], one) for one in part)
+        return tuple(_make_value(_LISTS_OF[name], one) for one in part)
     is_list_of_texts = isinstance(part, list)
     return tuple(part) if is_list_of_texts else part

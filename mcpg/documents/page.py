@@ -60,7 +60,7 @@ class Page:
 
 
 @dataclass(slots=True)
-class _Piece:
+class _PageSection:
     """A run of lines under one heading that matters.
 
     Attributes:
@@ -109,11 +109,13 @@ def read_page(
     return page
 
 
-def _of_schemas(pieces: Iterable[_Piece]) -> Iterator[tuple[int, _Piece]]:
+def _of_schemas(pieces: Iterable[_PageSection]) -> Iterator[tuple[int, _PageSection]]:
     return ((at, piece) for at, piece in enumerate(pieces) if piece.name in _SCHEMAS)
 
 
-def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str]) -> list[_Piece]:
+def _cut(
+    markdown: str, first_line: int, page: Page, generated: Collection[str]
+) -> list[_PageSection]:
     """Cut *markdown* into pieces; note the title line, which is in none of them.
 
     Args:
@@ -122,7 +124,7 @@ def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str])
         page: Takes the title line.
         generated: Headings of generated sections, in lower case.
     """
-    pieces = [_Piece("", first_line, [])]
+    pieces = [_PageSection("", first_line, [])]
     taken: set[str] = set()
     fence = ""
     is_blank = True
@@ -132,11 +134,11 @@ def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str])
             is_blank = is_blank and not line.strip()
             pieces[-1].lines.append(line)
             continue
-        level, title = (0, "") if fence else heading_of(line)
+        level, title = (0, "") if fence else parse_heading(line)
         fence = fence_after(line, fence)
         name = title.casefold() if level == _TOP_LEVELS else ""
         if name == _NOTES and generated:
-            pieces.append(_Piece("", first_line + number + 1, lines[number + 1 :]))
+            pieces.append(_PageSection("", first_line + number + 1, lines[number + 1 :]))
             break
         if level == 1 and not page.heading and is_blank:
             page.heading = page.title = title
@@ -144,9 +146,9 @@ def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str])
         is_blank = False
         if name in generated and name not in taken:
             taken.add(name)
-            pieces.append(_Piece(name, first_line + number, [line]))
+            pieces.append(_PageSection(name, first_line + number, [line]))
         elif 0 < level <= _TOP_LEVELS and pieces[-1].name:
-            pieces.append(_Piece("", first_line + number, [line]))
+            pieces.append(_PageSection("", first_line + number, [line]))
         else:
             page.heading = page.heading or title
             pieces[-1].lines.append(line)
@@ -156,7 +158,7 @@ def _cut(markdown: str, first_line: int, page: Page, generated: Collection[str])
 _MARKS = {"#", "`", "~"}
 
 
-def heading_of(line: str) -> tuple[int, str]:
+def parse_heading(line: str) -> tuple[int, str]:
     """Return level and text of the heading that *line* is, 0 and "" when it is none."""
     mark = _HEADING.match(line)
     if mark is None:
@@ -177,18 +179,18 @@ def fence_after(line: str, fence: str) -> str:
     return opening[1] if opening else ""
 
 
-def _read_labelled(piece: _Piece, page: Page, description: str) -> str:
+def _read_labelled(piece: _PageSection, page: Page, description: str) -> str:
     """Take the values of a generated section into *page*; return what of the piece is prose."""
     known = _KNOWN_LABELS.get(piece.name)
     if known is None or not any(map(known.match, piece.lines)):
         return "\n".join(piece.lines)
     lines = "\n".join(piece.lines[1:]).rstrip().split("\n")
-    values, prose = _parted(lines, known, page.input_schema or {}, description)
+    values, prose = _split_values(lines, known, page.input_schema or {}, description)
     setattr(page, "identity" if piece.name == _IDENTITY else "contract", values)
     return "\n".join(prose)
 
 
-def _parted(
+def _split_values(
     lines: Sequence[str], known: re.Pattern[str], schema: JsonObject, description: str
 ) -> tuple[list[str], list[str]]:
     """Part labelled values, some of several lines, from the lines of a person between them."""
@@ -216,7 +218,7 @@ def _parted(
         else:
             prose.append(line)
             fence = fence_after(line, fence)
-            is_below = is_below or heading_of(line)[0] > 0
+            is_below = is_below or parse_heading(line)[0] > 0
             whole = ""
         at = at + len(part) if whole.startswith(part, at) else len(whole)
     return ["\n".join(value) for value in values], prose
@@ -255,7 +257,7 @@ _IDENTITY = IDENTITY_HEADING.casefold()
 _SCHEMAS = {INPUT_HEADING.casefold(): "input_schema", OUTPUT_HEADING.casefold(): "output_schema"}
 
 
-def _read_schema(piece: _Piece, page: Page, place: str) -> str:
+def _read_schema(piece: _PageSection, page: Page, place: str) -> str:
     """Read the JSON of a schema section; prose is what stands around it, or all of it."""
     span = _first_fence(piece.lines)
     if span is None:
@@ -265,7 +267,7 @@ def _read_schema(piece: _Piece, page: Page, place: str) -> str:
         schema = json_object("\n".join(piece.lines[start + 1 : end]), "")
     except InputError as fault:
         message = f"the schema in this section cannot be used: {fault.message}"
-        at = f"{place}:{piece.line + start + row_of(fault)}"
+        at = f"{place}:{piece.line + start + parse_row(fault)}"
         page.diagnostics.append(warning(Code.DOCUMENT_INVALID, message, at))
         return "\n".join(piece.lines)
     setattr(page, _SCHEMAS[piece.name], schema)
@@ -283,7 +285,7 @@ def _first_fence(lines: list[str]) -> tuple[int, int] | None:
     return (start, len(lines)) if fence else None
 
 
-def row_of(fault: InputError) -> int:
+def parse_row(fault: InputError) -> int:
     """Return the number of the line that *fault* names in a text without a place, from 1."""
     row = next((part for part in (fault.place or "").split(":") if part.isdigit()), "1")
     return int(row)
@@ -349,14 +351,14 @@ CONTRACT_LABELS = (
 """The labels of the section *Execution Contract*; after that of a parameter its name follows."""
 
 
-def _pattern_of(labels: Iterable[str]) -> re.Pattern[str]:
+def _compile_labels(labels: Iterable[str]) -> re.Pattern[str]:
     names = (f"{label} .*?" if label == PARAMETER_LABEL else label for label in labels)
     return re.compile(rf"(?:[-*] +)?({'|'.join(names)}):(?= |\Z)")
 
 
 _KNOWN_LABELS = {
-    IDENTITY_HEADING.casefold(): _pattern_of(IDENTITY_LABELS),
-    CONTRACT_HEADING.casefold(): _pattern_of(CONTRACT_LABELS),
+    IDENTITY_HEADING.casefold(): _compile_labels(IDENTITY_LABELS),
+    CONTRACT_HEADING.casefold(): _compile_labels(CONTRACT_LABELS),
 }
 
 _OF_EXAMPLES = frozenset({INPUT_LABEL, OUTPUT_LABEL})

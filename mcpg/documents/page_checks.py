@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mcpg.catalog.model import SourceKind
-from mcpg.documents.checks import shown, suggestion
+from mcpg.documents.checks import quote_cut, suggestion
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     CONTRACT_LABELS,
@@ -22,9 +22,9 @@ from mcpg.documents.page import (
     INPUT_HEADING,
     OUTPUT_HEADING,
     fence_after,
-    heading_of,
+    parse_heading,
     json_object,
-    row_of,
+    parse_row,
 )
 from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.text.spelling import likeliest
@@ -43,7 +43,7 @@ _SCHEMA = re.compile(r'"(?:properties|\$schema|required)"\s*:|"type"\s*:\s*"obje
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _MarkdownLine:
     """A line of Markdown.
 
     Attributes:
@@ -68,7 +68,7 @@ def check_page(
         place: Name of the document.
         is_prose: Whether all of it is prose, also what is headed like a generated section.
     """
-    lines = _lines_of(markdown)
+    lines = _split_lines(markdown)
     parts = [_open_fence(lines), _open_comment(lines), _broken_schemas(lines, is_prose=is_prose)]
     if not is_prose:
         parts.append(_sections(lines))
@@ -77,16 +77,16 @@ def check_page(
             yield warning(Code.DOCUMENT_INVALID, message, f"{place}:{first_line + number}")
 
 
-def _lines_of(markdown: str) -> list[_Line]:
-    lines: list[_Line] = []
+def _split_lines(markdown: str) -> list[_MarkdownLine]:
+    lines: list[_MarkdownLine] = []
     fence = ""
     for text in markdown.split("\n"):
         before, fence = fence, fence_after(text, fence)
-        lines.append(_Line(text, before or fence, before != fence))
+        lines.append(_MarkdownLine(text, before or fence, before != fence))
     return lines
 
 
-def _open_fence(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
+def _open_fence(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
     """Report a fence in which another one opens, or the document ends."""
     opened = None
     for number, line in enumerate(lines):
@@ -99,7 +99,7 @@ def _open_fence(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
         yield "this code fence is not closed: all that follows is code", opened
 
 
-def _open_comment(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
+def _open_comment(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
     # Only at the beginning of a line does a comment hide more than the rest of its paragraph.
     opened = None
     for number, line in enumerate(lines):
@@ -112,12 +112,12 @@ def _open_comment(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
         yield "this comment is not closed: all that follows is hidden", opened
 
 
-def _broken_schemas(lines: Sequence[_Line], *, is_prose: bool) -> Iterator[tuple[str, int]]:
+def _broken_schemas(lines: Sequence[_MarkdownLine], *, is_prose: bool) -> Iterator[tuple[str, int]]:
     """Report fences of JSON that are meant as schemas and are none; sections report their own."""
     section = ""
     for number, line in enumerate(lines):
         if not line.fence:
-            level, title = heading_of(line.text)
+            level, title = parse_heading(line.text)
             if 0 < level <= _LEVEL:
                 section = title.casefold() if level == _LEVEL and not is_prose else ""
         elif line.is_mark and _JSON_FENCE.match(line.text) and section not in _BY_NAME:
@@ -128,10 +128,10 @@ def _broken_schemas(lines: Sequence[_Line], *, is_prose: bool) -> Iterator[tuple
                     json_object(text, "")
                 except InputError as fault:
                     message = f"the JSON Schema in this fence is ignored: {fault.message}"
-                    yield message, number + row_of(fault)
+                    yield message, number + parse_row(fault)
 
 
-def _inside(lines: Sequence[_Line], opening: int) -> list[str]:
+def _inside(lines: Sequence[_MarkdownLine], opening: int) -> list[str]:
     inside: list[str] = []
     for number in range(opening + 1, len(lines)):
         if lines[number].is_mark:
@@ -140,7 +140,7 @@ def _inside(lines: Sequence[_Line], opening: int) -> list[str]:
     return inside
 
 
-def _sections(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
+def _sections(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
     """Report sections that are headed nearly like generated ones, or hold nothing of theirs."""
     found: Counter[str] = Counter()
     for number, level, title, how in _headings(lines):
@@ -156,20 +156,20 @@ def _sections(lines: Sequence[_Line]) -> Iterator[tuple[str, int]]:
             found[name] += 1
             yield from _of_section(name, below, number, found[name], holds=holds)
         elif holds or (level == _LEVEL and not how and _is_misspelt(title, name)):
-            yield f"{shown(title)} is no section of its own{how}: write `## {name}`", number
+            yield f"{quote_cut(title)} is no section of its own{how}: write `## {name}`", number
 
 
 _LONGEST = 40
-_MOST_REMEMBERED = 1_000
+_MOST_LABELS_REMEMBERED = 1_000
 _NOTES = "author notes"
 
 
-def _headings(lines: Sequence[_Line]) -> Iterator[tuple[int, int, str, str]]:
+def _headings(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[int, int, str, str]]:
     """Return number, level and text of whatever is, or looks like, a heading; and why not."""
     for number, line in enumerate(lines):
         if line.fence or not line.text.strip():
             continue
-        level, title = heading_of(line.text)
+        level, title = parse_heading(line.text)
         if level:
             yield number, level, title, "" if level == _LEVEL else f" at level {level}"
         elif number + 1 < len(lines) and _UNDERLINE.match(lines[number + 1].text):
@@ -180,18 +180,18 @@ def _headings(lines: Sequence[_Line]) -> Iterator[tuple[int, int, str, str]]:
             yield number, 0, line.text.strip("# \t"), " without a blank after its marks"
 
 
-def _below(lines: Sequence[_Line], heading: int) -> list[_Line]:
+def _below(lines: Sequence[_MarkdownLine], heading: int) -> list[_MarkdownLine]:
     """Return the lines below a heading, up to the next one."""
-    below: list[_Line] = []
+    below: list[_MarkdownLine] = []
     for number in range(heading + 1, len(lines)):
         line = lines[number]
-        if not line.fence and heading_of(line.text)[0]:
+        if not line.fence and parse_heading(line.text)[0]:
             break
         below.append(line)
     return below
 
 
-def _holds_its_own(name: str, below: Sequence[_Line]) -> bool:
+def _holds_its_own(name: str, below: Sequence[_MarkdownLine]) -> bool:
     if name not in _LABELLED_SECTIONS:
         return any(line.is_mark for line in below)
     known = IDENTITY_LABELS if name == IDENTITY_HEADING else CONTRACT_LABELS
@@ -199,7 +199,7 @@ def _holds_its_own(name: str, below: Sequence[_Line]) -> bool:
     return any(label is not None and _nearest(label[1], known) for label in labels)
 
 
-_nearest = lru_cache(_MOST_REMEMBERED)(likeliest)
+_nearest = lru_cache(_MOST_LABELS_REMEMBERED)(likeliest)
 
 
 def _is_misspelt(title: str, name: str) -> bool:
@@ -209,7 +209,7 @@ def _is_misspelt(title: str, name: str) -> bool:
 
 
 def _of_section(
-    name: str, below: Sequence[_Line], number: int, count: int, *, holds: bool
+    name: str, below: Sequence[_MarkdownLine], number: int, count: int, *, holds: bool
 ) -> Iterator[tuple[str, int]]:
     if count > 1:
         yield f"a second section {name!r} is prose: a document is of one tool", number
@@ -223,7 +223,7 @@ def _of_section(
         yield from _labels(below, number + 1)
 
 
-def _labels(below: Sequence[_Line], first: int) -> Iterator[tuple[str, int]]:
+def _labels(below: Sequence[_MarkdownLine], first: int) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(below, start=first):
         label = _LABEL.match(line.text)
         if label is None:
@@ -232,12 +232,12 @@ def _labels(below: Sequence[_Line], first: int) -> Iterator[tuple[str, int]]:
         if label[1] not in IDENTITY_LABELS:
             advice = suggestion(label[1], IDENTITY_LABELS)
             if advice:
-                yield f"the label {shown(label[1])} is unknown{advice}", number
+                yield f"the label {quote_cut(label[1])} is unknown{advice}", number
         elif not value:
-            yield f"{shown(label[1])} has no value", number
+            yield f"{quote_cut(label[1])} has no value", number
         elif label[1] == IDENTITY_LABELS[-1] and value.lower() not in _KINDS:
             advice = suggestion(value, _SOURCE_KINDS) or f"; write {', '.join(_SOURCE_KINDS)}"
-            yield f"the source kind {shown(value)} is unknown{advice}", number
+            yield f"the source kind {quote_cut(value)} is unknown{advice}", number
 
 
 _SOURCE_KINDS = tuple(kind.value for kind in SourceKind)

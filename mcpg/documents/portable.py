@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from mcpg.documents import dotnet
 from mcpg.documents.checks import is_misspelt_triple
-from mcpg.documents.facts import TARGET_KEYS, facts_of, text_of
+from mcpg.documents.facts import TARGET_KEYS, parse_facts, pick_text
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.json_types import JsonObject, JsonValue
 
@@ -28,7 +28,7 @@ _ID, _VALUE, _DATATYPE = "id", "value", "datatype"
 _SHOWN = 200
 
 
-class Change(NamedTuple):
+class PortableChange(NamedTuple):
     """A piece of front matter that is written otherwise for other readers.
 
     Attributes:
@@ -60,7 +60,7 @@ def names_rdf(values: JsonObject) -> bool:
     return any(key.strip().lower() in _KEYS for key in values)
 
 
-def portable_values(values: JsonObject) -> tuple[JsonObject, list[Change]]:
+def portable_values(values: JsonObject) -> tuple[JsonObject, list[PortableChange]]:
     """Return the *values* of a front matter as every reader takes them, and what is changed.
 
     No key is left out. Values that no reader refuses are returned as they are.
@@ -68,7 +68,7 @@ def portable_values(values: JsonObject) -> tuple[JsonObject, list[Change]]:
     keys = [key for key in values if key.strip().lower() in _KEYS]
     if not keys:
         return values, []
-    front = _Front(values)
+    front = _FrontMatterMender(values)
     for key in keys:
         if key.strip().lower() in _PREFIXES:
             front.mend_prefixes(key)
@@ -79,10 +79,10 @@ def portable_values(values: JsonObject) -> tuple[JsonObject, list[Change]]:
             front.mend_types(key)
         elif kind in _PROPERTIES:
             front.mend_properties(key)
-    return front.finished(), front.changes
+    return front.finish_values(), front.changes
 
 
-class _Front:
+class _FrontMatterMender:
     """Front matter that is being mended.
 
     Attributes:
@@ -90,15 +90,15 @@ class _Front:
     """
 
     def __init__(self, values: JsonObject) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[PortableChange] = []
         self._values = dict(values)
-        self._own = {**_KNOWN, **dict(facts_of(values).prefixes)}
+        self._own = {**_KNOWN, **dict(parse_facts(values).prefixes)}
         self._declared: dict[str, str] = {}
         self._needed: dict[str, str] = {}
         # A namespace can be long and its names many: written out they have a limit together.
         self._room = MAX_FRONT_MATTER
 
-    def finished(self) -> JsonObject:
+    def finish_values(self) -> JsonObject:
         """Return the mended values, with the prefixes that they need declared."""
         if self._needed:
             key = self._key_of_prefixes() or _PREFIXES[0]
@@ -154,7 +154,7 @@ class _Front:
         """Have names under *key* that other readers resolve."""
         value = self._values[key]
         kept: list[JsonValue] = []
-        for path, item in numbered((key,), value):
+        for path, item in number_items((key,), value):
             is_blank = item is None or (isinstance(item, str) and not item.strip())
             name = item if is_blank else self._name(item, path, "class")
             if is_blank or name is not None:
@@ -174,7 +174,7 @@ class _Front:
             said = self._object(held, path) if name is not None else None
             if name is None or (said is None and held is not None):
                 continue
-            kept[name] = said if name not in kept else [*_listed(kept[name]), *_listed(said)]
+            kept[name] = said if name not in kept else [*_wrap_list(kept[name]), *_wrap_list(said)]
         self._values[key] = kept
 
     def _object(self, value: JsonValue, path: Path) -> JsonValue:
@@ -194,7 +194,7 @@ class _Front:
             if key.strip().lower() != _ID or not str(item or "").strip()
         }
         if isinstance(stated, str) and stated.strip():
-            name = self._resolved(stated.strip(), (*path, _ID))
+            name = self._resolve_name(stated.strip(), (*path, _ID))
             if name is None:
                 self._write((*path, _ID), "a text", f"the id {stated!r} cannot be resolved")
                 return stated.strip()
@@ -202,7 +202,7 @@ class _Front:
         if members.keys() != value.keys():
             self._leave_out((*path, _ID), "an `id` that is not a text cannot be resolved")
         if _VALUE not in members:
-            read = facts_of({_PROPERTIES[0]: {"x": value}}).properties
+            read = parse_facts({_PROPERTIES[0]: {"x": value}}).properties
             if not read:
                 self._leave_out(path, "the value has neither `id` nor `value`")
                 return None
@@ -210,9 +210,9 @@ class _Front:
                 path, f"`value`: {read[0].value!r}", "the value has neither `id` nor `value`"
             )
             members = {_VALUE: read[0].value, **members}
-        return self._typed(members, path)
+        return self._mend_literal(members, path)
 
-    def _typed(self, members: JsonObject, path: Path) -> JsonObject:
+    def _mend_literal(self, members: JsonObject, path: Path) -> JsonObject:
         """Return the members of a literal with a datatype that resolves, or without one."""
         kept: JsonObject = {}
         for key, item in members.items():
@@ -224,8 +224,8 @@ class _Front:
 
     def _name(self, item: JsonValue, path: Path, kind: str) -> str | None:
         """Return the name that *item* gives, `None` where no reader can resolve it."""
-        stated = text_of(item, TARGET_KEYS)
-        name = self._resolved(stated, path) if stated else None
+        stated = pick_text(item, TARGET_KEYS)
+        name = self._resolve_name(stated, path) if stated else None
         if name is None:
             shown = f"the {kind} {stated!r}" if stated else f"a {kind} that is not a text"
             self._leave_out(path, f"{shown} cannot be resolved")
@@ -235,7 +235,7 @@ class _Front:
             self._write(path, f"the text {name!r}", f"a {kind} is a text")
         return name
 
-    def _resolved(self, name: str, path: Path) -> str | None:
+    def _resolve_name(self, name: str, path: Path) -> str | None:
         """Return *name*, or the IRI that it stands for; `None` where other readers know neither."""
         prefix, colon, local = name.partition(":")
         own = self._own.get(prefix) if colon and not local.startswith("//") else None
@@ -255,13 +255,13 @@ class _Front:
         return own + local
 
     def _leave_out(self, path: Path, why: str) -> None:
-        self.changes.append(Change(path, why))
+        self.changes.append(PortableChange(path, why))
 
     def _write(self, path: Path, what: str, why: str) -> None:
-        self.changes.append(Change(path, why, what))
+        self.changes.append(PortableChange(path, why, what))
 
 
-def numbered(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue]]:
+def number_items(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue]]:
     """Return the items of a list with their paths, or the one value that is none."""
     if isinstance(value, list):
         yield from (((*path, at), item) for at, item in enumerate(value))
@@ -269,7 +269,7 @@ def numbered(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue]]:
         yield path, value
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def _wrap_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [value]
 
 
@@ -284,7 +284,7 @@ def _without_misspelt(value: JsonValue) -> JsonValue:
 def _by_predicate(values: JsonObject) -> JsonObject:
     """Return what *values*, one key of properties, states, by predicate."""
     found: dict[str, list[JsonValue]] = {}
-    for one in facts_of(values).properties:
+    for one in parse_facts(values).properties:
         literal: JsonObject = {_VALUE: one.value}
         if one.datatype:
             literal[_DATATYPE] = one.datatype

@@ -13,7 +13,7 @@ from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
 from mcpg.documents.addresses import is_absolute, tool_uri
 from mcpg.documents.authored import written_lines
 from mcpg.documents.checks import check_front_matter, suggestion
-from mcpg.documents.facts import TARGET_KEYS, read_facts, text_of, with_extras
+from mcpg.documents.facts import TARGET_KEYS, read_facts, pick_text, with_extras
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
 from mcpg.documents.model import (
     TAG_KEYS,
@@ -22,7 +22,7 @@ from mcpg.documents.model import (
     TagFacts,
     ToolDocument,
     read_tags,
-    tags_of,
+    make_tags,
     text_items,
 )
 from mcpg.documents.page import (
@@ -85,7 +85,7 @@ def read_groups(front: JsonObject, lines: LineNumbers) -> tuple[tuple[str, ...],
     groups: dict[str, None] = {}
     found: list[Diagnostic] = []
     for where, place, item in _items(front, GROUPS_KEY, lines):
-        name = text_of(item, _GROUP_KEYS)
+        name = pick_text(item, _GROUP_KEYS)
         if name:
             groups.setdefault(name)
         else:
@@ -103,7 +103,7 @@ def read_links(front: JsonObject, lines: LineNumbers) -> tuple[tuple[Link, ...],
     found: list[Diagnostic] = []
     for kind, key in LINK_KEYS.items():
         for where, place, item in _items(front, key, lines):
-            target = text_of(item, TARGET_KEYS)
+            target = pick_text(item, TARGET_KEYS)
             if not target:
                 found.append(_invalid(f"{where} names no tool", place()))
                 continue
@@ -114,15 +114,15 @@ def read_links(front: JsonObject, lines: LineNumbers) -> tuple[tuple[Link, ...],
     return tuple(links.values()), found
 
 
-def evidence_of(links: tuple[Link, ...]) -> list[JsonValue]:
+def state_evidence(links: tuple[Link, ...]) -> list[JsonValue]:
     """State what plain lists of targets cannot: weights, reasons, origins and fields."""
-    return [_stated(link) for link in links if link != Link(link.kind, link.target)]
+    return [_encode_link(link) for link in links if link != Link(link.kind, link.target)]
 
 
 def with_evidence(
     links: tuple[Link, ...], stated: JsonValue, lines: LineNumbers
 ) -> tuple[tuple[Link, ...], list[Diagnostic]]:
-    """Put what `evidence_of` states back on *links*; what speaks of no link is ignored."""
+    """Put what `state_evidence` states back on *links*; what speaks of no link is ignored."""
     if not isinstance(stated, list):
         return links, [
             _invalid("mcpg.relations is not a list", lines.at(EXTRAS_KEY, RELATIONS_KEY))
@@ -166,11 +166,11 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
         reason = link.reason
     origin = members.get("origin", link.origin)
     if origin not in _ORIGINS:
-        faults.append(f"an origin that is not {_one_of(_ORIGINS)}")
+        faults.append(f"an origin that is not {_format_alternatives(_ORIGINS)}")
         origin = link.origin
     coverage = members.get("coverage", link.coverage)
     if coverage not in _COVERAGES:
-        faults.append(f"a coverage that is not {_one_of(Coverage)}")
+        faults.append(f"a coverage that is not {_format_alternatives(Coverage)}")
         coverage = link.coverage
     fields, wrong = read_mappings(members.get("fields", []))
     known = Coverage(str(coverage)) if coverage else None
@@ -213,12 +213,12 @@ def _mapping(item: JsonValue) -> FieldMapping | None:
     return FieldMapping(given, argument, required) if given and argument else None
 
 
-def _one_of(names: Iterable[str]) -> str:
+def _format_alternatives(names: Iterable[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} or {last}"
 
 
-def _stated(link: Link) -> JsonObject:
+def _encode_link(link: Link) -> JsonObject:
     default = Link(link.kind, link.target)
     members: JsonObject = {"edge": link.kind.value, "target": link.target}
     if link.weight != default.weight:
@@ -287,7 +287,7 @@ _TOOL_KEYS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _SplitDocument:
     """A document cut into the parts from which facts are taken.
 
     Attributes:
@@ -345,7 +345,7 @@ def parse_document(
     text = _cut(source, place)
     found = [*text.page.diagnostics, *_unusable_hints(text)]
     if is_checked:
-        found += _checked(text, place)
+        found += _check_text(text, place)
     tool = _tool(text, source.path, source_id, place)
     extras = _extras(text, found)
     tool, faults = _with_extras(tool, extras, text)
@@ -377,15 +377,15 @@ def check_document(source: SourceDocument) -> list[Diagnostic]:
     place = source.place or source.path
     text = _cut(source, place)
     tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
-    return [*_checked(text, place), *_contract_faults(text, tool, place)]
+    return [*_check_text(text, place), *_contract_faults(text, tool, place)]
 
 
-def _checked(text: _Text, place: str) -> Iterator[Diagnostic]:
+def _check_text(text: _SplitDocument, place: str) -> Iterator[Diagnostic]:
     yield from check_front_matter(text.front, text.lines)
     yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
 
 
-def _contract_faults(text: _Text, tool: Tool, place: str) -> Iterator[Diagnostic]:
+def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[Diagnostic]:
     """Report values of the contract that have no effect, with their lines."""
     found = [*_without_effect(text, tool)]
     lines = text.markdown.split("\n") if found else []
@@ -396,7 +396,7 @@ def _contract_faults(text: _Text, tool: Tool, place: str) -> Iterator[Diagnostic
         yield replace(one, place=f"{place}:{text.first_line + rows.get(shown, 0)}")
 
 
-def _without_effect(text: _Text, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:
+def _without_effect(text: _SplitDocument, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:
     """Return the labels of values that have no effect, and what is reported of each."""
     impossible = dict(impossible_values(text.contract))
     for label, known in impossible.items():
@@ -436,7 +436,7 @@ def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
         title: Its title in the front matter.
         description: Its description there; must not be blank.
     """
-    name = one_line(tool.name) or stem_of(UNNAMED)
+    name = one_line(tool.name) or parse_stem(UNNAMED)
     display = one_line(tool.display_name)
     is_labelled = display and (tool.title or tool.display_name != tool.name)
     is_titled = title.strip() and (is_labelled or one_line(title) != name)
@@ -461,10 +461,10 @@ def _hints_shown(tool: Tool) -> Hints:
 @lru_cache(maxsize=64)
 def _hints_of_tags(hints: Hints) -> Hints:
     """Return what is read from the tags that state *hints*."""
-    return read_tags(tags_of(Tool("", "", "x", hints=hints))).hints
+    return read_tags(make_tags(Tool("", "", "x", hints=hints))).hints
 
 
-def _cut(source: SourceDocument, place: str) -> _Text:
+def _cut(source: SourceDocument, place: str) -> _SplitDocument:
     content = authored_text(source.content).removeprefix("\ufeff")
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
@@ -478,7 +478,7 @@ def _cut(source: SourceDocument, place: str) -> _Text:
     is_prose = TOOL_KEY in front and not facts.generated
     description = _stated_description(front)
     page = read_page(matter.markdown, matter.line, place, description, is_prose=is_prose)
-    return _Text(
+    return _SplitDocument(
         front,
         LineNumbers(matter.text, place, matter.text_line),
         page,
@@ -492,9 +492,9 @@ def _cut(source: SourceDocument, place: str) -> _Text:
     )
 
 
-def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
+def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) -> Tool:
     front, page = text.front, text.page
-    name = _first(front, _NAME_KEYS) or text.contract.get(NAME_LABEL) or stem_of(path)
+    name = _first(front, _NAME_KEYS) or text.contract.get(NAME_LABEL) or parse_stem(path)
     if not name:
         remedy = "give it a file name, or a `name` in the front matter"
         raise DocumentError("nothing names the tool", place=place, remedy=remedy)
@@ -516,7 +516,7 @@ def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
     )
 
 
-def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
+def _extras(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
     """Return the members under the `mcpg` key that still hold."""
     extras = text.front.get(EXTRAS_KEY)
     if extras is None:
@@ -531,12 +531,14 @@ def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
     return plain
 
 
-def _with_extras(tool: Tool, extras: JsonObject, text: _Text) -> tuple[Tool, list[Diagnostic]]:
+def _with_extras(
+    tool: Tool, extras: JsonObject, text: _SplitDocument
+) -> tuple[Tool, list[Diagnostic]]:
     """Put *extras* on *tool*, but those of a generated document that people have edited above."""
     whole, faults = with_extras(tool, extras, text.lines)
     if not text.tag_facts.generated or _SHOWN.isdisjoint(extras):
         return whole, faults
-    expected, shown = read_tags(tags_of(whole)).hints, text.tag_facts.hints
+    expected, shown = read_tags(make_tags(whole)).hints, text.tag_facts.hints
     edited: JsonObject = {}
     for key in _SHOWN_HINTS & extras.keys():
         if getattr(expected, key) != getattr(shown, key):
@@ -550,7 +552,7 @@ def _with_extras(tool: Tool, extras: JsonObject, text: _Text) -> tuple[Tool, lis
     return with_extras(tool, kept, text.lines)
 
 
-def _edited_title(text: _Text, tool: Tool) -> str | None:
+def _edited_title(text: _SplitDocument, tool: Tool) -> str | None:
     """Return the title that differs from what a document of *tool* shows, `None` without one."""
     name = one_line(without_breaks(tool.display_name))
     front = _first(text.front, _TITLE_KEYS, exact=True) or ""
@@ -561,7 +563,7 @@ def _edited_title(text: _Text, tool: Tool) -> str | None:
     return heading if heading and heading != read_page(f"# {name}", 1, "").heading else None
 
 
-def _further(text: _Text, found: list[Diagnostic]) -> JsonObject:
+def _further(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
     """Return the keys that say nothing of the tool, and report what in them cannot be used."""
     further = {key: value for key, value in text.front.items() if key not in _TOOL_KEYS}
     if further:
@@ -582,7 +584,7 @@ def _is_outdated(raw: JsonValue, shown: JsonValue) -> bool:
     return shown not in (flat, flat[:EXCERPT_LENGTH])
 
 
-def _links(text: _Text, extras: JsonObject, found: list[Diagnostic]) -> tuple[Link, ...]:
+def _links(text: _SplitDocument, extras: JsonObject, found: list[Diagnostic]) -> tuple[Link, ...]:
     links, faults = read_links(text.front, text.lines)
     found += faults
     if RELATIONS_KEY in extras:
@@ -591,7 +593,7 @@ def _links(text: _Text, extras: JsonObject, found: list[Diagnostic]) -> tuple[Li
     return links
 
 
-def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | None:
+def _uri(source: SourceDocument, text: _SplitDocument, found: list[Diagnostic]) -> str | None:
     if source.canonical_uri:
         return source.canonical_uri
     uri = _first(text.front, URI_KEYS)
@@ -603,18 +605,18 @@ def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | 
     return uri
 
 
-def _source_id(text: _Text) -> str:
+def _source_id(text: _SplitDocument) -> str:
     stated = _first(text.front, _SOURCE_KEYS)
     return stated or text.identity.get("Source id") or text.tag_facts.source_id
 
 
-def _source_kind(text: _Text) -> SourceKind:
+def _source_kind(text: _SplitDocument) -> SourceKind:
     stated = _first(text.front, _KIND_KEYS)
     name = stated or text.identity.get("Source kind") or text.tag_facts.kind
     return _KINDS.get(name.lower(), SourceKind.LOCAL)
 
 
-def _title(text: _Text, name: str) -> str | None:
+def _title(text: _SplitDocument, name: str) -> str | None:
     """Return the title, unless it only repeats *name* where no title was stated."""
     display = text.contract.get(TITLE_LABEL)
     title = _first(text.front, _TITLE_KEYS, exact=True) or display or text.page.heading
@@ -623,7 +625,7 @@ def _title(text: _Text, name: str) -> str | None:
     return title
 
 
-def _description(text: _Text) -> str:
+def _description(text: _SplitDocument) -> str:
     stated = _stated_description(text.front)
     if stated:
         return read_description(text.page.contract, stated)
@@ -637,7 +639,7 @@ def _stated_description(front: JsonObject) -> str:
     return next((one for one in stated if isinstance(one, str) and one.strip()), "")
 
 
-def _body(text: _Text, tool: Tool) -> str:
+def _body(text: _SplitDocument, tool: Tool) -> str:
     """Return the prose, its title line with it unless that only says what the tool is called."""
     page = text.page
     is_generated = page.identity or page.contract
@@ -655,7 +657,7 @@ def _paragraphs(body: str) -> Iterator[str]:
             yield paragraph.strip()
 
 
-def _hints(text: _Text) -> Hints:
+def _hints(text: _SplitDocument) -> Hints:
     parts = [text.tag_facts.hints]
     stated = {key: value for key, value in text.front.items() if key in _HINTED}
     if stated:
@@ -670,7 +672,7 @@ def _hints(text: _Text) -> Hints:
     return Hints.merge(*parts) if len(parts) > 1 else parts[0]
 
 
-def _unusable_hints(text: _Text) -> Iterator[Diagnostic]:
+def _unusable_hints(text: _SplitDocument) -> Iterator[Diagnostic]:
     for path in ((), ("hints",), ("annotations",)):
         held = text.front if not path else _member(text.front, *path) or {}
         for key in unusable_keys(held):
@@ -696,7 +698,7 @@ def _member(front: JsonObject, *keys: str) -> JsonObject | None:
     return None if stated is None else without_spelling(stated)
 
 
-def stem_of(path: str) -> str:
+def parse_stem(path: str) -> str:
     """Return the name of the file at *path* as its author wrote it, without the extension."""
     name = path.rpartition("/")[2]
     return unquote(name.rpartition(".")[0] or name).strip()

@@ -24,7 +24,7 @@ from mcpg.documents.front_matter import (
 )
 from mcpg.errors import DocumentError
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.text.safeyaml import PAIR, masked_pairs
+from mcpg.text.safeyaml import PAIR, mask_pairs
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -45,7 +45,7 @@ _IN_BRACKETS = re.compile(r"[\[{][^\[\]{}]*\?")
 _HERE = "\x00"
 
 
-class _Run(NamedTuple):
+class _ReplacedRun(NamedTuple):
     """Lines of a rewritten text that are not its author's.
 
     Attributes:
@@ -90,9 +90,9 @@ def rewritten_text(content: str, values: JsonObject) -> str:
     front = split_front_matter(text, "")
     values = _without_record(values)
     edits = _edits(front, values)
-    made = _applied(text, front, edits) if edits else ""
+    made = _apply_edits(text, front, edits) if edits else ""
     if not made or not _is_sound(made, values):
-        made = _applied(text, front, [_whole(front, values)])
+        made = _apply_edits(text, front, [_whole(front, values)])
         if not _is_sound(made, values):
             message = f"the front matter would be longer than {MAX_REWRITTEN} characters"
             raise DocumentError(message, remedy="shorten it")
@@ -120,11 +120,11 @@ def authored_text(content: str) -> str:
     return content[: content.startswith(_BOM)] + "\n".join(lines)
 
 
-def _read_record(line: str) -> tuple[str, Sequence[_Run]]:
+def _read_record(line: str) -> tuple[str, Sequence[_ReplacedRun]]:
     """Return checksum and runs of the record in *line*; no runs where it is damaged."""
     try:
         checksum, *stated = json.loads(line.partition(":")[2])
-        runs = [_Run(first, size, lines) for first, size, lines in stated]
+        runs = [_ReplacedRun(first, size, lines) for first, size, lines in stated]
         after = 1
         for run in runs:
             is_sound = run.first >= after and run.size >= 0
@@ -204,20 +204,20 @@ def _may_be_disputed(text: str) -> bool:
     return "\t" in text or has_key or PAIR.search(text) is not None
 
 
-def _applied(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
+def _apply_edits(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
     """Carry *edits* of the front matter out, and record the lines that were there."""
     lines = text.split("\n")
     has_front = front.line > 1
     fence = front.text_line - 2 if has_front else 0
     above = lines[:fence]
-    runs = [_Run(1, 0, above)] if above else []
+    runs = [_ReplacedRun(1, 0, above)] if above else []
     made = [lines[fence]] if has_front else []
     for is_edited, old, new in _in_runs(front.text, edits):
         if is_edited:
-            runs.append(_Run(len(made) + 1, len(new), old))
+            runs.append(_ReplacedRun(len(made) + 1, len(new), old))
         made += new
     if not has_front:
-        made, runs = [_FENCE, *made, _FENCE], [_Run(1, len(made) + 2, ())]
+        made, runs = [_FENCE, *made, _FENCE], [_ReplacedRun(1, len(made) + 2, ())]
     record = next(at for at, line in enumerate(made) if line.endswith(_HERE))
     end = len(made) - (not has_front)
     stated: list[JsonValue] = [[run.first, run.size, [*run.authored]] for run in runs]
@@ -230,7 +230,7 @@ def _applied(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
 def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str], list[str]]]:
     """Cut *text* into runs of lines: whether it is edited, its lines before and after."""
     at = 0
-    for start, end, run in _joined(text, edits):
+    for start, end, run in _group_edits(text, edits):
         new, cut = "", start
         for edit in run:
             new += text[cut : edit.start] + edit.text
@@ -243,7 +243,7 @@ def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str
         yield False, [], _lines(text[at:])
 
 
-def _joined(text: str, edits: Sequence[_Edit]) -> Sequence[tuple[int, int, list[_Edit]]]:
+def _group_edits(text: str, edits: Sequence[_Edit]) -> Sequence[tuple[int, int, list[_Edit]]]:
     """Join edits of the same lines, each with where its lines begin and end."""
     joined: list[tuple[int, int, list[_Edit]]] = []
     for edit in sorted(edits):
@@ -269,7 +269,7 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
     is_same = (extras, EXTRAS_KEY in front.values) == (values.get(EXTRAS_KEY), EXTRAS_KEY in values)
     if _is_cut(front) or is_recorded or not is_same:
         return []
-    root = _composed(front.text) if front.values else None
+    root = _compose_yaml(front.text) if front.values else None
     members = _block_members(root) if root else {}
     if members.keys() != front.values.keys():
         return []
@@ -278,7 +278,7 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
         edit
         for key, (name, node) in members.items()
         for edit in (
-            [_written(name, node, values[key], front.text)]
+            [_make_edit(name, node, values[key], front.text)]
             if disputed and _may_be_disputed(front.text[name.end_mark.index : node.end_mark.index])
             else _changes(name, node, front.values[key], values[key], front.text)
         )
@@ -312,10 +312,10 @@ def _changes(key: Node, node: Node, old: JsonValue, new: JsonValue, text: str) -
             if before != after:
                 yield _Edit(item.start_mark.index, _end(item, text), flow(after))
         return
-    yield _written(key, node, new, text)
+    yield _make_edit(key, node, new, text)
 
 
-def _written(key: Node, node: Node, value: JsonValue, text: str) -> _Edit:
+def _make_edit(key: Node, node: Node, value: JsonValue, text: str) -> _Edit:
     start = key.end_mark.index
     return _Edit(start, max(start, _end(node, text)), f": {flow(value)}")
 
@@ -330,13 +330,13 @@ def _end(node: Node, text: str) -> int:
     return len(text[: node.end_mark.index].rstrip())
 
 
-def _composed(text: str) -> Node | None:
+def _compose_yaml(text: str) -> Node | None:
     """Parse YAML that was read before, and so is safe."""
     import yaml  # noqa: PLC0415 - as above
 
     try:
         return yaml.compose(
-            masked_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            mask_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         )
     except yaml.YAMLError:
         return None

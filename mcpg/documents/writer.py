@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from mcpg.build_cache import Kind
+from mcpg.build_cache import ResultKind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents.addresses import is_absolute, tool_uri
-from mcpg.documents.authored import lines_of
+from mcpg.documents.authored import write_authored_lines
 from mcpg.documents.facts import extras_for
 from mcpg.documents.front_matter import (
     EXTRAS_KEY,
@@ -21,11 +21,11 @@ from mcpg.documents.front_matter import (
     compact,
     flow,
     front_matter_text,
-    indented,
+    dump_indented,
     member,
     needs_yaml,
     one_line,
-    quoted,
+    quote_scalar,
     split_front_matter,
     without_breaks,
 )
@@ -34,7 +34,7 @@ from mcpg.documents.model import (
     ToolDocument,
     decode_content,
     encode_record,
-    tags_of,
+    make_tags,
 )
 from mcpg.documents.page import (
     CONTRACT_HEADING,
@@ -53,7 +53,7 @@ from mcpg.documents.reader import (
     RELATIONS_KEY,
     UNNAMED,
     URI_KEYS,
-    evidence_of,
+    state_evidence,
     parse_document,
     tool_as_shown,
     tool_without_extras,
@@ -66,7 +66,7 @@ from mcpg.json_types import JsonObject, JsonValue
 _MOST_FRONT = 32
 
 
-class Draft(NamedTuple):
+class DocumentDraft(NamedTuple):
     """What the text of a document holds, whatever its tool is related to.
 
     Attributes:
@@ -82,15 +82,15 @@ class Draft(NamedTuple):
     markdown: str
 
 
-def _encode_draft(draft: Draft) -> bytes:
+def _encode_draft(draft: DocumentDraft) -> bytes:
     lengths = " ".join(str(len(part)) for part in draft[:-1])
     return "".join((lengths, "\n", *draft)).encode("utf-8", "surrogatepass")
 
 
-def _decode_draft(data: bytes) -> Draft:
+def _decode_draft(data: bytes) -> DocumentDraft:
     lengths, _, text = data.decode("utf-8", "surrogatepass").partition("\n")
     ends = [*accumulate(map(int, lengths.split(" ")), initial=0), len(text)]
-    return Draft(*(text[start:end] for start, end in pairwise(ends)))
+    return DocumentDraft(*(text[start:end] for start, end in pairwise(ends)))
 
 
 def _draft_content(content: bytes) -> bytes | None:
@@ -100,11 +100,11 @@ def _draft_content(content: bytes) -> bytes | None:
         return None  # who writes the document is to see why
 
 
-DRAFTED = Kind("drafted", _encode_draft, _decode_draft, _draft_content)
+DRAFTED = ResultKind("drafted", _encode_draft, _decode_draft, _draft_content)
 """The drafts of documents, by their content; see `encode_content`."""
 
 
-def write_document(document: ToolDocument, draft: Draft | None = None) -> str:
+def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -> str:
     """Write *document* in the .NET gateway's layout, so that reading it gives an equal one.
 
     What that layout has no place for stands in sections and one front-matter key that the .NET
@@ -119,11 +119,11 @@ def write_document(document: ToolDocument, draft: Draft | None = None) -> str:
         DocumentError: The tool's texts and relations are too long for front matter, or nest too
             deeply.
     """
-    text = _completed(document, draft or draft_document(document))
+    text = _complete_draft(document, draft or draft_document(document))
     return text if text is not None else _compose_short(document)
 
 
-def draft_document(document: ToolDocument, cut: int | None = None) -> Draft:
+def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDraft:
     """Write the parts of *document* that its groups and links have no part in.
 
     Args:
@@ -137,15 +137,15 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> Draft:
     tail = "".join(f"{line}\n" for line in _tail_lines(document))
     markdown = _markdown(document)
     if len(head) + len(tail) > MAX_FRONT_MATTER:
-        return Draft(head, tail, "", markdown)
+        return DocumentDraft(head, tail, "", markdown)
     extras = _extras(document, _read_back(document, head + tail, markdown, cut))
-    return Draft(head, tail, extras, markdown)
+    return DocumentDraft(head, tail, extras, markdown)
 
 
-def _completed(document: ToolDocument, draft: Draft) -> str | None:
+def _complete_draft(document: ToolDocument, draft: DocumentDraft) -> str | None:
     """Return *draft* with the groups and links of *document*; `None` if too long."""
     graph = "".join(f"{line}\n" for line in _graph_lines(document))
-    evidence = evidence_of(document.links)
+    evidence = state_evidence(document.links)
     extras = draft.extras + "".join(_member_lines(RELATIONS_KEY, evidence) if evidence else ())
     named = f"{EXTRAS_KEY}:\n{extras}" if extras else ""
     front = f"{draft.head}{graph}{draft.tail}{named}"
@@ -162,7 +162,7 @@ def can_be_written(document: ToolDocument) -> bool:
 
 def _compose_short(document: ToolDocument) -> str:
     """Write a document whose description is too long to stand in the front matter three times."""
-    text = _completed(document, draft_document(document, EXCERPT_LENGTH))
+    text = _complete_draft(document, draft_document(document, EXCERPT_LENGTH))
     if text is None:
         raise DocumentError(
             f"the tool {document.tool.name[:80]!r} needs front matter longer than"
@@ -218,15 +218,17 @@ def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
 
 
 def _head_lines(tool: Tool, cut: int | None) -> Iterator[str]:
-    yield from (f"{key}: {quoted(text)}" for key, text in _texts(tool, cut).items())
-    yield from _list_lines("tags", tags_of(tool))
+    yield from (f"{key}: {quote_scalar(text)}" for key, text in _texts(tool, cut).items())
+    yield from _list_lines("tags", make_tags(tool))
 
 
 def _tail_lines(document: ToolDocument) -> Iterator[str]:
     if document.uri != tool_uri(document.tool.source_id, document.tool.name):
-        yield f"canonical_url: {quoted(document.uri)}"
+        yield f"canonical_url: {quote_scalar(document.uri)}"
     if document.further or document.written:
-        yield from lines_of(document.further, document.written).removesuffix("\n").split("\n")
+        yield from (
+            write_authored_lines(document.further, document.written).removesuffix("\n").split("\n")
+        )
 
 
 def _graph_lines(document: ToolDocument) -> Iterator[str]:
@@ -239,7 +241,7 @@ def _graph_lines(document: ToolDocument) -> Iterator[str]:
 
 
 def _list_lines(key: str, values: Iterable[str]) -> Iterator[str]:
-    items = [f"  - {quoted(value)}" for value in values]
+    items = [f"  - {quote_scalar(value)}" for value in values]
     if items:
         yield f"{key}:"
         yield from items
@@ -251,10 +253,10 @@ def _markdown(document: ToolDocument) -> str:
         f"# {one_line(tool.display_name)}".rstrip() + "\n",
         f"## {IDENTITY_HEADING}\n{_identity(tool)}",
         f"## {CONTRACT_HEADING}\n{descriptor_text(tool)}\n",
-        f"## {INPUT_HEADING}\n{_fenced(tool.input_schema)}",
+        f"## {INPUT_HEADING}\n{_fence_schema(tool.input_schema)}",
     ]
     if tool.output_schema is not None:
-        sections.append(f"## {OUTPUT_HEADING}\n{_fenced(tool.output_schema)}")
+        sections.append(f"## {OUTPUT_HEADING}\n{_fence_schema(tool.output_schema)}")
     body = tidy(document.body)
     if body:
         sections.append(f"## {NOTES_HEADING}\n\n{body}\n")
@@ -268,8 +270,8 @@ def _identity(tool: Tool) -> str:
     )
 
 
-def _fenced(schema: JsonObject) -> str:
-    text = indented(schema)
+def _fence_schema(schema: JsonObject) -> str:
+    text = dump_indented(schema)
     fence = fence_for(text)
     return f"{fence}json\n{text}\n{fence}\n"
 
@@ -293,12 +295,12 @@ def with_compact_schemas(text: str, tool: Tool, *, is_fresh: bool = False) -> st
         tool: What it says.
         is_fresh: Whether *text* is what `write_document` returned.
     """
-    return _with_schemas(text, tool, indented, compact, is_fresh=is_fresh)
+    return _with_schemas(text, tool, dump_indented, compact, is_fresh=is_fresh)
 
 
 def with_indented_schemas(text: str, tool: Tool) -> str:
     """Return the document *text* of *tool* in a bundle as it stands in a folder."""
-    return _with_schemas(text, tool, compact, indented)
+    return _with_schemas(text, tool, compact, dump_indented)
 
 
 def _with_schemas(
@@ -344,13 +346,13 @@ def addressed_text(document: SourceDocument) -> str:
     except DocumentError:
         return document.content
     if front.line == 1:
-        return f"---\n{_stated(uri)}\n---\n{text}"
+        return f"---\n{_write_uri(uri)}\n---\n{text}"
     states_uri = any(is_absolute(str(front.values.get(key, ""))) for key in URI_KEYS)
     return document.content if states_uri or alone.uri == uri else _with_line(text, front, uri)
 
 
-def _stated(uri: str) -> str:
-    return f"{URI_KEYS[0]}: {quoted(uri)}"
+def _write_uri(uri: str) -> str:
+    return f"{URI_KEYS[0]}: {quote_scalar(uri)}"
 
 
 def _with_line(text: str, front: FrontMatter, uri: str) -> str:
@@ -358,7 +360,7 @@ def _with_line(text: str, front: FrontMatter, uri: str) -> str:
     others = {key: value for key, value in front.values.items() if key not in URI_KEYS}
     wanted: JsonObject = {URI_KEYS[0]: uri, **others}
     lines = text.split("\n")
-    lines.insert(front.text_line - 1, _stated(uri))
+    lines.insert(front.text_line - 1, _write_uri(uri))
     try:
         if split_front_matter("\n".join(lines), "").values == wanted:
             return "\n".join(lines)

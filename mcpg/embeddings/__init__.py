@@ -124,7 +124,7 @@ class NamedEmbeddings:
     """
 
     def __init__(self, package: str, name: str, load: Callable[[str], LoadedModel]) -> None:
-        if find_spec(_module_of(package)) is None:
+        if find_spec(_module_name(package)) is None:
             raise EmbeddingError(
                 f"{package}:{name} needs {package}, which is not installed",
                 kind="missing",
@@ -138,24 +138,24 @@ class NamedEmbeddings:
 
     @cached_property
     def fingerprint(self) -> str:
-        name = _name_of_folder(Path(self._name)) if Path(self._name).is_dir() else self._name
+        name = _name_folder(Path(self._name)) if Path(self._name).is_dir() else self._name
         printable = name.encode("unicode_escape").decode()
-        return f"{self._package}:{printable} with {_distribution_of(self._package)}"
+        return f"{self._package}:{printable} with {_name_distribution(self._package)}"
 
     @property
     def dimensions(self) -> int | None:
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _rows(self._loaded().documents(list(texts)))
+        return _rows(self._load_once().documents(list(texts)))
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _rows(self._loaded().queries(list(texts)))
+        return _rows(self._load_once().queries(list(texts)))
 
     def __repr__(self) -> str:
         return f"NamedEmbeddings({self._package!r}, {self._name!r})"
 
-    def _loaded(self) -> LoadedModel:
+    def _load_once(self) -> LoadedModel:
         with self._lock:
             return self._model
 
@@ -229,19 +229,19 @@ def _rows(vectors: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
     return np.asarray(list(vectors), dtype=np.float32)
 
 
-def _module_of(package: str) -> str:
+def _module_name(package: str) -> str:
     return package.replace("-", "_")
 
 
-def _distribution_of(package: str) -> str:
+def _name_distribution(package: str) -> str:
     """Return name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
     with suppress(PackageNotFoundError):
         return f"{package} {version(package)}"
-    names = packages_distributions().get(_module_of(package), ())
+    names = packages_distributions().get(_module_name(package), ())
     return " ".join(f"{name} {version(name)}" for name in sorted({*names})) or package
 
 
-def _name_of_folder(folder: Path) -> str:
+def _name_folder(folder: Path) -> str:
     """Name a model by what lies in its *folder*, wherever that is on this machine."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.embeddings.provider import EmbeddingError, count_tokens
 from mcpg.errors import UsageError
 from mcpg.json_types import JsonObject
-from mcpg.net.http import Budget, Endpoint, EndpointError, Usage, usage_of
+from mcpg.net.http import Budget, Endpoint, EndpointError, Usage, read_usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,13 +72,13 @@ class HttpEmbeddings:
         self._packed = packed
 
     def __repr__(self) -> str:
-        return f"HttpEmbeddings({self._endpoint.shown!r}, {self._model!r})"
+        return f"HttpEmbeddings({self._endpoint.display!r}, {self._model!r})"
 
     @property
     def fingerprint(self) -> str:
         """Endpoint without its query, model, and the dimensions that are asked for."""
         asked = self._asked or "its own"
-        return f"openai {self._endpoint.shown} {self._model} {asked} dimensions"
+        return f"openai {self._endpoint.display} {self._model} {asked} dimensions"
 
     @property
     def dimensions(self) -> int | None:
@@ -102,7 +102,7 @@ class HttpEmbeddings:
         """
         import numpy as np  # noqa: PLC0415 - heavy, and not needed before
 
-        rows = [row for batch in self._batches(texts) for row in self._embedded(batch)]
+        rows = [row for batch in self._batches(texts) for row in self._embed_batch(batch)]
         if not rows:
             return np.zeros((0, self._dimensions or 0), dtype=np.float32)
         return np.stack(rows)
@@ -121,7 +121,7 @@ class HttpEmbeddings:
         if batch:
             yield batch
 
-    def _embedded(self, batch: list[str]) -> list[NDArray[np.float32]]:
+    def _embed_batch(self, batch: list[str]) -> list[NDArray[np.float32]]:
         try:
             answer = self._endpoint.post("embeddings", self._payload(batch))
         except EndpointError as fault:
@@ -130,7 +130,7 @@ class HttpEmbeddings:
             raise EmbeddingError(
                 fault.message, kind=kind, place=fault.place, remedy=fault.remedy
             ) from None
-        used = usage_of(answer)
+        used = read_usage(answer)
         if used is not None:
             count_tokens(used.input_tokens)
         rows = [self._row(item) for item in self._items(answer, len(batch))]
@@ -169,7 +169,7 @@ class HttpEmbeddings:
         told = item.get("embedding") if isinstance(item, dict) else None
         row: NDArray[np.float32]
         if isinstance(told, str):
-            row = np.frombuffer(self._unpacked(told), dtype="<f4").astype(np.float32)
+            row = np.frombuffer(self._unpack(told), dtype="<f4").astype(np.float32)
         else:
             row = self._numbers(told)
         if not len(row):
@@ -180,7 +180,7 @@ class HttpEmbeddings:
             raise self._error("a vector is all zeros", "empty")
         return row
 
-    def _unpacked(self, told: str) -> bytes:
+    def _unpack(self, told: str) -> bytes:
         try:
             packed = base64.b64decode(told, validate=True)
         except (binascii.Error, ValueError):
@@ -205,7 +205,7 @@ class HttpEmbeddings:
             raise self._error("a vector has a number that is not finite", "nonfinite") from None
 
     def _error(self, message: str, kind: Any) -> EmbeddingError:
-        return EmbeddingError(message, kind=kind, place=self._endpoint.shown)
+        return EmbeddingError(message, kind=kind, place=self._endpoint.display)
 
 
 def _place(item: Any, number: int) -> Any:

@@ -98,7 +98,7 @@ class LocalEmbeddings:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-        encode = _loaded(self._model)
+        encode = _load_encoder(self._model)
         rows = np.empty((len(texts), self._model.dimensions), dtype=np.float32)
         for number, text in enumerate(texts):
             rows[number] = encode(text[:MOST_CHARACTERS])
@@ -111,7 +111,7 @@ class LocalEmbeddings:
 _loading = threading.Lock()
 
 
-def _loaded(model: LocalModel) -> Encoder:
+def _load_encoder(model: LocalModel) -> Encoder:
     with _loading:
         return _read(model)
 

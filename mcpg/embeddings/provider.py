@@ -68,7 +68,7 @@ class EmbeddingError(McpgError):
     """Texts could not be turned into vectors.
 
     Attributes:
-        kind: `missing` (a package or model is not there), `failed`, `timeout`, `count` (not one
+        kind: `missing` (a package or model is not there), `make_error_result`, `timeout`, `count` (not one
             vector for each text), `empty` (a vector of zeros, or of no length), `nonfinite`, or
             `dimensions` (vectors of another length than the others, or than the provider says).
     """
@@ -206,7 +206,7 @@ def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArra
 def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-    given = _length_of(answer)
+    given = _count_rows(answer)
     if given != count:
         raise EmbeddingError(
             f"{provider.fingerprint} returned {given} vectors for {count} texts", kind="count"
@@ -230,7 +230,7 @@ def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
     return rows
 
 
-def _length_of(answer: Any) -> int:
+def _count_rows(answer: Any) -> int:
     try:
         return len(answer)
     except Exception:  # noqa: BLE001 - as above
@@ -244,7 +244,7 @@ def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> Embedd
     )
 
 
-class Tokens:
+class TokenCount:
     """A count of tokens.
 
     Attributes:
@@ -255,7 +255,7 @@ class Tokens:
         self.total: int | None = None
 
 
-_COUNTING: ContextVar[Tokens | None] = ContextVar("mcpg tokens", default=None)
+_COUNTING: ContextVar[TokenCount | None] = ContextVar("mcpg tokens", default=None)
 
 
 def count_tokens(count: int) -> None:
@@ -270,9 +270,9 @@ def count_tokens(count: int) -> None:
 
 
 @contextmanager
-def counted_tokens() -> Iterator[Tokens]:
+def counted_tokens() -> Iterator[TokenCount]:
     """Count the tokens that are told of inside; whoever counts outside does not hear of them."""
-    tokens = Tokens()
+    tokens = TokenCount()
     before = _COUNTING.set(tokens)
     try:
         yield tokens

@@ -90,14 +90,14 @@ class SqliteStore:
         self._owner = os.getpid()
         self._connection: sqlite3.Connection | None = None
         self._inherited: list[sqlite3.Connection | None] = []
-        with self._told():
-            self._opened()
+        with self._report_errors():
+            self._open()
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
         found: dict[int, NDArray[np.float32]] = {}
         self._own()
-        with self._lock, self._told():
-            connection = self._opened()
+        with self._lock, self._report_errors():
+            connection = self._open()
             for start in range(0, len(keys), _CHUNK):
                 found.update(_read(connection, start, keys[start : start + _CHUNK]))
         return {keys[number]: found[number] for number in sorted(found)}
@@ -107,8 +107,8 @@ class SqliteStore:
         if not rows:
             return
         self._own()
-        with self._lock, self._told():
-            connection = self._opened()
+        with self._lock, self._report_errors():
+            connection = self._open()
             with _transaction(connection):
                 connection.executemany(_PUT, rows)
                 connection.execute(_DROP, (self._limit,))
@@ -129,7 +129,7 @@ class SqliteStore:
             self._inherited.append(self._connection)
             self._connection, self._lock, self._owner = None, threading.Lock(), os.getpid()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             path = Path(self._path).absolute()
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ class SqliteStore:
         return self._connection
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _report_errors(self) -> Iterator[None]:
         try:
             yield
         except _UnfitError as fault:

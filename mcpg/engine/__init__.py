@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         RankingMode,
         SearchResult,
         Strategy,
-        Via,
+        LinkReason,
     )
     from mcpg.engine.trace import Explanation
 
@@ -40,7 +40,7 @@ __all__ = [
     "SearchResult",
     "Strategy",
     "Task",
-    "Via",
+    "LinkReason",
     "load",
 ]
 

@@ -8,7 +8,7 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.hint_words import RequestWords
 from mcpg.engine.pipeline import RankedList
 from mcpg.engine.results import SearchResult
-from mcpg.engine.retrieval import widened
+from mcpg.engine.retrieval import widen_analysis
 from mcpg.engine.scores import clause_impacts
 from mcpg.engine.trace import QueryWord
 from mcpg.index import Index
@@ -34,7 +34,7 @@ def advice_on(
     analysis = rankings[0].analysis
     language = analysis.language or index.language
     request_words = RequestWords(result.query, analysis, language, index)
-    better = (one for ranking in rankings for one in hidden(ranking, index, disabled))
+    better = (one for ranking in rankings for one in find_better_disabled(ranking, index, disabled))
     return (
         *_about_unknown_words(words, request_words),
         *_about_missing_words(result, words, request_words),
@@ -50,12 +50,12 @@ def _about_unknown_words(words: Iterable[QueryWord], request_words: RequestWords
         alias = request_words.alias()
         hint = f"the alias {alias!r}" if alias else "an alias with it"
         yield (
-            f"no tool has {_named(listed)}: use another word, or give the tool that is meant {hint}"
+            f"no tool has {_quote_texts(listed)}: use another word, or give the tool that is meant {hint}"
             " in a hints file"
         )
     unlisted = [text for text in unknown if text not in listed]
     if unlisted:
-        yield f"no tool and no word list has {_named(unlisted)}: check the spelling"
+        yield f"no tool and no word list has {_quote_texts(unlisted)}: check the spelling"
 
 
 def _about_missing_words(
@@ -71,23 +71,23 @@ def _about_missing_words(
     ]
     if missing:
         yield (
-            f"the best match has no {_named(missing)}: if it is the right tool all the same, give"
+            f"the best match has no {_quote_texts(missing)}: if it is the right tool all the same, give"
             " it these as keywords in a hints file"
         )
 
 
 def _about_disabled_tools(tools: Sequence[str]) -> Iterator[str]:
     if tools:
-        yield f"{_named(tools)} has more of the query but is off by default: include it"
+        yield f"{_quote_texts(tools)} has more of the query but is off by default: include it"
 
 
-def _named(texts: Sequence[str]) -> str:
+def _quote_texts(texts: Sequence[str]) -> str:
     shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
     rest = len(texts) - _MOST_NAMED
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
-def hidden(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[str]:
+def find_better_disabled(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[str]:
     """Return the ids of *disabled* tools that answer more of the query than any candidate."""
     clauses = ranking.analysis.clauses
     scores: dict[int, float] = dict.fromkeys(found_documents(ranking, index) & disabled, 0.0)
@@ -108,7 +108,7 @@ def best_lexical(ranking: RankedList) -> float:
 def found_documents(ranking: RankedList, index: Index) -> set[int]:
     """Return the documents in which any word of the query stands, disabled ones too."""
     found: set[int] = set()
-    for clause in widened(ranking.analysis).clauses:
+    for clause in widen_analysis(ranking.analysis).clauses:
         for term, _ in clause.variants:
             found.update(index.postings(term)[0])
     return found

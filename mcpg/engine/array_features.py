@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mcpg.engine.index_arrays import arrays_of
+from mcpg.engine.index_arrays import get_arrays
 from mcpg.engine.scores import GRAM_SCALE, SCALE, Variants
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
@@ -27,12 +27,12 @@ def prepare(index: Index) -> None:
     Raises:
         StaleIndexError: The index is damaged.
     """
-    arrays_of(index).terms()
+    get_arrays(index).terms()
 
 
 def is_ready(index: Index) -> bool:
     """Return whether the terms of the tools of a compiled *index* are found by now, or soon."""
-    arrays = arrays_of(index)
+    arrays = get_arrays(index)
     return arrays.is_transposed or len(arrays.postings.columns[0]) <= MOST_TRANSPOSED
 
 
@@ -48,7 +48,7 @@ def pool_impacts(
     for number, variants in enumerate(words):
         for term, credit in variants:
             asked.setdefault(term, []).append((number, credit * SCALE))
-    (terms, impacts), ends = arrays_of(index).terms().rows(pool)
+    (terms, impacts), ends = get_arrays(index).terms().rows(pool)
     # Which of the terms that are asked for each is, from 1; 0 for none of them.
     which = np.zeros(len(index.section("terms.tools")), np.int32)
     which[np.fromiter(asked, np.intp, len(asked))] = np.arange(1, len(asked) + 1)
@@ -87,7 +87,7 @@ def gram_products(
     rare = np.fromiter(rarities.values(), np.float64, count)
     products = np.zeros(len(index.section("grams")), np.int64)
     products[np.fromiter(rarities, np.intp, count)] = np.array(weighed) * rare * GRAM_SCALE
-    (grams,), ends = arrays_of(index).grams.rows(pool)
+    (grams,), ends = get_arrays(index).grams.rows(pool)
     try:
         sums = products[grams].cumsum()
     except IndexError as fault:

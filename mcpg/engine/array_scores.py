@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mcpg.engine.index_arrays import arrays_of
+from mcpg.engine.index_arrays import get_arrays
 from mcpg.engine.scores import SCALE, STEPS, MergedLists, Weighed
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
@@ -40,9 +40,9 @@ def best_documents(
         StaleIndexError: The index is damaged.
     """
     index = lists.index
-    list_of = _postings_of(index)
+    list_of = _postings_reader(index)
     columns = [_column(word, list_of, lists) for word in words]
-    documents = _checked(np.concatenate([column.documents for column in columns]), index)
+    documents = _check_documents(np.concatenate([column.documents for column in columns]), index)
     lengths = [len(column.documents) for column in columns]
     units = np.repeat([column.unit for column in columns], lengths)
     scores = _zeros(index)
@@ -66,7 +66,7 @@ def _best(scores: NDArray[np.float64], found: NDArray[np.intp], size: int) -> li
     return best
 
 
-class Column(NamedTuple):
+class WordImpacts(NamedTuple):
     """What one word adds.
 
     Attributes:
@@ -80,43 +80,43 @@ class Column(NamedTuple):
     unit: float
 
 
-def _postings_of(index: Index) -> Callable[[int], Sequence[Numbers]]:
+def _postings_reader(index: Index) -> Callable[[int], Sequence[Numbers]]:
     """Return what gives the documents that hold a term, and its impacts there."""
     if index.is_compiled:
-        return arrays_of(index).postings.row
+        return get_arrays(index).postings.row
     return lambda term: [np.asarray(part) for part in index.postings(term)[:2]]
 
 
 def _column(
     word: Weighed, list_of: Callable[[int], Sequence[Numbers]], lists: MergedLists
-) -> Column:
+) -> WordImpacts:
     """Return the documents that hold a variant of *word*, and what the best adds to each."""
     _, share, variants, postings = word
     if len(variants) > 1 and postings < _FEW:
         best = lists[variants]
         count = len(best)
         impacts = np.fromiter(best.values(), np.float64, count)
-        return Column(np.fromiter(best, np.intp, count), impacts, share)
+        return WordImpacts(np.fromiter(best, np.intp, count), impacts, share)
     columns = []
     for term, credit in variants:
         documents, held = list_of(term)
-        columns.append(Column(documents, held, credit * SCALE))
-    return columns[0] if len(columns) == 1 else _merged(columns, share, lists.index)
+        columns.append(WordImpacts(documents, held, credit * SCALE))
+    return columns[0] if len(columns) == 1 else _merge_columns(columns, share, lists.index)
 
 
-def _merged(columns: Iterable[Column], share: float, index: Index) -> Column:
+def _merge_columns(columns: Iterable[WordImpacts], share: float, index: Index) -> WordImpacts:
     """Return the documents of all *columns*, and the most that any of these has of each."""
     best = _zeros(index)
     found = []
     for documents, impacts, unit in columns:
-        known = best[_checked(documents, index)]
+        known = best[_check_documents(documents, index)]
         found.append(documents[known == 0.0])
         best[documents] = np.maximum(known, np.multiply(impacts, unit, dtype=np.float64))
     held = np.concatenate(found)
     merged = best[held]
     best[held] = 0.0
     _keep(best)
-    return Column(held, merged, share)
+    return WordImpacts(held, merged, share)
 
 
 def _zeros(index: Index) -> NDArray[np.float64]:
@@ -133,13 +133,15 @@ def _keep(zeros: NDArray[np.float64]) -> None:
         _kept.append(zeros)
 
 
-def _checked(documents: Numbers, index: Index) -> Numbers:
+def _check_documents(documents: Numbers, index: Index) -> Numbers:
     if documents.size and documents.max() >= len(index):
         raise StaleIndexError("a posting leads to no tool")
     return documents
 
 
-def _below_the_best(scores: NDArray[np.float64], columns: Iterable[Column], size: int) -> float:
+def _below_the_best(
+    scores: NDArray[np.float64], columns: Iterable[WordImpacts], size: int
+) -> float:
     """Return a score, at least 0, below that of each of the best *size*."""
     for documents, _, _ in columns:
         if len(documents) >= size:

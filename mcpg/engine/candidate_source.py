@@ -29,7 +29,7 @@ Answer = TypeVar("Answer")
 COUNT = 200
 """How many candidates a source is asked for: ten times the pool."""
 
-RESET_SECONDS = 15.0
+SOURCE_RESET_SECONDS = 15.0
 """Seconds that the circuit to a source stays open: slow failures cost searches much."""
 
 
@@ -59,16 +59,16 @@ class CandidateSource(Protocol):
         ...
 
 
-def source_of(
+def narrow_source(
     source: CandidateSource, index: Index, *, includes_disabled: bool = True
 ) -> CandidateSource:
     """Return the *source* narrowed to the catalogue of *index* and to what a search may offer."""
     if index.header.key != NO_KEY:
-        source = _narrowed(source, "of", index.header.key.hex())
-    return source if includes_disabled else _narrowed(source, "offered")
+        source = _try_narrowing(source, "of", index.header.key.hex())
+    return source if includes_disabled else _try_narrowing(source, "offered")
 
 
-def _narrowed(source: CandidateSource, how: str, *which: str) -> CandidateSource:
+def _try_narrowing(source: CandidateSource, how: str, *which: str) -> CandidateSource:
     narrow = getattr(source, how, None)
     if narrow is None:
         return source
@@ -87,7 +87,7 @@ class GuardedSource:
     ) -> None:
         self._find = find
         self._source: CandidateSource | None = None
-        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock, RESET_SECONDS)
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock, SOURCE_RESET_SECONDS)
 
     def ask(
         self, query: str, vector: NDArray[np.float32] | None, maker: str = ""
@@ -98,28 +98,28 @@ class GuardedSource:
         """
 
         def choose() -> list[str]:
-            source = self._found()
+            source = self._find_once()
             if vector is not None:
-                source = _narrowed(source, "by", maker)
+                source = _try_narrowing(source, "by", maker)
             chosen = list(islice(source.candidates(query, vector, COUNT), COUNT))
             if not all(isinstance(one, str) for one in chosen):
                 raise McpgError("it gave something else than ids of tools")
             return chosen
 
-        chosen, reason = self._guarded(choose)
+        chosen, reason = self._ask_guarded(choose)
         return chosen or [], reason
 
     def fingerprint(self) -> str | None:
         """Return who chooses, `None` where the source does not say or fails."""
-        found, _ = self._guarded(lambda: getattr(self._found(), "fingerprint", None))
+        found, _ = self._ask_guarded(lambda: getattr(self._find_once(), "fingerprint", None))
         return found if isinstance(found, str) else None
 
-    def _found(self) -> CandidateSource:
+    def _find_once(self) -> CandidateSource:
         if self._source is None:
             self._source = self._find()
         return self._source
 
-    def _guarded(self, ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
+    def _ask_guarded(self, ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
         failure = self._breaker.reason
         if failure is not None:
             return None, failure
@@ -132,7 +132,7 @@ class GuardedSource:
             return None, reason
 
 
-class Selection:
+class CandidateSelection:
     """What a source chose for one search.
 
     Attributes:

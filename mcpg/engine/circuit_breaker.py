@@ -18,7 +18,7 @@ from mcpg.embeddings.provider import (
     embedding_error,
 )
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.net.connections import Ended, within
+from mcpg.net.connections import WorkOutcome, within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,7 @@ class CircuitBreaker(Generic[Reason]):
             self.open(reason)
 
 
-def attribute_of(brought: Any, name: str) -> Any:
+def read_host_attribute(brought: Any, name: str) -> Any:
     """Return an attribute of what a host *brought*, `None` where it has none or raises."""
     try:
         return getattr(brought, name, None)
@@ -97,7 +97,7 @@ class GuardedCache:
         try:
             found = self._cache.get(kind, key)
         except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
-            self._failed(fault)
+            self._note_failure(fault)
             return None
         self._breaker.open_if_slow(_SLUGGISH, start)
         return found if isinstance(found, bytes) else None
@@ -109,7 +109,7 @@ class GuardedCache:
         try:
             self._cache.put(kind, key, value)
         except Exception as fault:  # noqa: BLE001 - as above
-            self._failed(fault)
+            self._note_failure(fault)
             return
         self._breaker.open_if_slow(_SLUGGISH, start)
 
@@ -121,12 +121,12 @@ class GuardedCache:
         message = f"the search cache failed: {reason}; answers are computed, and are not kept"
         return (warning(Code.SEARCH_CACHE_FAILED, message),)
 
-    def _failed(self, fault: Exception) -> None:
+    def _note_failure(self, fault: Exception) -> None:
         # The text of a stranger's error may hold a password: only its type is reported.
         self._breaker.open(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
 
 
-class GuardedProvider:
+class GuardedEmbeddings:
     """A host's embedding provider behind a circuit breaker that slow failures open.
 
     May be shared between threads.
@@ -145,7 +145,7 @@ class GuardedProvider:
         try:
             fingerprint = self._provider.fingerprint
         except Exception as fault:
-            raise _unspoken("fingerprint", fault) from fault
+            raise _to_embedding_error("fingerprint", fault) from fault
         if not isinstance(fingerprint, str):
             raise EmbeddingError("the embedding provider has no fingerprint", kind="failed")
         self.fingerprint = fingerprint
@@ -155,7 +155,7 @@ class GuardedProvider:
         try:
             dimensions = self._provider.dimensions
         except Exception as fault:
-            raise _unspoken("dimensions", fault) from fault
+            raise _to_embedding_error("dimensions", fault) from fault
         if not (dimensions is None or isinstance(dimensions, int)):
             raise EmbeddingError(f"{self.fingerprint} tells no dimensions", kind="dimensions")
         return dimensions
@@ -197,7 +197,7 @@ class GuardedProvider:
             self._breaker.open_if_slow(error, start)
 
 
-def _unspoken(what: str, fault: Exception) -> EmbeddingError:
+def _to_embedding_error(what: str, fault: Exception) -> EmbeddingError:
     if isinstance(fault, EmbeddingError):
         return fault
     reason = type(fault).__name__
@@ -222,7 +222,7 @@ class GuardedNormalizer:
         Raises:
             McpgError: It does not say.
         """
-        fingerprint = attribute_of(self._normalizer, "fingerprint")
+        fingerprint = read_host_attribute(self._normalizer, "fingerprint")
         if not isinstance(fingerprint, str):
             raise McpgError("what rewrites queries has no fingerprint")
         return fingerprint
@@ -246,12 +246,12 @@ class GuardedNormalizer:
         raise McpgError(reason)
 
     def _seconds(self) -> float:
-        seconds = attribute_of(self._normalizer, "seconds")
+        seconds = read_host_attribute(self._normalizer, "seconds")
         is_time = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
         return float(seconds) if is_time else USUAL_SECONDS
 
 
-def _reason(ended: Ended[Any] | None, seconds: float) -> str:
+def _reason(ended: WorkOutcome[Any] | None, seconds: float) -> str:
     if ended is None:
         return f"nothing rewrote it within {seconds:g} seconds"
     if isinstance(ended.fault, McpgError):

@@ -71,4 +71,4 @@ def closeness(vector_scores: VectorScores, tool: int) -> float:
     """Return the standardised cosine of a tool as a share of the nearest one's, at least 0."""
     if not vector_scores.best:
         return 0.0
-    return max(vector_scores.standardised(tool), 0.0) / vector_scores.best
+    return max(vector_scores.standard_score(tool), 0.0) / vector_scores.best

@@ -14,7 +14,7 @@ from functools import cached_property
 from heapq import nsmallest
 from math import fsum
 
-from mcpg.code.graph import CodeGraph, CodeScope, Definition
+from mcpg.code.graph import CodeGraph, CodeScope, LocatedSymbol
 from mcpg.code.model import SymbolKind
 from mcpg.code.page import ENTRY_TYPE, read_body
 from mcpg.documents.model import ToolDocument
@@ -56,7 +56,7 @@ class CodeMatch:
         words: The words of the query that it holds, or the name that it was found by.
     """
 
-    definition: Definition
+    definition: LocatedSymbol
     score: float
     words: tuple[str, ...] = ()
 
@@ -96,7 +96,7 @@ class CodeSearch:
         )
         return cls(CodeGraph(file for file in files if file is not None))
 
-    def named(
+    def find_named_symbols(
         self,
         name: str,
         scope: CodeScope | None = None,
@@ -162,7 +162,7 @@ class CodeSearch:
 
     @staticmethod
     def _is_meant(
-        definition: Definition, scope: CodeScope | None, kinds: Collection[SymbolKind]
+        definition: LocatedSymbol, scope: CodeScope | None, kinds: Collection[SymbolKind]
     ) -> bool:
         return definition.symbol.kind in kinds and (scope is None or scope.has(definition.file))
 
@@ -208,7 +208,7 @@ class CodeSearch:
                 text = texts[number]
                 if text not in known:
                     is_identifier = name in _IDENTIFIERS
-                    known[text] = _credit(word, stems, self._counted(text), is_identifier)
+                    known[text] = _credit(word, stems, self._count_words(text), is_identifier)
                 if known[text]:
                     weight = occurrence_weight(len(text), length, parameters)
                     found[number] = found.get(number, 0.0) + weight * known[text]
@@ -221,7 +221,7 @@ class CodeSearch:
         texts = enumerate(self._texts)
         return [number for number, text in texts if any(part in text for part in parts)]
 
-    def _counted(self, text: str) -> Counter[str]:
+    def _count_words(self, text: str) -> Counter[str]:
         known = self._counts.get(text)
         if known is None:
             known = self._counts[text] = Counter(map(stem, split_words(text)))
@@ -252,9 +252,9 @@ class CodeSearch:
         return [text.lower() if text.isascii() else fold(strip_accents(text)) for text in joint]
 
     @cached_property
-    def _names(self) -> dict[str, list[Definition]]:
+    def _names(self) -> dict[str, list[LocatedSymbol]]:
         """The symbols by their short names without signs and case."""
-        found: dict[str, list[Definition]] = {}
+        found: dict[str, list[LocatedSymbol]] = {}
         for one in self.graph.definitions:
             found.setdefault(joined(one.symbol.short_name), []).append(one)
         return found

@@ -123,7 +123,9 @@ def compare(
     return RankingComparison(
         before,
         after,
-        tuple(_tools(before, after, limit, _status_of(enabled_then), _status_of(enabled_now))),
+        tuple(
+            _tools(before, after, limit, _status_reader(enabled_then), _status_reader(enabled_now))
+        ),
         tuple(_words(before.words, after.words)),
         len(enabled_then),
         len(enabled_now),
@@ -132,7 +134,9 @@ def compare(
     )
 
 
-def _status_of(enabled_by_id: Mapping[str, bool]) -> Callable[[str, MatchExplanation | None], str]:
+def _status_reader(
+    enabled_by_id: Mapping[str, bool],
+) -> Callable[[str, MatchExplanation | None], str]:
     def status(tool_id: str, match: MatchExplanation | None) -> str:
         if match is not None:
             return RANKED

@@ -13,11 +13,11 @@ from math import copysign, exp, fsum, log1p
 from operator import itemgetter, mul
 
 from mcpg.engine.features import Candidate
-from mcpg.engine.fusion import Fused
+from mcpg.engine.fusion import RankedCandidate
 from mcpg.engine.model import FEATURES, Model
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion
-from mcpg.engine.results import Request
+from mcpg.engine.results import SearchRequest
 from mcpg.engine.retrieval import POOL, RELATED_CREDIT
 from mcpg.values import SHOWN_DECIMALS, round_score
 
@@ -72,7 +72,7 @@ class Calibration:
 
 
 def calibrate(
-    ranked: Sequence[Fused],
+    ranked: Sequence[RankedCandidate],
     candidates: Sequence[Candidate],
     analysis: Analysis,
     model: Model,
@@ -116,7 +116,7 @@ def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[f
     return round_score(1 / (1 + exp(-logit)))
 
 
-def worth_offering(scores: Sequence[float], request: Request) -> int:
+def worth_offering(scores: Sequence[float], request: SearchRequest) -> int:
     """Return how many of the *scores*, which never rise, are worth offering to *request*.
 
     They are compared as they are shown, with six decimals.
@@ -151,7 +151,7 @@ class CalibrationInputs:
 
     def __init__(
         self,
-        ranked: Sequence[Fused],
+        ranked: Sequence[RankedCandidate],
         candidates: Sequence[Candidate],
         analysis: Analysis,
         model: Model,
@@ -185,11 +185,11 @@ class CalibrationInputs:
         self._held, self._related = held, related
         self._weight = fsum(words) or 1.0
 
-    def strengths(self, ranked: Sequence[Fused], limit: int | None) -> list[float]:
+    def strengths(self, ranked: Sequence[RankedCandidate], limit: int | None) -> list[float]:
         """Return the strength of each of the *ranked*, as they were given, up to the *limit*."""
         return [*self._strengths[:limit], *map(self.strength, ranked[MARGIN_DEPTH:limit])]
 
-    def strength(self, fused: Fused) -> float:
+    def strength(self, fused: RankedCandidate) -> float:
         """Return the fused score of the features that a lead may consist of."""
         return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
 
@@ -209,7 +209,7 @@ class CalibrationInputs:
             content * log1p(min(max(strength - self._floor, 0.0), _WIDEST)),
             log1p(len(held)),
             share,
-            self._answered(candidate),
+            self._answered_share(candidate),
             self._length,
             repaired,
             candidate.related,
@@ -218,7 +218,7 @@ class CalibrationInputs:
             candidate.exact,
         )
 
-    def _answered(self, candidate: Candidate) -> float:
+    def _answered_share(self, candidate: Candidate) -> float:
         """Return the share of the query that its words answer, or in part words related to them."""
         impacts, gains = candidate.impacts, candidate.gains
         if not gains:

@@ -38,7 +38,7 @@ _RETURN = 0.2
 _LEAST_LEFT = 1e-3
 _MOST_PUSHES = 2_000
 _MOST_ADDED = 10
-_LONGEST_SHOWN = 100
+_LONGEST_TOOL_SHOWN = 100
 # Unknown names are compared with the ids that share their rarest words.
 _MOST_SHARING = 48
 _MOST_HOLDERS = 256
@@ -71,7 +71,7 @@ class ContextGraph:
                 self._walked.get(tool, 0.0),
                 self._sources.get(source, 0.0),
             )
-            for tool, source in zip(tools, self._index.sources_of(tools), strict=True)
+            for tool, source in zip(tools, self._index.find_source_numbers(tools), strict=True)
         ]
 
     def neighbours(self) -> list[int]:
@@ -137,8 +137,8 @@ class ContextGraph:
         It is the rarity of the source: where all tools are of one source, that says nothing.
         """
         size = len(self._index)
-        everything = self._index.sources_of(range(size))
-        sources = sorted(set(self._index.sources_of(self.tools)))
+        everything = self._index.find_source_numbers(range(size))
+        sources = sorted(set(self._index.find_source_numbers(self.tools)))
         return {
             source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
             for source in sources
@@ -183,7 +183,7 @@ def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     reported = names[:MOST_TOOLS]
     found = []
     for name in reported:
-        shown = name[:_LONGEST_SHOWN]
+        shown = name[:_LONGEST_TOOL_SHOWN]
         close = suggest(shown, map(index.tool_id, _find_sharing_words(shown, index)), 3)
         hint = f"; close: {', '.join(close)}" if close else ""
         message = f"no tool is called {shown!r}{hint}: it is not used as context"

@@ -16,7 +16,7 @@ from mcpg.engine.results import (
     Context,
     EngineServices,
     FusionName,
-    Request,
+    SearchRequest,
     SearchResult,
     Strategy,
     StrategyName,
@@ -24,13 +24,13 @@ from mcpg.engine.results import (
     check_limit,
     check_request,
     check_text,
-    texts_of,
+    check_texts,
 )
 from mcpg.engine.searcher import Searcher
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-from mcpg.values import counted
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
@@ -98,7 +98,7 @@ class Engine:
         self._lock = allocate_lock()
 
     def __repr__(self) -> str:
-        return f"<Engine: {counted(len(self.index), 'tool')}>"
+        return f"<Engine: {format_count(len(self.index), 'tool')}>"
 
     @property
     def index(self) -> Index:
@@ -191,15 +191,15 @@ class Engine:
                 in [0, 1].
         """
         # Made without names, which takes half as long.
-        asked = Request(
+        asked = SearchRequest(
             *("", "", self.limit if limit is None else limit, strategy, include_disabled),
             *(min_score, abstain, fusion, normalize, lexicon),
-            texts_of("context_tools", context_tools),
-            texts_of("sources", sources),
-            texts_of("categories", categories),
+            check_texts("context_tools", context_tools),
+            check_texts("sources", sources),
+            check_texts("categories", categories),
             read_only,
         )
-        request, diagnostics = self._checked(query, context, asked)
+        request, diagnostics = self._check_request(query, context, asked)
         if self._observer is not None:
             from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
 
@@ -261,7 +261,7 @@ class Engine:
         from mcpg.engine.ask import AskRequest  # noqa: PLC0415 - a search answers no questions
 
         asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope)
-        sources, categories = texts_of("sources", sources), texts_of("categories", categories)
+        sources, categories = check_texts("sources", sources), check_texts("categories", categories)
         check_flag("read_only", read_only)
 
         def search(text: str, most: int) -> SearchResult:
@@ -306,33 +306,33 @@ class Engine:
             UsageError: As for `search`; or there is no query to ask about *tool*.
             NotFoundError: No tool is called *tool*, or several are.
         """
-        asked = Request(
+        asked = SearchRequest(
             *("", "", self.limit if limit is None else limit, strategy, include_disabled),
             *(min_score, abstain, fusion),
             normalize=normalize,
             lexicon=lexicon,
-            context_tools=texts_of("context_tools", context_tools),
-            sources=texts_of("sources", sources),
-            categories=texts_of("categories", categories),
+            context_tools=check_texts("context_tools", context_tools),
+            sources=check_texts("sources", sources),
+            categories=check_texts("categories", categories),
             read_only=read_only,
         )
-        request, diagnostics = self._checked(query, context, asked)
+        request, diagnostics = self._check_request(query, context, asked)
         check_text("tool", tool)
         if tool is None:
-            return self._ask(_explained, request, diagnostics)
-        tool_id = self.catalog.named(tool).id
+            return self._ask(_explain_request, request, diagnostics)
+        tool_id = self.catalog.find_named(tool).id
         if request.is_browsing:
             from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
 
             message = "without a query every tool stands where its name puts it"
             raise UsageError(message, place="--tool", remedy="add a query, or leave the tool out")
-        from mcpg.engine.why_not import by_graph, explain_rank  # noqa: PLC0415 - a search needs none of it
+        from mcpg.engine.why_not import report_graph_rank, explain_rank  # noqa: PLC0415 - a search needs none of it
 
-        explanation = self._ask(_explained, request, diagnostics)
+        explanation = self._ask(_explain_request, request, diagnostics)
         rank_explanation = self._ask(explain_rank, request, tool_id)
         if request.strategy != Strategy.GRAPH or request.normalize:
             result = explanation.result
-            diagnostics = (*result.diagnostics, by_graph(request, result, tool_id))
+            diagnostics = (*result.diagnostics, report_graph_rank(request, result, tool_id))
             explanation = replace(explanation, result=replace(result, diagnostics=diagnostics))
         return replace(explanation, tool=rank_explanation)
 
@@ -372,21 +372,21 @@ class Engine:
             UsageError: As for `search`; or there is no goal.
         """
         check_text("goal", goal)
-        asked = Request(
+        asked = SearchRequest(
             *("", "", limit, strategy, include_disabled),
             fusion=fusion,
             lexicon=lexicon,
-            context_tools=texts_of("context_tools", context_tools),
-            sources=texts_of("sources", sources),
-            categories=texts_of("categories", categories),
+            context_tools=check_texts("context_tools", context_tools),
+            sources=check_texts("sources", sources),
+            categories=check_texts("categories", categories),
             read_only=read_only,
         )
-        request, diagnostics = self._checked(goal, context, asked)
+        request, diagnostics = self._check_request(goal, context, asked)
         if not request.query:
             from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
 
             raise UsageError("there is no goal", remedy="say what is to be reached")
-        return self._ask(_planned, request, diagnostics)
+        return self._ask(_plan_request, request, diagnostics)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:
         """Return an engine that searches the same catalogue with *hints* added to one tool.
@@ -402,8 +402,8 @@ class Engine:
             NotFoundError: No tool is called *tool*, or several are.
             DocumentError: The tool's document becomes too long to be written.
         """
-        tool_id = self.catalog.named(tool).id
-        index = self._ask(_recompiled, tool_id, hints)
+        tool_id = self.catalog.find_named(tool).id
+        index = self._ask(_recompile_hints, tool_id, hints)
         services = self.services and replace(self.services, vectors=None)
         return Engine(index, services=services, limit=self.limit)
 
@@ -411,16 +411,16 @@ class Engine:
         """Return what *ask* answers when it is given the index; damage is mended as in a search."""
         return self._ask(lambda searcher: ask(searcher.index))
 
-    def _checked(
-        self, query: str | None, context: Context, asked: Request
-    ) -> tuple[Request, tuple[Diagnostic, ...]]:
+    def _check_request(
+        self, query: str | None, context: Context, asked: SearchRequest
+    ) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
         """Check what a caller asks, and look up the tools, sources and categories that it names."""
         request, diagnostics = check_request(query, context, asked)
         if request.context_tools or (request.query and request.context):
             request, unknown = self._ask(_in_use, request)
             diagnostics = (*diagnostics, *unknown)
         if request.is_filtered:
-            filtered = self._ask(Searcher.filtered, request)
+            filtered = self._ask(Searcher.apply_filter, request)
             diagnostics = (*diagnostics, *(filtered.diagnostics if filtered else ()))
         return request, diagnostics
 
@@ -443,9 +443,9 @@ class Engine:
         except Exception as fault:
             if self._rebuild is None or not _is_damage(fault, searcher.index):
                 raise
-        return ask(self._renewed(searcher), *given, **named)
+        return ask(self._replace_searcher(searcher), *given, **named)
 
-    def _renewed(self, damaged: Searcher) -> Searcher:
+    def _replace_searcher(self, damaged: Searcher) -> Searcher:
         """Replace the *damaged* searcher, unless another thread has done so meanwhile."""
         with self._lock:
             if self._searcher is damaged and self._rebuild is not None:
@@ -473,14 +473,17 @@ def _guarded_cache(services: EngineServices | None) -> GuardedCache | None:
 def _answering(cache: GuardedCache | None) -> Answering:
     """Return what answers searches: the *cache* before the searcher, if there is one."""
     if cache is None:
-        return _answered
+        return _answer_request
     from mcpg.engine.result_cache import ResultCache  # noqa: PLC0415 - most engines have no cache
 
-    return ResultCache(cache, _answered).answer
+    return ResultCache(cache, _answer_request).answer
 
 
-def _answered(
-    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...], trace: Trace | None
+def _answer_request(
+    searcher: Searcher,
+    request: SearchRequest,
+    diagnostics: tuple[Diagnostic, ...],
+    trace: Trace | None,
 ) -> SearchResult:
     if not _is_rewritten(searcher, request):
         return searcher.answer(request, diagnostics, trace)[0]
@@ -489,8 +492,8 @@ def _answered(
     return normalized_answer(searcher, request, diagnostics, trace)
 
 
-def _explained(
-    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
+def _explain_request(
+    searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
     """Answer as `_answered` does, and explain every part of the answer."""
     if _is_rewritten(searcher, request):
@@ -501,7 +504,7 @@ def _explained(
         from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
 
         explanation = explain(searcher, request, diagnostics)
-    filtered = searcher.filtered(request)
+    filtered = searcher.apply_filter(request)
     if filtered is None:
         return explanation
     from mcpg.engine.trace import FilterExplanation  # noqa: PLC0415 - as above
@@ -511,11 +514,15 @@ def _explained(
     return replace(explanation, filter=FilterExplanation(*conditions, *counts))
 
 
-def _planned(searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
+def _plan_request(
+    searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
+) -> Plan:
     return searcher.planner().plan(request, diagnostics)
 
 
-def _in_use(searcher: Searcher, request: Request) -> tuple[Request, tuple[Diagnostic, ...]]:
+def _in_use(
+    searcher: Searcher, request: SearchRequest
+) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
     """Return *request* with the ids of its context tools, and a warning for each unknown one.
 
     A context of nothing but names of tools is one of tools, not of words.
@@ -533,14 +540,14 @@ def _in_use(searcher: Searcher, request: Request) -> tuple[Request, tuple[Diagno
     return request, unknown_tools(unknown, searcher.index) if unknown else ()
 
 
-def _is_rewritten(searcher: Searcher, request: Request) -> bool:
+def _is_rewritten(searcher: Searcher, request: SearchRequest) -> bool:
     return request.normalize and bool(request.query) and searcher.has_tools(request)
 
 
-def _recompiled(searcher: Searcher, tool_id: str, hints: Hints) -> Index:
-    from mcpg.engine.hint_suggestions import recompiled  # noqa: PLC0415 - a search changes nothing
+def _recompile_hints(searcher: Searcher, tool_id: str, hints: Hints) -> Index:
+    from mcpg.engine.hint_suggestions import recompile_with_hints  # noqa: PLC0415 - a search changes nothing
 
-    return recompiled(searcher.index, searcher.number(tool_id), hints)
+    return recompile_with_hints(searcher.index, searcher.number(tool_id), hints)
 
 
 def _is_damage(fault: Exception, index: Index) -> bool:

@@ -15,17 +15,17 @@ from mcpg.engine.advice import advice_on, best_lexical, found_documents
 from mcpg.engine.closeness import WEIGHT_INPUTS
 from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.engine.features import NameMatcher, named_exactly
-from mcpg.engine.fusion import Fused, fuse
+from mcpg.engine.fusion import RankedCandidate, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank
-from mcpg.engine.model import FEATURES, INPUTS, Model, provenance_of
+from mcpg.engine.model import FEATURES, INPUTS, Model, read_provenance
 from mcpg.engine.pipeline import RankedList
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion, related_words
-from mcpg.engine.results import PREREQUISITE, Request, SearchResult
+from mcpg.engine.results import PREREQUISITE, SearchRequest, SearchResult
 from mcpg.engine.retrieval import (
     POOL,
     RELATED_CREDIT,
-    widened,
+    widen_analysis,
 )
 from mcpg.engine.searcher import Searcher
 from mcpg.engine.trace import (
@@ -37,13 +37,13 @@ from mcpg.engine.trace import (
     MatchExplanation,
     ModelExplanation,
     QueryWord,
-    Reading,
+    QueryRewrite,
     TermMatch,
     Trace,
 )
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
-from mcpg.index.decoded import impact_of, posting
+from mcpg.index.decoded import find_impact, find_posting
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, occurrence_weight
 from mcpg.json_types import JsonObject, JsonValue
@@ -57,8 +57,8 @@ class StageDetails:
         self,
         ranking: RankedList,
         result: SearchResult,
-        reading: Reading,
-        request: Request,
+        reading: QueryRewrite,
+        request: SearchRequest,
         searcher: Searcher,
     ) -> None:
         self._outcome = ranking
@@ -67,23 +67,23 @@ class StageDetails:
         self._index = searcher.index
         self._model = searcher.model
         self._limit = request.limit
-        self._disabled = searcher.disabled(request)
-        self._excluded = searcher.excluded(request)
+        self._disabled = searcher.disabled_by_hints(request)
+        self._excluded = searcher.excluded_tools(request)
 
     def of(self, stage: str) -> JsonObject:
         """Return what the stage called *stage* found; nothing for a stage that is not known."""
         details = {
-            "analyse": self._analysed,
-            "retrieve": self._retrieved,
-            "fuse": self._fused,
-            "calibrate": self._calibrated,
-            "expand": self._expanded,
-            "embed": self._embedded,
-            "compare": self._compared,
+            "analyse": self._describe_analysis,
+            "retrieve": self._describe_retrieval,
+            "fuse": self._describe_fusion,
+            "calibrate": self._describe_calibration,
+            "expand": self._describe_expansion,
+            "embed": self._describe_embedding,
+            "compare": self._describe_comparison,
         }.get(stage)
         return details() if details else {}
 
-    def _analysed(self) -> JsonObject:
+    def _describe_analysis(self) -> JsonObject:
         analysis = self._outcome.analysis
         reading = self._reading
         kept = {clause.text for clause in analysis.clauses}
@@ -110,7 +110,7 @@ class StageDetails:
     def _with(self, condition: Callable[[QueryTerm], bool]) -> list[JsonValue]:
         return [clause.text for clause in self._outcome.analysis.clauses if condition(clause)]
 
-    def _retrieved(self) -> JsonObject:
+    def _describe_retrieval(self) -> JsonObject:
         ranking = self._outcome
         found = found_documents(ranking, self._index)
         exact = named_exactly(ranking.analysis, self._index)
@@ -119,7 +119,7 @@ class StageDetails:
                 row
                 for clause, wide in zip(
                     ranking.analysis.clauses,
-                    widened(ranking.analysis).clauses,
+                    widen_analysis(ranking.analysis).clauses,
                     strict=True,
                 )
                 for row in self._lists(clause, dict(wide.variants))
@@ -149,7 +149,7 @@ class StageDetails:
                 "most": share * impact * credit * repair.similarity,
             }
 
-    def _embedded(self) -> JsonObject:
+    def _describe_embedding(self) -> JsonObject:
         semantic = self._outcome.semantic
         if semantic is None:
             return {}
@@ -159,7 +159,7 @@ class StageDetails:
             "corrected": semantic.corrected,
         }
 
-    def _compared(self) -> JsonObject:
+    def _describe_comparison(self) -> JsonObject:
         semantic = self._outcome.semantic
         if semantic is None:
             return {}
@@ -175,14 +175,14 @@ class StageDetails:
                 {
                     "toolId": name(number),
                     "cosine": cosine,
-                    "standardised": near.standardised(number),
+                    "standardised": near.standard_score(number),
                 }
                 for number, cosine in near.nearest[: max(POOL, len(window))]
             ],
         }
 
-    def _fused(self) -> JsonObject:
-        everything, features, weights = self._ranked()
+    def _describe_fusion(self) -> JsonObject:
+        everything, features, weights = self._rank_everything()
         columns = zip(*(one.values for one in everything), strict=True)
         tools = [one.candidate.document for one in everything]
         rows = zip(features, weights, columns, strict=bool(everything))
@@ -191,10 +191,10 @@ class StageDetails:
             "channels": [
                 self._channel(feature, weight, values, tools) for feature, weight, values in rows
             ],
-            **self._weighed(),
+            **self._describe_closeness(),
         }
 
-    def _weighed(self) -> JsonObject:
+    def _describe_closeness(self) -> JsonObject:
         """Describe what closeness weighs in the query, and why."""
         semantic = self._outcome.semantic
         weight = semantic.weight if semantic else None
@@ -213,7 +213,7 @@ class StageDetails:
             }
         }
 
-    def _ranked(self) -> tuple[list[Fused], tuple[str, ...], tuple[float, ...]]:
+    def _rank_everything(self) -> tuple[list[RankedCandidate], tuple[str, ...], tuple[float, ...]]:
         """Return all candidates, best first, and the names and weights of their features."""
         semantic, candidates = self._outcome.semantic, self._outcome.candidates
         if semantic is None:
@@ -238,7 +238,7 @@ class StageDetails:
             "bestTool": self._index.tool_id(tools[values.index(best)]) if found else None,
         }
 
-    def _calibrated(self) -> JsonObject:
+    def _describe_calibration(self) -> JsonObject:
         best = self._outcome.calibrations[0].score if self._outcome.calibrations else None
         return {
             "best": best,
@@ -246,11 +246,11 @@ class StageDetails:
             "isLow": best is None or best < LOW_CONFIDENCE,
         }
 
-    def _expanded(self) -> JsonObject:
-        return expanded(self._result, self._index, self._disabled)
+    def _describe_expansion(self) -> JsonObject:
+        return describe_expansion(self._result, self._index, self._disabled)
 
 
-def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
+def describe_expansion(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
     """Describe the edges that leave the matches of *result*, and of what they reach."""
     shown = {index.find_tool(match.tool_id) for match in result.matches}
     targets = [target for one in shown for _, target, _, _ in index.edges(one)]
@@ -273,16 +273,16 @@ _STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
 
 
 def explain(
-    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
+    searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
     """Answer *request* as `Searcher.answer` does, and explain every part of the answer."""
     trace = Trace()
     result, ranking = searcher.answer(request, diagnostics, trace)
-    return explanation_of(request, result, ranking, trace, searcher)
+    return compose_explanation(request, result, ranking, trace, searcher)
 
 
-def explanation_of(
-    request: Request,
+def compose_explanation(
+    request: SearchRequest,
     result: SearchResult,
     ranking: RankedList | None,
     trace: Trace,
@@ -303,18 +303,18 @@ def explanation_of(
         language=ranking.analysis.language,
         stages=tuple(replace(one, details=stage_details.of(one.name)) for one in trace.stages),
         matches=tuple(_matches(result, ranking, index, model)),
-        expansions=tuple(expansions_of(result)),
-        model=_model(index, numbers_of(ranking, model)),
-        advice=advice_on(result, words, (ranking,), index, searcher.disabled(request)),
+        expansions=tuple(explain_expansions(result)),
+        model=_model(index, fitted_numbers(ranking, model)),
+        advice=advice_on(result, words, (ranking,), index, searcher.disabled_by_hints(request)),
     )
 
 
-def _reading(query: str, analysis: Analysis, index: Index) -> Reading:
+def _reading(query: str, analysis: Analysis, index: Index) -> QueryRewrite:
     words = list(iter_words(query))
     sentences = [
         tuple(analysis.clauses[place].text for place in sentence) for sentence in analysis.sentences
     ]
-    return Reading(
+    return QueryRewrite(
         fold(query),
         tuple(word.text for word in words),
         tuple(dict.fromkeys(word.text for word in words if word.whole)),
@@ -324,7 +324,7 @@ def _reading(query: str, analysis: Analysis, index: Index) -> Reading:
     )
 
 
-def numbers_of(ranking: RankedList, model: Model) -> Scheme:
+def fitted_numbers(ranking: RankedList, model: Model) -> Scheme:
     """Return the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
     if ranking.semantic is not None:
         return ranking.semantic.scheme
@@ -332,7 +332,7 @@ def numbers_of(ranking: RankedList, model: Model) -> Scheme:
 
 
 def _model(index: Index, numbers: Scheme) -> ModelExplanation:
-    origin = provenance_of(index)
+    origin = read_provenance(index)
     with_vectors = f"; with vectors: {numbers.provenance}" if numbers.name else ""
     return ModelExplanation(
         f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
@@ -343,7 +343,7 @@ def _model(index: Index, numbers: Scheme) -> ModelExplanation:
     )
 
 
-def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
+def explain_expansions(result: SearchResult) -> Iterator[ExpansionExplanation]:
     """Explain why each related, next-step and prerequisite match of *result* is there."""
     scores = {match.tool_id: match.score for match in result.matches}
     needed = scores | {match.tool_id: match.score for match in result.prerequisites}
@@ -385,7 +385,7 @@ def _word(text: str, clause: QueryTerm | None, total: float, index: Index) -> Qu
 def _matches(
     result: SearchResult, ranking: RankedList, index: Index, model: Model
 ) -> Iterator[MatchExplanation]:
-    numbers = numbers_of(ranking, model)
+    numbers = fitted_numbers(ranking, model)
     rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
     for place, (match, fused, calibration) in enumerate(rows, start=1):
         # Scores never rise down the ranks: the first of this score is the one that set it.
@@ -424,7 +424,9 @@ def _calibration(calibration: Calibration, first: str, model: Scheme) -> Calibra
     )
 
 
-def _terms(fused: Fused, analysis: Analysis, index: Index, model: Scheme) -> tuple[TermMatch, ...]:
+def _terms(
+    fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
+) -> tuple[TermMatch, ...]:
     """Return which words matched where.
 
     The contributions sum to those of the features `bm25f`, `related` and `relatedName`. Where
@@ -441,7 +443,7 @@ def _terms(fused: Fused, analysis: Analysis, index: Index, model: Scheme) -> tup
 
 
 def _lexical_terms(
-    fused: Fused, analysis: Analysis, index: Index, model: Scheme
+    fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
 ) -> list[TermMatch]:
     candidate = fused.candidate
     if not candidate.lexical:
@@ -464,7 +466,7 @@ def _lexical_terms(
 
 
 def _related_terms(
-    fused: Fused, analysis: Analysis, index: Index, model: Scheme
+    fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
 ) -> Iterator[TermMatch]:
     """Yield which related words matched where, one for each word, related word and field."""
     candidate, clauses = fused.candidate, analysis.clauses
@@ -483,7 +485,7 @@ def _related_terms(
             for field, share in shares[one.term].items():
                 found[clauses[place].text, one, field] += unit * parts[place] * share
     if candidate.related_name:
-        gains = NameMatcher(analysis, index).related(document)
+        gains = NameMatcher(analysis, index).gains_by_related(document)
         unit = sums.get("relatedName", 0.0) / fsum(gains.values())
         for term, gain in gains.items():
             text, one = _nearest(term, clauses, index)
@@ -505,7 +507,7 @@ def _nearest(term: int, clauses: Iterable[QueryTerm], index: Index) -> tuple[str
 
 
 def _best(meant: Sequence[TermExpansion], document: int, index: Index) -> TermExpansion:
-    return max(meant, key=lambda one: impact_of(index, one.term, document) * one.similarity)
+    return max(meant, key=lambda one: find_impact(index, one.term, document) * one.similarity)
 
 
 def _term(clause: QueryTerm, repair: TermExpansion, field: str, contribution: float) -> TermMatch:
@@ -520,9 +522,9 @@ def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int,
     Terms that do not occur there are left out. The document is read only where a term occurs in
     several fields, for a single one has it all.
     """
-    masks = {term: posting(index, term, document)[1] for term in terms}
+    masks = {term: find_posting(index, term, document)[1] for term in terms}
     several = {term: mask for term, mask in masks.items() if mask & mask - 1}
-    counted = _counted(index, document, several) if several else {}
+    counted = _count_terms(index, document, several) if several else {}
     return {
         term: counted[term] if term in several else {FIELDS[mask.bit_length() - 1]: 1.0}
         for term, mask in masks.items()
@@ -530,7 +532,9 @@ def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int,
     }
 
 
-def _counted(index: Index, document: int, masks: Mapping[int, int]) -> dict[int, dict[str, float]]:
+def _count_terms(
+    index: Index, document: int, masks: Mapping[int, int]
+) -> dict[int, dict[str, float]]:
     """Count the terms of *masks* in the fields that any of them names."""
     wanted = 0
     for mask in masks.values():

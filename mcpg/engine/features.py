@@ -105,7 +105,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         [fsum([held[place] for place, _ in row]) for row in hits],
         list(map(max, _by_part(sentences, weighed))) if sentences else lexical,
         _by_part(intents, weighed) if intents else [()] * len(pool),
-        _damped(gains, analysis),
+        _damp_gains(gains, analysis),
         gains,
         *_operations(pool, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
@@ -184,7 +184,7 @@ def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
     ]
 
 
-def _damped(gains: Iterable[Iterable[tuple[int, float]]], analysis: Analysis) -> list[float]:
+def _damp_gains(gains: Iterable[Iterable[tuple[int, float]]], analysis: Analysis) -> list[float]:
     """Return, for each document, what related words add to its lexical score.
 
     Of a few words one that is only related says more than of many; so the sum is divided by the
@@ -218,7 +218,7 @@ def _related_gains(
     return list(map(tuple, gains.values()))
 
 
-def lacked(candidate: Candidate, analysis: Analysis) -> list[int]:
+def find_lacking_clauses(candidate: Candidate, analysis: Analysis) -> list[int]:
     """Return the places of the clauses of the query that neither a word nor a related one answers.
 
     A translation counts as the word.
@@ -236,7 +236,7 @@ def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index)
 
     Only the first `POOL` count for others: they are there whatever the limit.
     """
-    sources = index.sources_of(pool)
+    sources = index.find_source_numbers(pool)
     best: dict[int, float] = {}
     for source, own in zip(sources, lexical[:POOL], strict=False):
         if own > best.get(source, 0.0):
@@ -332,7 +332,7 @@ class NameMatcher:
             found.append((held / weight, opening, damping * near / weight))
         return found
 
-    def related(self, document: int) -> dict[int, float]:
+    def gains_by_related(self, document: int) -> dict[int, float]:
         """Return what each term of the name gains by related words, before it is a share."""
         found = (
             (term, idf, _RELATED_NAME_CREDIT * self._near[term] - self._credits.get(term, 0.0))

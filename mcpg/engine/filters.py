@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mcpg.catalog.model import Tool
-from mcpg.engine.results import Request
+from mcpg.engine.results import SearchRequest
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import READS, WRITES, StaleIndexError
@@ -25,7 +25,7 @@ _LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
+class FilterResult:
     """What the filter of a request leaves of an index, by numbers of tools.
 
     Attributes:
@@ -41,19 +41,19 @@ class Filtered:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def filtered(index: Index, request: Request, disabled: frozenset[int]) -> Filtered:
+def apply_filter(index: Index, request: SearchRequest, disabled: frozenset[int]) -> FilterResult:
     """Apply the filter of *request*; *disabled* tools are those that it leaves out in any case."""
     passing = _passing(index, request)
     allowed = passing - disabled if disabled else passing
     excluded = frozenset(range(len(index))) - allowed
-    return Filtered(passing, allowed, excluded, _notes(index, request, passing, allowed))
+    return FilterResult(passing, allowed, excluded, _notes(index, request, passing, allowed))
 
 
-def conditions_on(tool: int, index: Index, request: Request) -> Iterator[str]:
+def conditions_on(tool: int, index: Index, request: SearchRequest) -> Iterator[str]:
     """Yield the conditions of the filter of *request* that a tool does not meet, in words."""
     source = index.source_id(tool)
-    if request.sources and source.casefold() not in _folded(request.sources):
-        yield f"its source is {_shown(source)}, not {_either(request.sources)}"
+    if request.sources and source.casefold() not in _fold_names(request.sources):
+        yield f"its source is {_quote_name(source)}, not {_either(request.sources)}"
     if request.categories and tool not in _of_categories(index, request.categories):
         yield f"it is not in the category {_either(request.categories)}"
     if request.read_only and index.read_only_flags()[tool] != READS:
@@ -69,7 +69,9 @@ def filter_index(
     read_only: bool = False,
 ) -> tuple[list[int], tuple[Diagnostic, ...]]:
     """Return those tools of *index* that pass a filter, in order, with its diagnostics."""
-    request = Request(sources=tuple(sources), categories=tuple(categories), read_only=read_only)
+    request = SearchRequest(
+        sources=tuple(sources), categories=tuple(categories), read_only=read_only
+    )
     passing = _passing(index, request)
     return sorted(passing), _notes(index, request, passing, passing)
 
@@ -82,12 +84,12 @@ def filter_tools(
     read_only: bool = False,
 ) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
     """Return those of *tools* that pass a filter, as that of a search, with its diagnostics."""
-    wanted, among = _folded(sources), _folded(categories)
+    wanted, among = _fold_names(sources), _fold_names(categories)
     passing = tuple(
         tool
         for tool in tools
         if (not wanted or tool.source_id.casefold() in wanted)
-        and not (among and among.isdisjoint(_folded(tool.hints.categories)))
+        and not (among and among.isdisjoint(_fold_names(tool.hints.categories)))
         and (not read_only or tool.hints.read_only)
     )
     known = sorted({tool.source_id for tool in tools})
@@ -100,7 +102,7 @@ def filter_tools(
     return passing, tuple(_warnings(unknown, passing, passing, lacks_hints=read_only and not reads))
 
 
-def _passing(index: Index, request: Request) -> frozenset[int]:
+def _passing(index: Index, request: SearchRequest) -> frozenset[int]:
     conditions = []
     if request.sources:
         conditions.append(_of_sources(index, request.sources))
@@ -114,7 +116,7 @@ def _passing(index: Index, request: Request) -> frozenset[int]:
 
 def _of_sources(index: Index, names: Iterable[str]) -> frozenset[int]:
     wanted = frozenset(_numbers(names, index.source_ids))
-    sources = index.sources_of(range(len(index))) if wanted else ()
+    sources = index.find_source_numbers(range(len(index))) if wanted else ()
     return frozenset([tool for tool, source in enumerate(sources) if source in wanted])
 
 
@@ -128,16 +130,16 @@ def _of_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
 
 def _numbers(names: Iterable[str], known: Iterable[str]) -> list[int]:
     """Return the numbers of the *known* texts that are *names* in any case."""
-    wanted = _folded(names)
+    wanted = _fold_names(names)
     return [number for number, text in enumerate(known) if text.casefold() in wanted]
 
 
-def _folded(names: Iterable[str]) -> frozenset[str]:
+def _fold_names(names: Iterable[str]) -> frozenset[str]:
     return frozenset([name.casefold() for name in names])
 
 
 def _notes(
-    index: Index, request: Request, passing: Collection[int], allowed: Collection[int]
+    index: Index, request: SearchRequest, passing: Collection[int], allowed: Collection[int]
 ) -> tuple[Diagnostic, ...]:
     """Return what is to be told of the filter of *request*, as `_warnings` does."""
     unknown = [
@@ -190,9 +192,9 @@ def _unknown(
     from mcpg.suggestions import suggest  # noqa: PLC0415 - most names are right
 
     other_kind = "category" if kind == "source" else "source"
-    elsewhere = _folded(others)
+    elsewhere = _fold_names(others)
     for name in missing[:_MOST_NOTED]:
-        message = f"no {kind} is called {_shown(name)}"
+        message = f"no {kind} is called {_quote_name(name)}"
         close = suggest(name, texts.values(), 3)
         if name.casefold() in elsewhere:
             message += f"; a {other_kind} is"
@@ -200,20 +202,20 @@ def _unknown(
             message += f"; did you mean {_either(close)}?"
         elif texts:
             plural = "categories" if kind == "category" else "sources"
-            message += f"; the {plural} are {_listed(list(texts.values()))}"
+            message += f"; the {plural} are {_list_names(list(texts.values()))}"
         yield message
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
-    listed = ", ".join(map(_shown, names[:_MOST_NAMED]))
+    listed = ", ".join(map(_quote_name, names[:_MOST_NAMED]))
     return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 def _either(names: Sequence[str]) -> str:
-    *head, last = map(_shown, names[:_MOST_NAMED])
+    *head, last = map(_quote_name, names[:_MOST_NAMED])
     return f"{', '.join(head)} or {last}" if head else last
 
 
-def _shown(name: str) -> str:
+def _quote_name(name: str) -> str:
     return repr(name[:_LONGEST_SHOWN])

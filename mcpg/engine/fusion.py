@@ -82,7 +82,7 @@ def spread(
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class RankedCandidate:
     """A candidate with the score that decides the order.
 
     Attributes:
@@ -99,7 +99,7 @@ class Fused:
 
 def fuse(
     candidates: Sequence[Candidate], weights: Sequence[float], limit: int, ends: Sequence[int] = ()
-) -> list[Fused]:
+) -> list[RankedCandidate]:
     """Return the best *limit* candidates; ties go to the smaller document number.
 
     Tiers of a pool, which end at *ends*, stay one below the other. In the first, a query of several
@@ -121,23 +121,24 @@ def fuse(
     ranked.sort()
     if not candidates[0].intents:
         return [
-            Fused(candidate, values, -negative)
+            RankedCandidate(candidate, values, -negative)
             for _, negative, _, values, candidate, _ in ranked[:limit]
         ]
     return _spread(ranked, weights[-1], limit)
 
 
-def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]:
+def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[RankedCandidate]:
     """Return the best *limit* of the *ranked*, the first tier spread over the intents."""
     within = [one for one in ranked if not one[0]]
     answered = [candidate.intents for _, _, _, _, candidate, _ in within]
     chosen = []
     for place, added, score in spread([one[-1] for one in within], answered, weight, limit):
         _, _, _, values, candidate, _ = within[place]
-        chosen.append(Fused(candidate, (*values[:-1], added), score))
+        chosen.append(RankedCandidate(candidate, (*values[:-1], added), score))
     beyond = ranked[len(within) : len(within) + limit - len(chosen)]
     return chosen + [
-        Fused(candidate, values, -negative) for _, negative, _, values, candidate, _ in beyond
+        RankedCandidate(candidate, values, -negative)
+        for _, negative, _, values, candidate, _ in beyond
     ]
 
 

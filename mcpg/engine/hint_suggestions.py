@@ -27,14 +27,14 @@ from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError
 from mcpg.index.compile import compile_index
-from mcpg.index.decoded import impact_of
+from mcpg.index.decoded import find_impact
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
-from mcpg.index.what_if import WhatIf
+from mcpg.index.what_if import HintOverlay
 from mcpg.text import joined, lexicon
 
 
-def recompiled(index: Index, tool: int, hints: Hints) -> Index:
+def recompile_with_hints(index: Index, tool: int, hints: Hints) -> Index:
     """Return the index of the same catalogue with *hints* put before those of one tool.
 
     Its document is written and read again, as a bundle is made and loaded.
@@ -43,7 +43,7 @@ def recompiled(index: Index, tool: int, hints: Hints) -> Index:
         DocumentError: Its document becomes too long to be written.
     """
     documents = [index.record(number) for number in range(len(index))]
-    document = _hinted(documents[tool], hints)
+    document = _add_hints(documents[tool], hints)
     source = SourceDocument(document.path, write_document(document), document.uri)
     documents[tool] = parse_document(source)[0]
     origin = Section(PROVENANCE, "B", bytes(index.section(PROVENANCE)))
@@ -51,7 +51,7 @@ def recompiled(index: Index, tool: int, hints: Hints) -> Index:
     return Index(compile_index(documents, model=model, pages=pages, extra=[origin]))
 
 
-def _hinted(document: ToolDocument, hints: Hints) -> ToolDocument:
+def _add_hints(document: ToolDocument, hints: Hints) -> ToolDocument:
     tool = document.tool
     return replace(document, tool=replace(tool, hints=Hints.merge(hints, tool.hints)))
 
@@ -101,7 +101,7 @@ class HintSearch:
     def __init__(self, search: Search, tool: int) -> None:
         self._search = search.offering(tool)
         self._tool = tool
-        self._what_if = WhatIf(search.index, tool)
+        self._what_if = HintOverlay(search.index, tool)
         self._own = self._what_if.document.tool.hints
         is_offered = search.request.include_disabled or search.index.is_enabled(tool)
         self._enabling = Hints() if is_offered else Hints(enabled_by_default=True)
@@ -125,7 +125,7 @@ class HintSearch:
     def prove(self, trial: HintTrial) -> HintTrial:
         """Return where the hints of *trial* really put the tool, by compiling the catalogue."""
         try:
-            index = recompiled(self._search.index, self._tool, trial.hints)
+            index = recompile_with_hints(self._search.index, self._tool, trial.hints)
         except DocumentError:
             return replace(trial, rank=None)
         return self._look(trial.hints, replace(self._search, index=index))
@@ -172,7 +172,8 @@ class HintSearch:
         tool = self._tool
         (candidate,) = extract_features([tool], analysis, index)
         return [
-            bool(impact) or any(impact_of(index, term, tool) for term, _ in clause.related_variants)
+            bool(impact)
+            or any(find_impact(index, term, tool) for term, _ in clause.related_variants)
             for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
         ]
 
@@ -203,7 +204,7 @@ def best_change(hint_search: HintSearch) -> HintSuggestion | None:
     """
     tried: list[HintTrial] = [hint_search.trial(Hints())]
     for trial in _edits(hint_search, tried):
-        change = _proved(hint_search, trial)
+        change = _prove_trial(hint_search, trial)
         if change.rank_after == 1:
             return change
     return _best(hint_search, tried)
@@ -219,7 +220,7 @@ def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTria
     telling = [word for word in words if not word.is_doubtful]
     proved = 0
     for source, most in ((telling, MOST_TELLING), (words, MOST_ADDED)):
-        for trial in _searched(hint_search, source, most, tried):
+        for trial in _search_edits(hint_search, source, most, tried):
             yield trial
             proved += 1
             if proved == _MOST_PROVED:
@@ -227,12 +228,12 @@ def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTria
     yield from _last_resorts(hint_search, words, tried)
 
 
-def _searched(
+def _search_edits(
     hint_search: HintSearch, words: Sequence[HintWord], most: int, tried: list[HintTrial]
 ) -> Iterator[HintTrial]:
     beam: list[tuple[HintWord, ...]] = [()]
     for size in range(1, most + 1):
-        sets = sorted(_grown(beam, words, size), key=preference)
+        sets = sorted(_grow_beam(beam, words, size), key=preference)
         unspent = takewhile(lambda _: not hint_search.is_spent, sets)
         trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in unspent]
         tried.extend(trial for trial, _ in trials)
@@ -249,7 +250,7 @@ def _searched(
             return
 
 
-def _grown(
+def _grow_beam(
     beam: Iterable[tuple[HintWord, ...]], words: Sequence[HintWord], size: int
 ) -> Iterator[tuple[HintWord, ...]]:
     if size <= _ALL_PAIRS:
@@ -289,7 +290,7 @@ def _last_resorts(
             yield trial
 
 
-def _proved(hint_search: HintSearch, trial: HintTrial) -> HintSuggestion:
+def _prove_trial(hint_search: HintSearch, trial: HintTrial) -> HintSuggestion:
     found = hint_search.prove(trial) if hint_search.is_provable else trial
     return HintSuggestion(trial.hints, found.rank or 0, found.score, hint_search.is_provable)
 
@@ -311,5 +312,5 @@ def _best(hint_search: HintSearch, tried: Iterable[HintTrial]) -> HintSuggestion
     # A tool that is disabled needs to be enabled wherever it would stand then.
     if best is None or best[-1].hints == Hints():
         return None
-    change = _proved(hint_search, best[-1])
+    change = _prove_trial(hint_search, best[-1])
     return change if change.rank_after else None

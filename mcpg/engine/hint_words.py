@@ -17,7 +17,7 @@ from mcpg.engine.query_terms import QueryTerm
 from mcpg.index import Index
 from mcpg.index.scoring import FIELDS
 from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
-from mcpg.text.literals import QUOTED, blanked
+from mcpg.text.literals import QUOTED, blank_literals
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 
 MOST_WORDS = 24
@@ -107,7 +107,9 @@ class RequestWords:
         self._set_aside = analysis.literals
         # A request of nothing else is ranked by its literals, but they remain arguments.
         formal = [one for one in analysis.literals if one.kind != QUOTED]
-        self._text = blanked(without_literals(query, analysis.literals, index.language), formal)
+        self._text = blank_literals(
+            without_literals(query, analysis.literals, index.language), formal
+        )
         self._clauses = analysis.clauses
         self._index = index
         self._language = language
@@ -115,7 +117,7 @@ class RequestWords:
             stop_words_of(self._language) if self._language in LANGUAGES else frozenset()
         )
         self._unknown = {one.text for one in self._clauses if one.role in ("unknown", "literal")}
-        self._tokens = self._marked(list(self._read()))
+        self._tokens = self._mark_individuals(list(self._read()))
 
     @property
     def arguments(self) -> frozenset[str]:
@@ -177,7 +179,7 @@ class RequestWords:
         Arguments are left out, and so are stop words that do nothing but lead to one.
         """
         tokens = max(self._parts(), key=len, default=[])
-        text = "".join(("" if one.is_attached else " ") + self._written(one) for one in tokens)
+        text = "".join(("" if one.is_attached else " ") + self._spell_token(one) for one in tokens)
         words = [word for one in tokens for word in one.words]
         is_name = (
             FEWEST_ALIAS_WORDS <= len(words) <= LONGEST_ALIAS_WORDS
@@ -197,7 +199,7 @@ class RequestWords:
         part: list[RequestToken] = []
         for place, (kind, tokens) in enumerate(groups):
             if kind is None and not (len(groups) > 1 and all(map(self._is_stop_word, tokens))):
-                part += tokens if part or not place else self._begun(tokens)
+                part += tokens if part or not place else self._skip_stop_words(tokens)
             is_last = place == len(groups) - 1
             if part and (kind in ends or is_last):
                 if kind is not None and self._is_stop_word(part[-1]):
@@ -205,7 +207,7 @@ class RequestWords:
                 yield part
                 part = []
 
-    def _begun(self, tokens: list[RequestToken]) -> list[RequestToken]:
+    def _skip_stop_words(self, tokens: list[RequestToken]) -> list[RequestToken]:
         """Return *tokens* without the stop words that they begin with."""
         return list(dropwhile(self._is_stop_word, tokens))
 
@@ -215,7 +217,7 @@ class RequestWords:
     def _says_something(self, token: RequestToken) -> bool:
         return not self._is_stop_word(token) and not all(map(self._is_small_talk, token.words))
 
-    def _written(self, token: RequestToken) -> str:
+    def _spell_token(self, token: RequestToken) -> str:
         """Return a token as typed, or as the catalogue has it where that repairs a misspelling."""
         for clause in self._clauses:
             if token.words == (clause.text,) and self._is_respelt(clause):
@@ -291,7 +293,7 @@ class RequestWords:
     def _is_code(self, word: str) -> bool:
         return word in self._unknown and any(map(str.isdigit, word))
 
-    def _marked(self, tokens: Sequence[RequestToken]) -> list[RequestToken]:
+    def _mark_individuals(self, tokens: Sequence[RequestToken]) -> list[RequestToken]:
         """Return *tokens*, with those marked that name an individual."""
         named: set[int] = set()
         for place in range(len(tokens)):
@@ -333,14 +335,14 @@ class RequestWords:
 def _between_spaces(text: str) -> Iterator[tuple[int, str]]:
     """Yield what stands between spaces, cut at the ends of `_UNSPACED` scripts, with its place."""
     start = 0
-    for kind, signs in groupby(text, _kind_of):
+    for kind, signs in groupby(text, _sign_kind):
         run = "".join(signs)
         if kind != _SPACE:
             yield start, run
         start += len(run)
 
 
-def _kind_of(sign: str) -> int:
+def _sign_kind(sign: str) -> int:
     if any(first <= sign <= last for first, last in _UNSPACED):
         return _WITHOUT_SPACES
     return _SPACE if sign.isspace() else _WITH_SPACES
@@ -382,7 +384,7 @@ def _is_short(word: str) -> bool:
     return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
 
 
-def alias_of(query: str, index: Index) -> str | None:
+def find_alias(query: str, index: Index) -> str | None:
     """Return what describes *query* as an alias, `None` where it is none or a tool's name."""
     analysis = analyse(query, index)
     alias = RequestWords(query, analysis, analysis.language or index.language, index).alias()

@@ -22,10 +22,10 @@ from mcpg.engine.confidence import (
     logistic,
 )
 from mcpg.engine.features import Candidate, extract_features
-from mcpg.engine.fusion import Fused, feature_values, fuse, greatest_lexical, spread
+from mcpg.engine.fusion import RankedCandidate, feature_values, fuse, greatest_lexical, spread
 from mcpg.engine.model import FEATURES, Model
 from mcpg.engine.query import Analysis
-from mcpg.engine.results import MAX_LIMIT, RankingMode, RankingModeName, Request, Strategy
+from mcpg.engine.results import MAX_LIMIT, RankingMode, RankingModeName, SearchRequest, Strategy
 from mcpg.engine.retrieval import POOL, Pool
 from mcpg.engine.vectors import VectorScores
 from mcpg.errors import Code, Diagnostic, info, warning
@@ -96,7 +96,7 @@ class Scheme:
 
 
 @lru_cache(maxsize=1)
-def _fitted() -> dict[str, Any]:
+def _read_fitted() -> dict[str, Any]:
     import json  # noqa: PLC0415 - a search by the graph needs none
     from pathlib import Path  # noqa: PLC0415 - as above
 
@@ -106,12 +106,12 @@ def _fitted() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=64)
-def scheme_of(name: str, model: Model) -> Scheme:
+def find_scheme(name: str, model: Model) -> Scheme:
     """Return the scheme called *name*; *model* has the weights of what the graph sees.
 
     That of the learned fusion has no weight of closeness yet: each query has its own.
     """
-    fitted = _fitted()
+    fitted = _read_fitted()
     calibration = fitted["calibrations"][name]
     features, weights = _ranking(name, model)
     return Scheme(
@@ -135,7 +135,7 @@ def _ranking(name: str, model: Model) -> tuple[tuple[str, ...], tuple[float, ...
     return (*FEATURES, CLOSENESS), (*model.weights, 0.0)
 
 
-def weighed(scheme: Scheme, weight: float) -> Scheme:
+def apply_weight(scheme: Scheme, weight: float) -> Scheme:
     """Return the *scheme* of the learned fusion with the *weight* of closeness in one query."""
     return replace(scheme, weights=(*scheme.weights[:-1], weight))
 
@@ -153,7 +153,7 @@ class HybridPool:
 
     candidates: list[Candidate]
     found: int
-    graph: Sequence[Fused]
+    graph: Sequence[RankedCandidate]
     further: list[Candidate]
 
 
@@ -214,10 +214,12 @@ def closeness_weight(
     intent = model.weights[_INTENT]
     found = pool.graph[: pool.found]
     strengths = [one.score - one.values[_INTENT] * intent for one in found]
-    return weigh(weight_inputs(strengths, analysis), fitted or _fitted()["closeness"])
+    return weigh(weight_inputs(strengths, analysis), fitted or _read_fitted()["closeness"])
 
 
-def rank(scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, limit: int) -> list[Fused]:
+def rank(
+    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, limit: int
+) -> list[RankedCandidate]:
     """Return the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
 
     What every search looks at closely comes first, whatever the limit; so a limit only cuts.
@@ -225,11 +227,15 @@ def rank(scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, limit: i
     first, further = _tiers(scheme, pool, vector_scores)
     if scheme.name == LEARNED:
         values = _learned_values(pool, vector_scores)
-        ordered = _spread(_ordered(scheme, first, values), scheme.weights[_INTENT], limit)
-        return [*ordered, *_ordered(scheme, further, values)][:limit]
-    ordered = _ordered(scheme, first, _values_of(scheme, vector_scores, pool.graph, POOL))
+        ordered = _spread(_rank_by_values(scheme, first, values), scheme.weights[_INTENT], limit)
+        return [*ordered, *_rank_by_values(scheme, further, values)][:limit]
+    ordered = _rank_by_values(
+        scheme, first, _feature_reader(scheme, vector_scores, pool.graph, POOL)
+    )
     if len(ordered) < limit:
-        ordered += _ordered(scheme, further, _values_of(scheme, vector_scores, pool.graph))
+        ordered += _rank_by_values(
+            scheme, further, _feature_reader(scheme, vector_scores, pool.graph)
+        )
     return ordered[:limit]
 
 
@@ -260,8 +266,11 @@ def _learned_values(pool: HybridPool, vector_scores: VectorScores) -> Values:
     )
 
 
-def _values_of(
-    scheme: Scheme, vector_scores: VectorScores, graph: Sequence[Fused], most: int | None = None
+def _feature_reader(
+    scheme: Scheme,
+    vector_scores: VectorScores,
+    graph: Sequence[RankedCandidate],
+    most: int | None = None,
 ) -> Values:
     """Return the function from a candidate to its features, for all but the learned fusion.
 
@@ -282,15 +291,17 @@ def _values_of(
     return values
 
 
-def _ordered(scheme: Scheme, candidates: Sequence[Candidate], values_of: Values) -> list[Fused]:
+def _rank_by_values(
+    scheme: Scheme, candidates: Sequence[Candidate], values_of: Values
+) -> list[RankedCandidate]:
     found = []
     for candidate in candidates:
         values = values_of(candidate)
-        found.append(Fused(candidate, values, fsum(map(mul, values, scheme.weights))))
+        found.append(RankedCandidate(candidate, values, fsum(map(mul, values, scheme.weights))))
     return sorted(found, key=lambda one: (-round(one.score, DECIMALS), one.candidate.document))
 
 
-def _spread(ranked: Sequence[Fused], weight: float, limit: int) -> list[Fused]:
+def _spread(ranked: Sequence[RankedCandidate], weight: float, limit: int) -> list[RankedCandidate]:
     """Spread the *ranked* over the intents of the query, if it has several."""
     if not ranked or not ranked[0].candidate.intents:
         return list(ranked)
@@ -299,7 +310,7 @@ def _spread(ranked: Sequence[Fused], weight: float, limit: int) -> list[Fused]:
     for place, added, score in spread([one.score for one in ranked], answered, weight, limit):
         one = ranked[place]
         values = (*one.values[:_INTENT], added, *one.values[_INTENT + 1 :])
-        chosen.append(Fused(one.candidate, values, score))
+        chosen.append(RankedCandidate(one.candidate, values, score))
     return chosen
 
 
@@ -321,13 +332,14 @@ class VectorCalibration:
         self._model = model
         self._nearness = vector_scores
         near = [
-            vector_scores.standardised(number) for number, _ in vector_scores.nearest[:MARGIN_DEPTH]
+            vector_scores.standard_score(number)
+            for number, _ in vector_scores.nearest[:MARGIN_DEPTH]
         ]
         self._usual = fsum(near) / len(near) if near else 0.0
         firsts = [one.candidate.document for one in pool.graph[:1]]
         self._agrees = float(firsts == [number for number, _ in vector_scores.nearest[:1]])
 
-    def calibrate(self, ranked: Sequence[Fused], scheme: Scheme) -> list[Calibration]:
+    def calibrate(self, ranked: Sequence[RankedCandidate], scheme: Scheme) -> list[Calibration]:
         """Return the probability of each of the *ranked*; it never rises down the ranks."""
         calibrations: list[Calibration] = []
         lowest = 1.0
@@ -340,10 +352,10 @@ class VectorCalibration:
     def inputs(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the inputs of one match, in the order of `VECTOR_INPUTS`."""
         vector_scores = self._nearness
-        standardised = vector_scores.standardised(candidate.document)
+        standardised = vector_scores.standard_score(candidate.document)
         model = self._model
         values = feature_values(candidate, self._lexical)
-        alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
+        alone = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
         inputs = self._graph.of(candidate, self._graph.strength(alone))
         products = map(mul, inputs, model.coefficients)
         return (
@@ -360,7 +372,7 @@ _UNKNOWN = "unknown"
 _CORRECTED = ("typo", "translation")
 
 
-def hybrid_pool_of(
+def gather_hybrid_pool(
     pool: Pool,
     analysis: Analysis,
     index: Index,
@@ -386,19 +398,19 @@ def hybrid_pool_of(
     return HybridPool(first, found, graph, further)
 
 
-def scheme_name(request: Request) -> str:
+def scheme_name(request: SearchRequest) -> str:
     """Return the name of the scheme that *request* asks for."""
     if request.strategy == Strategy.EMBEDDINGS:
         return EMBEDDINGS
     return request.fusion or SEMANTIC
 
 
-def embedded_text(request: Request) -> str:
+def embedded_text(request: SearchRequest) -> str:
     """Return what is embedded of *request*: the query, and then what else is known."""
     return _in_context(request.query, request) if request.query else request.context
 
 
-def corrected_text(request: Request, analysis: Analysis) -> str | None:
+def corrected_text(request: SearchRequest, analysis: Analysis) -> str | None:
     """Return `embedded_text` with misspelt and foreign words in the catalogue's, if it has any.
 
     A model cuts a misspelt word into pieces that mean nothing, and may know one language. Of a
@@ -417,7 +429,7 @@ def corrected_text(request: Request, analysis: Analysis) -> str | None:
     return _in_context(text, request) if request.query else text
 
 
-def _in_context(text: str, request: Request) -> str:
+def _in_context(text: str, request: SearchRequest) -> str:
     return f"{text} | context: {request.context}" if request.context else text
 
 
@@ -429,7 +441,7 @@ def unknown_share(analysis: Analysis) -> float:
     return unknown / total if total else 0.0
 
 
-def lifted_of(ranked: Sequence[Fused], vector_scores: VectorScores) -> tuple[int, ...]:
+def find_lifted(ranked: Sequence[RankedCandidate], vector_scores: VectorScores) -> tuple[int, ...]:
     """Return the documents that rank above nearer ones because the query names them exactly."""
     order = [number for number, _ in vector_scores.nearest]
     found = [one.candidate.document for one in ranked]

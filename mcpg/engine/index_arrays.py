@@ -25,7 +25,7 @@ Numbers: TypeAlias = "NDArray[Any]"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class NumberRows:
     """Rows of numbers, laid end to end.
 
     Attributes:
@@ -76,7 +76,7 @@ class IndexArrays:
         # The index itself is not kept, or it would be kept for ever.
         self._tools = len(index)
         self._lock = Lock()
-        self._terms: Table | None = None
+        self._terms: NumberRows | None = None
         self.postings = _table(index, "postings", "postings", "postings.impact")
         _check_whole(self.postings, len(index.section("terms.tools")))
         self.grams = _table(index, "grams_of", "grams_of")
@@ -86,7 +86,7 @@ class IndexArrays:
         """Whether the terms of each tool are there already."""
         return self._terms is not None
 
-    def terms(self) -> Table:
+    def terms(self) -> NumberRows:
         """Return, for each tool, the terms that it holds, in order, and their impacts there.
 
         Raises:
@@ -94,20 +94,20 @@ class IndexArrays:
         """
         with self._lock:
             if self._terms is None:
-                self._terms = _transposed(self.postings, self._tools)
+                self._terms = _transpose_postings(self.postings, self._tools)
             return self._terms
 
 
-def _table(index: Index, rows: str, *columns: str) -> Table:
+def _table(index: Index, rows: str, *columns: str) -> NumberRows:
     starts = np.asarray(index.section(f"{rows}.at"))
     parts = tuple([np.asarray(index.section(name)) for name in columns])
     least = min(map(len, parts))
     if (starts[:-1] > starts[1:]).any() or starts.max(initial=0) > least:
         raise StaleIndexError("a row leads out of its table")
-    return Table(starts, parts)
+    return NumberRows(starts, parts)
 
 
-def _check_whole(table: Table, rows: int) -> None:
+def _check_whole(table: NumberRows, rows: int) -> None:
     """Check that *table* has so many *rows*, and that each place of a column is in one of them.
 
     Raises:
@@ -118,7 +118,7 @@ def _check_whole(table: Table, rows: int) -> None:
         raise StaleIndexError("a posting is in no row of its table")
 
 
-def _transposed(postings: Table, tools: int) -> Table:
+def _transpose_postings(postings: NumberRows, tools: int) -> NumberRows:
     holders, impacts = postings.columns
     if holders.max(initial=0) >= tools:
         raise StaleIndexError("a posting leads to no tool")
@@ -127,13 +127,13 @@ def _transposed(postings: Table, tools: int) -> Table:
     terms = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
     order = np.argsort(holders, kind="stable")
     starts = np.concatenate(([0], counts.cumsum()))
-    return Table(starts, (terms[order], impacts[order]))
+    return NumberRows(starts, (terms[order], impacts[order]))
 
 
 _KNOWN: WeakKeyDictionary[Index, IndexArrays] = WeakKeyDictionary()
 
 
-def arrays_of(index: Index) -> IndexArrays:
+def get_arrays(index: Index) -> IndexArrays:
     """Return the arrays of a compiled *index*.
 
     Raises:

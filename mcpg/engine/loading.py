@@ -13,7 +13,7 @@ from os import PathLike, fspath
 from os.path import isfile
 from typing import Any
 
-from mcpg.build_cache import Memo
+from mcpg.build_cache import BuildCache
 from mcpg.bundle import Assembly
 from mcpg.caches import SearchCache
 from mcpg.documents.model import ToolDocument
@@ -29,11 +29,11 @@ from mcpg.engine.model import (
     default_model,
     default_provenance,
     flatten,
-    ignored_of,
+    read_ignored_reason,
     provenance_sections,
     recipe,
 )
-from mcpg.engine.opening import opening_section
+from mcpg.engine.opening import pack_notices
 from mcpg.engine.results import (
     DEFAULT_LIMIT,
     LOCAL,
@@ -50,7 +50,7 @@ from mcpg.index.file import (
     content_key,
     fresh_index,
     index_for,
-    renewed_index,
+    renew_index,
 )
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.packing import Section
@@ -120,7 +120,7 @@ def ranking_json(ranking: Ranking, features: Collection[str] = ()) -> JsonObject
     """
     model, origin = ranking.model, ranking.origin
     if not features:
-        is_shipped = contextual(model) == contextual(default_model())
+        is_shipped = contextual_weights(model) == contextual_weights(default_model())
         features = FITTED if is_shipped else (*FITTED, *CONTEXTUAL)
     weights = zip(FEATURES, model.weights, strict=True)
     return {
@@ -148,7 +148,7 @@ def parse_ranking(found: JsonValue) -> Ranking:
     carried = _object(members.get("weights"), "what should be its weights")
     own = {name: weight for name, weight in carried.items() if name not in CONTEXTUAL}
     weights = _numbers(own, FITTED, "weights", (0.0, MOST_WEIGHT))
-    in_use = contextual(default_model())
+    in_use = contextual_weights(default_model())
     if len(own) < len(carried):
         held = {name: weight for name, weight in carried.items() if name in CONTEXTUAL}
         in_use = tuple(_numbers(held, CONTEXTUAL, "weights", (0.0, MOST_CONTEXT_WEIGHT)))
@@ -159,10 +159,14 @@ def parse_ranking(found: JsonValue) -> Ranking:
         _text(members.get("provenance"), "provenance", LONGEST_PROVENANCE),
     )
     intercept = _number(calibration.get("intercept"), "intercept", bounds)
-    return Ranking(Model(with_fitted(weights, in_use), intercept, tuple(coefficients)), origin)
+    return Ranking(
+        Model(merge_fitted_weights(weights, in_use), intercept, tuple(coefficients)), origin
+    )
 
 
-def with_fitted(weights: Iterable[float], in_use: Iterable[float] = ()) -> tuple[float, ...]:
+def merge_fitted_weights(
+    weights: Iterable[float], in_use: Iterable[float] = ()
+) -> tuple[float, ...]:
     """Return all weights, in the order of `FEATURES`: of `FITTED` these, of others the shipped.
 
     Those of `CONTEXTUAL` are *in_use*, if there are any.
@@ -172,13 +176,13 @@ def with_fitted(weights: Iterable[float], in_use: Iterable[float] = ()) -> tuple
     return tuple((shipped | fitted | dict(zip(CONTEXTUAL, in_use, strict=False))).values())
 
 
-def contextual(model: Model) -> tuple[float, ...]:
+def contextual_weights(model: Model) -> tuple[float, ...]:
     """Return the weights of `CONTEXTUAL` in *model*."""
     named = dict(zip(FEATURES, model.weights, strict=True))
     return tuple([named[name] for name in CONTEXTUAL])
 
 
-def ranking_of(carried: JsonValue) -> tuple[Ranking, str]:
+def choose_ranking(carried: JsonValue) -> tuple[Ranking, str]:
     """Return the model to rank with, and why it is not the one that was *carried*.
 
     The reason is "" when it is that one, or when none was carried (`None`).
@@ -191,7 +195,7 @@ def ranking_of(carried: JsonValue) -> tuple[Ranking, str]:
         return shipped_ranking(), str(fault)
 
 
-def ignored(reason: str, place: str | None = None) -> Diagnostic:
+def report_ignored_model(reason: str, place: str | None = None) -> Diagnostic:
     """Report that the model a bundle carries does not rank."""
     message = f"the bundle's own ranking is not used, the shipped one is: {reason}"
     return warning(Code.RANKING_IGNORED, message, place)
@@ -281,11 +285,11 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     only = _only_file(paths) if source_id is None else None
 
     def make() -> Engine:
-        return _made(*_present(paths), only, source_id, cache_dir, services)
+        return _make_engine(*_present(paths), only, source_id, cache_dir, services)
 
     engine = open_engine(only, cache_dir, services) if only else None
     if engine is None:
-        engine = _observed(make, observer)
+        engine = _observe_making(make, observer)
     engine.limit = limit
     return engine
 
@@ -317,7 +321,7 @@ def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[st
     return found
 
 
-def _observed(make: Callable[[], Engine], observer: Observer | None) -> Engine:
+def _observe_making(make: Callable[[], Engine], observer: Observer | None) -> Engine:
     """Make an engine, and report that to the *observer*."""
     if observer is None:
         return make()
@@ -331,7 +335,7 @@ def _observed(make: Callable[[], Engine], observer: Observer | None) -> Engine:
     return engine
 
 
-def _made(
+def _make_engine(
     present: Sequence[str],
     missing: Sequence[Diagnostic],
     only: str | None,
@@ -347,9 +351,9 @@ def _made(
     assembly = assemble(batch, source_id=source_id, texts=False)
     diagnostics = (*missing, *assembly.diagnostics)
     if only and batch.bundles and not (batch.tools or batch.documents or batch.rules):
-        return _indexed(only, assembly, key, diagnostics, cache_dir, services)
+        return _open_indexed(only, assembly, key, diagnostics, cache_dir, services)
     index = Index(compile_assembly(assembly))
-    return Engine(index, (*diagnostics, *_overruled(index)), services=services)
+    return Engine(index, (*diagnostics, *_report_overruled(index)), services=services)
 
 
 def with_graphs_read(batch: SourceBatch) -> SourceBatch:
@@ -391,13 +395,13 @@ def _engine(
 ) -> Engine:
     return Engine(
         index,
-        (*diagnostics, *_overruled(index, path)),
+        (*diagnostics, *_report_overruled(index, path)),
         lambda: _rebuilt(path, cache_dir, services.observer),
-        replace(services, vectors=path, kept=_kept(path, cache_dir, services)),
+        replace(services, vectors=path, kept=_name_vectors_file(path, cache_dir, services)),
     )
 
 
-def _kept(path: str, cache_dir: str | None, services: EngineServices) -> str | None:
+def _name_vectors_file(path: str, cache_dir: str | None, services: EngineServices) -> str | None:
     """Name the file in the cache folder for the vectors of the bundle at *path*."""
     if cache_dir is None or services.embeddings is None:
         return None
@@ -406,9 +410,9 @@ def _kept(path: str, cache_dir: str | None, services: EngineServices) -> str | N
     return cached_path(path, cache_dir, SUFFIX)
 
 
-def _overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:
-    reason = ignored_of(index)
-    return (ignored(reason, path),) if reason else ()
+def _report_overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:
+    reason = read_ignored_reason(index)
+    return (report_ignored_model(reason, path),) if reason else ()
 
 
 def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Index:
@@ -419,23 +423,23 @@ def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Ind
     """
 
     def make() -> Index:
-        return renewed_index(path, lambda: _compiled(path), cache_dir=cache_dir)
+        return renew_index(path, lambda: _compile_file(path), cache_dir=cache_dir)
 
     if observer is None:
         return make()
-    from mcpg.engine.observed import observed_index  # noqa: PLC0415 - as above
+    from mcpg.engine.observed import observe_index  # noqa: PLC0415 - as above
 
-    return observed_index(observer, make)
+    return observe_index(observer, make)
 
 
-def _compiled(path: str) -> bytes:
+def _compile_file(path: str) -> bytes:
     # The key goes first: should the bundle be replaced now, its index will not pass for new.
     key = _key(path)
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
     from mcpg.sources import read_sources  # noqa: PLC0415
 
     assembly = assemble(read_sources([path]), texts=False)
-    return compile_assembly(assembly, key, [opening_section(path, assembly.diagnostics)])
+    return compile_assembly(assembly, key, [pack_notices(path, assembly.diagnostics)])
 
 
 def _key(path: str) -> bytes:
@@ -449,7 +453,7 @@ def compile_assembly(
     assembly: Assembly,
     key: bytes = NO_KEY,
     extra: Sequence[Section] = (),
-    memo: Memo | None = None,
+    memo: BuildCache | None = None,
 ) -> bytes:
     """Compile the index of assembled documents in memory; see `assembly_sections`."""
     from mcpg.index.packing import pack  # noqa: PLC0415 - most indexes are read, not made
@@ -461,7 +465,7 @@ def assembly_sections(
     assembly: Assembly,
     key: bytes = NO_KEY,
     extra: Sequence[Section] = (),
-    memo: Memo | None = None,
+    memo: BuildCache | None = None,
     word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
 ) -> tuple[Iterable[Section], Header]:
     """Return the sections of the index of assembled documents, and its header.
@@ -470,8 +474,8 @@ def assembly_sections(
     bundle that holds them; the result is the same without *memo*, and without *word_sections_of*,
     see `index_sections`.
     """
-    ranking, reason = ranking_of(assembly.ranking)
-    from mcpg.build_cache import NO_MEMO  # noqa: PLC0415 - as above
+    ranking, reason = choose_ranking(assembly.ranking)
+    from mcpg.build_cache import NO_BUILD_CACHE  # noqa: PLC0415 - as above
     from mcpg.index.compile import index_sections  # noqa: PLC0415 - as above
 
     return index_sections(
@@ -482,12 +486,12 @@ def assembly_sections(
         pages=assembly.pages,
         extra=(*provenance_sections(ranking.origin, reason), *extra),
         provisions=assembly.provisions,
-        memo=memo or NO_MEMO,
+        memo=memo or NO_BUILD_CACHE,
         word_sections_of=word_sections_of,
     )
 
 
-def _indexed(
+def _open_indexed(
     path: str,
     assembly: Assembly,
     key: bytes,
@@ -497,8 +501,8 @@ def _indexed(
 ) -> Engine:
     def build() -> bytes:
         if _key(path) != key:
-            return _compiled(path)
-        return compile_assembly(assembly, key, [opening_section(path, assembly.diagnostics)])
+            return _compile_file(path)
+        return compile_assembly(assembly, key, [pack_notices(path, assembly.diagnostics)])
 
     opened = index_for(path, build, recipe=recipe(), cache_dir=cache_dir)
     if opened.how == IN_MEMORY:

@@ -75,7 +75,7 @@ def flatten(model: Model) -> tuple[float, ...]:
     return (*model.weights, model.intercept, *model.coefficients)
 
 
-def model_of(index: Index) -> Model:
+def read_model(index: Index) -> Model:
     """Return the model that *index* was compiled with."""
     return unflatten(tuple(index.section("model")))
 
@@ -151,7 +151,7 @@ def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Sect
     return [*sections, Section(IGNORED, "B", ignored.encode())] if ignored else sections
 
 
-def provenance_of(index: Index) -> ModelProvenance:
+def read_provenance(index: Index) -> ModelProvenance:
     """Return the provenance of the model of *index*.
 
     Raises:
@@ -166,7 +166,7 @@ def provenance_of(index: Index) -> ModelProvenance:
         raise StaleIndexError("the origin of its model is broken") from fault
 
 
-def ignored_of(index: Index) -> str:
+def read_ignored_reason(index: Index) -> str:
     """Return why *index* does not use the model of its bundle, "" if it does or there is none."""
     if not index.has_section(IGNORED):
         return ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mcpg.text.markup import Child, Markup, element, joined
-from mcpg.values import counted, score_text
+from mcpg.text.markup import Child, Markup, element, join_markup
+from mcpg.values import format_count, score_text
 
 Json = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ _CONTRIBUTIONS = 3
 def search_html(data: Json) -> Markup:
     """Return *data*, what `SearchResult.to_dict` returns, as HTML."""
     title = data["query"] or "all tools by name"
-    return joined(_heading(title, data["rankingMode"]), *_found(data), _notices(data))
+    return join_markup(_heading(title, data["rankingMode"]), *_list_results(data), _notices(data))
 
 
 def explanation_html(data: Json) -> Markup:
@@ -35,11 +35,11 @@ def explanation_html(data: Json) -> Markup:
         for rank, match in enumerate(data["matches"], start=1)
         if "contributions" in match
     ]
-    return joined(
+    return join_markup(
         _heading(data["query"] or "all tools by name", data["rankingMode"]),
         _table("Words", ("word", "role", "weight", "read as"), words),
         _table("Ranking", ("#", "tool", "score", "largest contributions"), reasons),
-        *_found(data),
+        *_list_results(data),
         _list("Advice", data["advice"]),
         _notices(data),
     )
@@ -61,7 +61,7 @@ def plan_html(data: Json) -> Markup:
         f"{one['argument']} ({', '.join(one['tasks'])}) {one['description']}".strip()
         for one in data["missing"]
     ]
-    return joined(
+    return join_markup(
         _heading(data["goal"], f"confidence {score_text(data['confidence'])}"),
         _table("Tasks", ("task", "tool", "after", "confidence", "why"), tasks),
         _list("Missing arguments", missing),
@@ -81,8 +81,8 @@ def ask_html(data: Json) -> Markup:
         )
         for one in data["results"]
     ]
-    title = f"{data['intent']}, {len(results)} of {counted(data['total'], 'result')}"
-    return joined(
+    title = f"{data['intent']}, {len(results)} of {format_count(data['total'], 'result')}"
+    return join_markup(
         _heading(data["query"], title),
         _table("Results", ("score", "type", "symbol", "place", "description"), results),
         _list("Next", data["suggestions"]),
@@ -100,14 +100,14 @@ def route_html(data: Json) -> Markup:
         )
         for one in data["categories"]
     ]
-    return joined(
+    return join_markup(
         _heading(data["query"] or "all tools by name", data["rankingMode"]),
         _table("Categories", ("category", "score", "tools"), rows),
         _notices(data),
     )
 
 
-def _found(data: Json) -> Iterable[Markup]:
+def _list_results(data: Json) -> Iterable[Markup]:
     """Yield the lists of a search: the matches, and what edges of the graph add."""
     rows = [
         (rank, score_text(one["score"]), _code(one["toolId"]), one["sourceId"], _about(one))
@@ -138,7 +138,7 @@ def _heading(title: str, remark: str) -> Markup:
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Child | float]]) -> Markup:
     """Return a table, nothing where it has no rows."""
     if not rows:
-        return joined()
+        return join_markup()
     return element(
         "table",
         element("caption", title),
@@ -153,8 +153,8 @@ def _cell(content: Child | float) -> Markup:
 
 def _list(title: str, items: Sequence[str]) -> Markup:
     if not items:
-        return joined()
-    return joined(element("p", title), element("ul", (element("li", one) for one in items)))
+        return join_markup()
+    return join_markup(element("p", title), element("ul", (element("li", one) for one in items)))
 
 
 def _notices(data: Json) -> Markup:

@@ -18,7 +18,7 @@ from mcpg.index import Index
 from mcpg.telemetry.observer import BuildFacts, GuardedObserver, Observer, SearchFacts, VectorFacts
 
 if TYPE_CHECKING:
-    from mcpg.vectors.build import Built
+    from mcpg.vectors.build import BuiltVectors
 
 EMBED, COMPARE = "embed", "compare"
 """The stages that make and compare vectors; all others are the graph's."""
@@ -45,11 +45,11 @@ class Timings(Trace):
     def stage(self, name: str) -> AbstractContextManager[None]:  # type: ignore[override]
         if name == EMBED:
             return self._embedding()
-        return _Timed(self.of_vectors if name == COMPARE else self.of_graph)
+        return _StageTimer(self.of_vectors if name == COMPARE else self.of_graph)
 
     @contextmanager
     def _embedding(self) -> Iterator[None]:
-        with _Timed(self.of_vectors), counted_tokens() as tokens:
+        with _StageTimer(self.of_vectors), counted_tokens() as tokens:
             try:
                 yield
             finally:
@@ -57,7 +57,7 @@ class Timings(Trace):
                     self.tokens = (self.tokens or 0) + tokens.total
 
 
-class _Timed:
+class _StageTimer:
     """Adds how long what stands inside takes; a generator would take longer than some stages."""
 
     __slots__ = ("_start", "_times")
@@ -108,7 +108,7 @@ def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:
     return BuildFacts(len(index), vectorized, whole.nodes, whole.edges)
 
 
-def observed_vectors(observer: Observer, find: Callable[[], Built]) -> Built:
+def observe_vectors(observer: Observer, find: Callable[[], BuiltVectors]) -> BuiltVectors:
     """Have *find* find or make the vectors of an index, and tell *observer*."""
     with GuardedObserver.of(observer).vectors() as tell, counted_tokens() as tokens:
         built = find()
@@ -117,7 +117,7 @@ def observed_vectors(observer: Observer, find: Callable[[], Built]) -> Built:
     return built
 
 
-def observed_index(observer: Observer, make: Callable[[], Index]) -> Index:
+def observe_index(observer: Observer, make: Callable[[], Index]) -> Index:
     """Have *make* make an index, and tell *observer*."""
     with GuardedObserver.of(observer).build() as tell:
         index = make()

@@ -18,7 +18,7 @@ OPENING = "opening"
 """The section of an index for what was noticed when its bundle was read."""
 
 
-def opening_section(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
+def pack_notices(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
     """Return the section for what was noticed when the bundle at *path* was read."""
     from mcpg.index.packing import Section  # noqa: PLC0415 - what only reads needs none
 
@@ -32,7 +32,7 @@ def opening_section(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
     return Section(OPENING, "B", write_json(noticed).encode("utf-8", "surrogatepass"))
 
 
-def noticed_at_opening(index: Index, path: str) -> tuple[Diagnostic, ...] | None:
+def read_notices(index: Index, path: str) -> tuple[Diagnostic, ...] | None:
     """Return what was noticed when the bundle of *index*, at *path*, was read.
 
     `None` where that is not known.

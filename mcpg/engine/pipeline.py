@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, calibrate, worth_offering
 from mcpg.engine.features import Candidate, extract_features, named_exactly
-from mcpg.engine.fusion import Fused, fuse
+from mcpg.engine.fusion import RankedCandidate, fuse
 from mcpg.engine.model import Model
 from mcpg.engine.query import Analysis, analyse
-from mcpg.engine.query_terms import Memo
-from mcpg.engine.results import MAX_LIMIT, Request
-from mcpg.engine.retrieval import POOL, Pool, depth, pooled, retrieve_for_each, widened
+from mcpg.engine.query_terms import WordCache
+from mcpg.engine.results import MAX_LIMIT, SearchRequest
+from mcpg.engine.retrieval import POOL, Pool, depth, build_pool, retrieve_for_each, widen_analysis
 from mcpg.index import Index
 
 if TYPE_CHECKING:
-    from mcpg.engine.candidate_source import Selection
+    from mcpg.engine.candidate_source import CandidateSelection
     from mcpg.engine.hybrid import HybridDetails
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import SearchVectors
@@ -42,13 +42,13 @@ class Search:
         allowed: Numbers of all other documents, where a filter is set; else `None`.
     """
 
-    request: Request
+    request: SearchRequest
     index: Index
     model: Model
     excluded: frozenset[int]
     trace: Trace | None = None
-    memo: Memo | None = None
-    selection: Selection | None = None
+    memo: WordCache | None = None
+    selection: CandidateSelection | None = None
     allowed: frozenset[int] | None = None
 
     def stage(self, name: str) -> AbstractContextManager[None] | _NullTrace:
@@ -76,7 +76,7 @@ class RankedList:
     """
 
     analysis: Analysis
-    ranked: list[Fused]
+    ranked: list[RankedCandidate]
     calibrations: list[Calibration]
     candidates: list[Candidate]
     ends: tuple[int, int]
@@ -129,16 +129,16 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
     from mcpg.engine import hybrid  # noqa: PLC0415 - the graph needs no vectors
 
     request, index, model = search.request, search.index, search.model
-    scheme = hybrid.scheme_of(hybrid.scheme_name(request), model)
-    analysis = analysed(search)
+    scheme = hybrid.find_scheme(hybrid.scheme_name(request), model)
+    analysis = analyse_search(search)
     text, corrected = hybrid.embedded_text(request), hybrid.corrected_text(request, analysis)
     with search.stage("embed"):
-        built = vectors.built()
+        built = vectors.ensure_vectors()
         vector = vectors.embed_all([text] if corrected is None else [text, corrected])
         if search.selection is not None:
             search.selection.know(vector, vectors.semantics.provider().fingerprint)
     size = depth(request.limit)
-    pool = retrieved(search, analysis, size)
+    pool = retrieve_pool(search, analysis, size)
     with search.stage("compare"):
         vector_scores = vectors.semantics.vector_scores(
             built.vectors,
@@ -150,13 +150,13 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
             beside=pool.documents,
         )
     if scheme.name == hybrid.SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
-        scheme = hybrid.scheme_of(hybrid.LEARNED, model)
+        scheme = hybrid.find_scheme(hybrid.LEARNED, model)
     with search.stage("fuse"):
-        pools = hybrid.hybrid_pool_of(pool, analysis, index, model, vector_scores, size)
+        pools = hybrid.gather_hybrid_pool(pool, analysis, index, model, vector_scores, size)
         weight = None
         if scheme.name == hybrid.LEARNED:
             weight = hybrid.closeness_weight(pools, analysis, model)
-            scheme = hybrid.weighed(scheme, weight.weight)
+            scheme = hybrid.apply_weight(scheme, weight.weight)
         ranked = hybrid.rank(scheme, pools, vector_scores, max(request.limit, MARGIN_DEPTH))
     with search.stage("calibrate"):
         evidence = hybrid.VectorCalibration(pools, analysis, model, len(index), vector_scores)
@@ -164,7 +164,7 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
-    lifted = hybrid.lifted_of(ranked, vector_scores) if scheme.name == hybrid.SEMANTIC else ()
+    lifted = hybrid.find_lifted(ranked, vector_scores) if scheme.name == hybrid.SEMANTIC else ()
     semantic = hybrid.HybridDetails(
         scheme, vector_scores, text, corrected, weight, pools, lifted, built.diagnostics
     )
@@ -175,11 +175,11 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
 
 def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
     """Analyse the query and retrieve the pool."""
-    analysis = analysed(search)
-    return analysis, retrieved(search, analysis, size)
+    analysis = analyse_search(search)
+    return analysis, retrieve_pool(search, analysis, size)
 
 
-def analysed(search: Search) -> Analysis:
+def analyse_search(search: Search) -> Analysis:
     """Analyse the query, or the context where there is no query."""
     request = search.request
     with search.stage("analyse"):
@@ -190,7 +190,7 @@ def analysed(search: Search) -> Analysis:
     return with_context(analysis, request, search.index) if request.context_tools else analysis
 
 
-def with_context(analysis: Analysis, request: Request, index: Index) -> Analysis:
+def with_context(analysis: Analysis, request: SearchRequest, index: Index) -> Analysis:
     """Return *analysis* with what the graph says by the tools in use that *request* names."""
     from mcpg.engine.context import ContextGraph, context_numbers  # noqa: PLC0415 - most searches have none
 
@@ -198,7 +198,7 @@ def with_context(analysis: Analysis, request: Request, index: Index) -> Analysis
     return replace(analysis, used=ContextGraph(tuple(tools), index)) if tools else analysis
 
 
-def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
+def retrieve_pool(search: Search, analysis: Analysis, size: int) -> Pool:
     """Retrieve the pool.
 
     It holds the best *size* documents by lexical score, within the selection and the filter where
@@ -209,7 +209,7 @@ def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
     with search.stage("retrieve"):
         among = search.selection.among(analysis) if search.selection else None
         by_words = retrieve_for_each(
-            widened(analysis),
+            widen_analysis(analysis),
             index,
             excluded=excluded,
             size=size,
@@ -218,7 +218,7 @@ def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
         named = sorted(named_exactly(analysis, index).keys() - excluded)
         if analysis.used is not None and by_words:
             named += [one for one in analysis.used.neighbours() if one not in excluded]
-    return pooled(by_words, named, size)
+    return build_pool(by_words, named, size)
 
 
 def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _NullTrace:

@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 
 from mcpg.index import Index
 from mcpg.text import operations, split_words
-from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, Literal
+from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral
 from mcpg.values import round_score
 
 PROVIDES, NEXT_STEP = "provides", "nextStep"
@@ -62,7 +62,7 @@ LEAST_PATH = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class PrerequisiteReason:
     """Why one tool must run before another.
 
     Attributes:
@@ -89,7 +89,7 @@ class Need:
         return AUTHORITY.index(self.origin), self.weight
 
 
-class Memo:
+class IndexCache:
     """What is known of an index.
 
     Attributes:
@@ -99,7 +99,7 @@ class Memo:
     """
 
     def __init__(self) -> None:
-        self.needs: dict[int, tuple[Need, ...]] = {}
+        self.needs: dict[int, tuple[PrerequisiteReason, ...]] = {}
         self.arguments: dict[tuple[int, int], tuple[frozenset[str], ...]] = {}
 
 
@@ -119,7 +119,7 @@ class Prerequisite:
     score: float
     depth: int
     goal: int
-    need: Need
+    need: PrerequisiteReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +132,13 @@ class Closure:
     """
 
     found: tuple[Prerequisite, ...] = ()
-    needs: tuple[Need, ...] = ()
+    needs: tuple[PrerequisiteReason, ...] = ()
 
 
 _NOTHING = Closure()
 
 
-def goals_of(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+def choose_goals(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return those of the scored *matches*, best first, of which a search shows prerequisites.
 
     The others are far less sure than the best; they may themselves be prerequisites of it.
@@ -151,13 +151,13 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
     goals: Iterable[tuple[int, float]],
     index: Index,
     *,
-    literals: Sequence[Literal] = (),
+    literals: Sequence[TextLiteral] = (),
     without: Collection[int] = (),
     done: Collection[int] = (),
     limit: int = MOST,
     depth: int = DEEPEST,
     least: float = 0.0,
-    memo: Memo | None = None,
+    memo: IndexCache | None = None,
 ) -> Closure:
     """Return what must run before the *goals*, at most *limit* tools over paths of *depth* steps.
 
@@ -172,7 +172,7 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
         least: The least strength of a path, in [0, 1].
         memo: What is known of the index already; what is read is kept there.
     """
-    walk = _Walk(index, literals, without, done, memo or Memo())
+    walk = _PrerequisiteWalk(index, literals, without, done, memo or IndexCache())
     walk.run(dict(goals), limit, depth, least)
     if not walk.needs:
         return _NOTHING
@@ -182,26 +182,26 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
     return Closure(tuple(walk.found.values()), tuple(needs))
 
 
-class _Walk:
+class _PrerequisiteWalk:
     """One walk backwards from the goals."""
 
     def __init__(
         self,
         index: Index,
-        literals: Sequence[Literal],
+        literals: Sequence[TextLiteral],
         without: Collection[int],
         done: Collection[int],
-        memo: Memo,
+        memo: IndexCache,
     ) -> None:
         self._index = index
-        self._names = list(filter(None, map(_names_of, literals)))
+        self._names = list(filter(None, map(_literal_names, literals)))
         self._without = without
         self._done = done
         self._memo = memo
-        self._queue: list[tuple[float, int, int, int, int, Need]] = []
+        self._queue: list[tuple[float, int, int, int, int, PrerequisiteReason]] = []
         self.goals: dict[int, float] = {}
         self.found: dict[int, Prerequisite] = {}
-        self.needs: list[Need] = []
+        self.needs: list[PrerequisiteReason] = []
 
     def run(self, goals: dict[int, float], limit: int, depth: int, least: float) -> None:
         self.goals = goals
@@ -217,18 +217,18 @@ class _Walk:
 
     def _follow(self, tool: int, goal: int, score: float, steps: int) -> None:
         """Queue what *tool* needs."""
-        for need in self._chosen(tool):
+        for need in self._choose_needs(tool):
             self.needs.append(need)
             if need.tool not in self.goals and need.tool not in self._done:
                 reached = round_score(score * need.weight)
                 heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
 
-    def _chosen(self, tool: int) -> Iterator[Need]:
+    def _choose_needs(self, tool: int) -> Iterator[PrerequisiteReason]:
         """Yield what *tool* needs: of several that provide one argument, one that is there.
 
         A goal, or a tool that has run, comes before any other: then nothing more has to run.
         """
-        needs = needs_of(tool, self._index, self._memo)
+        needs = find_needs(tool, self._index, self._memo)
         if not needs:
             return
         provided: set[str] = set()
@@ -246,12 +246,12 @@ class _Walk:
                 provided |= arguments
                 yield need
 
-    def _precedence(self, need: Need) -> tuple[bool, bool, float, int]:
+    def _precedence(self, need: PrerequisiteReason) -> tuple[bool, bool, float, int]:
         is_said = need.origin in _SAID
         is_there = need.tool in self.goals or need.tool in self._done
         return not is_said, not is_there, -need.weight, need.tool
 
-    def _is_open(self, need: Need) -> bool:
+    def _is_open(self, need: PrerequisiteReason) -> bool:
         """Return whether the request leaves *need* open."""
         if need.tool in self._without:
             return False
@@ -267,7 +267,7 @@ class _Walk:
                     break
         return bool(left)
 
-    def _arguments(self, need: Need) -> tuple[frozenset[str], ...]:
+    def _arguments(self, need: PrerequisiteReason) -> tuple[frozenset[str], ...]:
         """Return the words of the name of each argument that *need* fills."""
         kept, ends = self._memo.arguments, (need.before, need.tool)
         known = kept.get(ends)
@@ -281,7 +281,9 @@ class _Walk:
         return known
 
 
-def needs_of(tool: int, index: Index, memo: Memo | None = None) -> tuple[Need, ...]:
+def find_needs(
+    tool: int, index: Index, memo: IndexCache | None = None
+) -> tuple[PrerequisiteReason, ...]:
     """Return what *tool* needs, whatever is asked: one need for each tool, the strongest first.
 
     Of each required argument a few tools that provide it are among them; they are alternatives.
@@ -295,23 +297,23 @@ def needs_of(tool: int, index: Index, memo: Memo | None = None) -> tuple[Need, .
     return known
 
 
-def _read(tool: int, index: Index) -> list[Need]:
-    needs: dict[int, Need] = {}
-    for need in _believable([*_stated(tool, index), *_provided(tool, index)], index):
+def _read(tool: int, index: Index) -> list[PrerequisiteReason]:
+    needs: dict[int, PrerequisiteReason] = {}
+    for need in _believable([*_stated_needs(tool, index), *_best_providers(tool, index)], index):
         held = needs.get(need.tool)
-        needs[need.tool] = need if held is None else _joined(held, need)
+        needs[need.tool] = need if held is None else _merge_needs(held, need)
     against = _against(tool, index)
     kept = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
     return sorted(kept, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS]
 
 
-def _joined(first: Need, second: Need) -> Need:
+def _merge_needs(first: PrerequisiteReason, second: PrerequisiteReason) -> PrerequisiteReason:
     """Return the need with more authority, and the fields of either."""
     chosen = max(first, second, key=lambda one: one.authority)
     return replace(chosen, fields=chosen.fields or first.fields or second.fields)
 
 
-def _stated(tool: int, index: Index) -> Iterator[Need]:
+def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
     """Yield the needs that edges to *tool* state."""
     edges = [
         (number, source, index.origin(number), weight)
@@ -325,10 +327,10 @@ def _stated(tool: int, index: Index) -> Iterator[Need]:
             continue
         _, fields = index.mapping(number)
         reason = index.reason(number) or _UNEXPLAINED
-        yield Need(source, tool, NEXT_STEP, origin, weight, reason, fields)
+        yield PrerequisiteReason(source, tool, NEXT_STEP, origin, weight, reason, fields)
 
 
-def _believable(needs: Sequence[Need], index: Index) -> list[Need]:
+def _believable(needs: Sequence[PrerequisiteReason], index: Index) -> list[PrerequisiteReason]:
     """Return those of the *needs* of one tool that say more than that it may follow.
 
     What somebody says is believed, and that a reader comes first. A tool that writes is needed for
@@ -358,7 +360,7 @@ def _creates(tool: int, index: Index) -> bool:
     return 2 * shares[operations.KINDS.index("create")] > sum(shares)
 
 
-def _provided(tool: int, index: Index) -> Iterator[Need]:
+def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
     """Yield the best providers of each required argument of *tool*."""
     counts: dict[str, int] = {}
     for number, source, weight in sorted(
@@ -372,7 +374,7 @@ def _provided(tool: int, index: Index) -> Iterator[Need]:
         for _, argument in fields:
             counts[argument] = counts.get(argument, 0) + 1
         reason = "; ".join(f"its output field {one!r} fills {other!r}" for one, other in fields)
-        yield Need(source, tool, PROVIDES, "schema", weight, reason, tuple(fields))
+        yield PrerequisiteReason(source, tool, PROVIDES, "schema", weight, reason, tuple(fields))
 
 
 def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
@@ -390,15 +392,17 @@ def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
     return strongest
 
 
-def filled_by(literals: Iterable[Literal], arguments: Iterable[str]) -> dict[str, Literal]:
+def fields_filled_by(
+    literals: Iterable[TextLiteral], arguments: Iterable[str]
+) -> dict[str, TextLiteral]:
     """Return the *arguments* that *literals* fill, by the names of what is of their kind.
 
     Each literal fills one argument: the first that is called after its kind.
     """
-    filled: dict[str, Literal] = {}
+    filled: dict[str, TextLiteral] = {}
     words = {argument: frozenset(split_words(argument)) for argument in arguments}
     for literal in literals:
-        names = _names_of(literal)
+        names = _literal_names(literal)
         free = (one for one in words if one not in filled and not words[one].isdisjoint(names))
         argument = next(free, None)
         if argument is not None:
@@ -406,7 +410,7 @@ def filled_by(literals: Iterable[Literal], arguments: Iterable[str]) -> dict[str
     return filled
 
 
-def _names_of(literal: Literal) -> tuple[str, ...]:
+def _literal_names(literal: TextLiteral) -> tuple[str, ...]:
     if literal.kind == QUOTED:
         return _NAMES_OF_QUOTED
     return _NAMES_OF_NUMBERS if literal.kind == _NUMBER else WORDS_OF_KINDS.get(literal.kind, ())

@@ -13,7 +13,7 @@ from math import fsum
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.engine.query_literals import query_literals, spoken_part, words_of_literals
-from mcpg.engine.query_terms import Memo, QueryTerm, TermReader, operation_of
+from mcpg.engine.query_terms import WordCache, QueryTerm, TermReader, wanted_operation
 from mcpg.index import Index
 from mcpg.text import (
     fold,
@@ -26,7 +26,7 @@ from mcpg.text import (
     stop_words_of,
     strip_accents,
 )
-from mcpg.text.literals import Literal
+from mcpg.text.literals import TextLiteral
 from mcpg.text.words import LANGUAGES, is_unspaced
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 _CLAUSE_ENDS = (", ", "\uff0c")
 
 
-def _spoken(text: str) -> list[str]:
+def _list_words(text: str) -> list[str]:
     return [word.text for word in iter_words(text)]
 
 
-def segments_of(
-    query: str, texts: Sequence[str], words_of: Callable[[str], Sequence[str]] = _spoken
+def split_segments(
+    query: str, texts: Sequence[str], words_of: Callable[[str], Sequence[str]] = _list_words
 ) -> list[list[Part]]:
     """Return the parts of each sentence of *query*, as the places of their words in *texts*.
 
@@ -90,7 +90,7 @@ def _parts(
     return parts
 
 
-def sentences_of(parts: Sequence[Sequence[Part]], count: int) -> tuple[Part, ...]:
+def group_by_sentence(parts: Sequence[Sequence[Part]], count: int) -> tuple[Part, ...]:
     """Return the places below *count* of each sentence; none for a query of one sentence."""
     if len(parts) <= 1:
         return ()
@@ -99,7 +99,7 @@ def sentences_of(parts: Sequence[Sequence[Part]], count: int) -> tuple[Part, ...
     return tuple([row for row in kept if row])
 
 
-def intents_of(parts: Iterable[Iterable[Part]], weights: Sequence[float]) -> tuple[Part, ...]:
+def choose_intents(parts: Iterable[Iterable[Part]], weights: Sequence[float]) -> tuple[Part, ...]:
     """Return the distinct parts that weigh most, in their order; none where there is only one."""
     distinct = tuple(dict.fromkeys(chain.from_iterable(parts)))
     if len(distinct) <= MOST_INTENTS:
@@ -149,7 +149,7 @@ class Analysis:
     operation: tuple[float, ...] = ()
     is_question: bool = False
     total_weight: float = 1.0
-    literals: tuple[Literal, ...] = ()
+    literals: tuple[TextLiteral, ...] = ()
     used: ContextGraph | None = None
 
 
@@ -158,7 +158,7 @@ def analyse(
     index: Index,
     *,
     context: str = "",
-    memo: Memo | None = None,
+    memo: WordCache | None = None,
     uses_lexicon: bool = True,
 ) -> Analysis:
     """Turn *query*, and the *context* it is asked in, into clauses over *index*.
@@ -172,11 +172,11 @@ def analyse(
     single = [word.text for word in words if not word.whole]
     plain = _distinct(single)
     wholes = () if len(single) == len(words) else _distinct(w.text for w in words if w.whole)
-    language = _language_of(text, spoken, index, uses_lexicon=uses_lexicon)
+    language = _detect_language(text, spoken, index, uses_lexicon=uses_lexicon)
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
-        plain = _segmented(text, unspaced, index)
-    reader = TermReader(index, language, memo or Memo(), uses_lexicon=uses_lexicon)
+        plain = _segment_words(text, unspaced, index)
+    reader = TermReader(index, language, memo or WordCache(), uses_lexicon=uses_lexicon)
     asked = reader.read(_content_words(plain, language))
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
@@ -184,28 +184,28 @@ def analyse(
     stop_words = stop_words_of(language) if language in LANGUAGES else frozenset[str]()
     arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
     of_context = reader.of_context(_of_context(context, plain, index)) if context else ()
-    added = _lightened(of_context, asked)
-    parts = segments_of(
+    added = _lighten_context(of_context, asked)
+    parts = split_segments(
         text,
         [clause.text for clause in found],
-        (lambda text: _segmented(text, unspaced, index)) if unspaced else _spoken,
+        (lambda text: _segment_words(text, unspaced, index)) if unspaced else _list_words,
     )
     return Analysis(
         (*found, *arguments, *added),
-        sentences_of(parts, len(asked)),
-        intents_of(parts, [clause.weight for clause in found]),
+        group_by_sentence(parts, len(asked)),
+        choose_intents(parts, [clause.weight for clause in found]),
         (*plain, *(clause.text for clause in identifiers)),
         language,
         _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
-        _opened(single, reader, index),
-        operations.shares_by([(operation_of(clause), 1.0) for clause in asked[:1]]),
+        _match_opening(single, reader, index),
+        operations.shares_by([(wanted_operation(clause), 1.0) for clause in asked[:1]]),
         uses_lexicon and operations.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,
     )
 
 
-def _language_of(
+def _detect_language(
     query: str, words: Sequence[str], index: Index, *, uses_lexicon: bool
 ) -> str | None:
     """Return the language of the *words* of *query*.
@@ -237,7 +237,7 @@ def _of_context(context: str, asked: Sequence[str], index: Index) -> list[str]:
     return [word for word in content if word not in asked]
 
 
-def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
+def _segment_words(query: str, language: str, index: Index) -> tuple[str, ...]:
     """Return the words of a *query* in a script that is written without spaces.
 
     Where the texts of the catalogue have most pairs of characters of a token, these pairs are its
@@ -263,15 +263,15 @@ def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
     return _distinct(found)
 
 
-def _opened(
+def _match_opening(
     words: Sequence[str], reader: TermReader, index: Index
 ) -> tuple[tuple[int, float], ...]:
     """Return the tools with the longest alias that opens *words*, and the share that it is."""
     if not index.has_phrases:
         return ()
-    from mcpg.index.phrases import opening_phrases  # noqa: PLC0415 - many catalogues have none
+    from mcpg.index.phrases import find_opening_phrase  # noqa: PLC0415 - many catalogues have none
 
-    count, tools = opening_phrases(words, index)
+    count, tools = find_opening_phrase(words, index)
     if not count:
         return ()
     rarities = [reader.rarity(word) for word in words[:MAX_WORDS]]
@@ -296,7 +296,7 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
     return [word for word in words if word not in stop_words] or words
 
 
-def _lightened(added: Sequence[QueryTerm], asked: Sequence[QueryTerm]) -> list[QueryTerm]:
+def _lighten_context(added: Sequence[QueryTerm], asked: Sequence[QueryTerm]) -> list[QueryTerm]:
     """Scale the context's clauses so that together they weigh their part of the query at most."""
     if not added:
         return []

@@ -13,7 +13,7 @@ from math import fsum
 from mcpg.engine.query_terms import QueryTerm, TermReader
 from mcpg.index import Index
 from mcpg.text import Word, fold, iter_words, joined, language_of, stop_words_of
-from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, Literal, blanked, literals_of
+from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
 from mcpg.text.words import are_stop_words
 
 WORD_WEIGHT = 0.5
@@ -31,22 +31,22 @@ MOST_OF_KINDS = 0.3
 _MOST_WORDS = 64
 
 
-def query_literals(query: str, index: Index) -> tuple[Literal, ...]:
+def query_literals(query: str, index: Index) -> tuple[TextLiteral, ...]:
     """Return the literals of *query*, but for what the catalogue holds as it stands.
 
     Quoted texts, and what has no letter, are literals all the same.
     """
-    return tuple([one for one in literals_of(query) if not _is_held(one, index)])
+    return tuple([one for one in find_literals(query) if not _is_held(one, index)])
 
 
-def _is_held(literal: Literal, index: Index) -> bool:
+def _is_held(literal: TextLiteral, index: Index) -> bool:
     if literal.kind == QUOTED or not any(map(str.isalpha, literal.text)):
         return False
     whole = joined(literal.text)
     return index.find_word(fold(literal.text)) >= 0 or index.find_identifier(whole) >= 0
 
 
-def without_literals(query: str, literals: Sequence[Literal], expected: str | None) -> str:
+def without_literals(query: str, literals: Sequence[TextLiteral], expected: str | None) -> str:
     """Return *query* with spaces in the place of its *literals*, if that leaves any content word.
 
     Else quoted texts are kept, or all of them: they are what there is to go by. *expected* is the
@@ -56,13 +56,13 @@ def without_literals(query: str, literals: Sequence[Literal], expected: str | No
 
 
 def spoken_part(
-    query: str, literals: Sequence[Literal], expected: str | None
+    query: str, literals: Sequence[TextLiteral], expected: str | None
 ) -> tuple[str, list[Word]]:
     """Return the same with its words."""
     if literals:
         others = [one for one in literals if one.kind != QUOTED]
         for hidden in (literals, others):
-            text = blanked(query, hidden)
+            text = blank_literals(query, hidden)
             words = list(iter_words(text))
             if _have_content([word.text for word in words], expected):
                 return text, words
@@ -77,7 +77,7 @@ def _have_content(words: Sequence[str], expected: str | None) -> bool:
 
 
 def words_of_literals(
-    literals: Sequence[Literal],
+    literals: Sequence[TextLiteral],
     asked: Sequence[QueryTerm],
     reader: TermReader,
     stop_words: frozenset[str],
@@ -89,18 +89,22 @@ def words_of_literals(
     names = [name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ())]
     # A name of a kind that is asked for as well counts twice: both speak for one tool.
     return [
-        *_lightened(reader.of_literals(words), WORD_WEIGHT, MOST_OF_WORDS * most),
-        *_lightened(reader.of_literals(dict.fromkeys(names)), KIND_WEIGHT, MOST_OF_KINDS * most),
+        *_lighten_clauses(reader.of_literals(words), WORD_WEIGHT, MOST_OF_WORDS * most),
+        *_lighten_clauses(
+            reader.of_literals(dict.fromkeys(names)), KIND_WEIGHT, MOST_OF_KINDS * most
+        ),
     ]
 
 
-def _lightened(clauses: Sequence[QueryTerm], factor: float, most: float) -> Iterable[QueryTerm]:
+def _lighten_clauses(
+    clauses: Sequence[QueryTerm], factor: float, most: float
+) -> Iterable[QueryTerm]:
     """Return *clauses* that weigh less by *factor*, and together at most *most*."""
     total = fsum([clause.weight for clause in clauses])
     factor = min(factor, most / total) if total else 0.0
     return [one.weighing(one.weight * factor) for one in clauses] if factor else ()
 
 
-def _words(literals: Iterable[Literal]) -> list[str]:
+def _words(literals: Iterable[TextLiteral]) -> list[str]:
     words = [word.text for one in literals for word in iter_words(one.text) if not word.whole]
     return [*dict.fromkeys(words)][:_MOST_WORDS]

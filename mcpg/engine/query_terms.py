@@ -139,7 +139,7 @@ class QueryTerm:
         )
 
 
-class Memo:
+class WordCache:
     """What is known of words already, shared by the searches of an index.
 
     Attributes:
@@ -166,7 +166,7 @@ class TermReader:
     """
 
     def __init__(
-        self, index: Index, language: str | None, memo: Memo, *, uses_lexicon: bool = True
+        self, index: Index, language: str | None, memo: WordCache, *, uses_lexicon: bool = True
     ) -> None:
         self._index = index
         self._memo = memo.words
@@ -189,14 +189,14 @@ class TermReader:
         return self._terms(words, "query")
 
     def _terms(self, words: Iterable[str], origin: str) -> list[QueryTerm]:
-        made = [self._remembered(word, origin) for word in words]
+        made = [self._read_cached(word, origin) for word in words]
         return [term for term in made if term is not None]
 
-    def _remembered(self, word: str, origin: str) -> QueryTerm | None:
+    def _read_cached(self, word: str, origin: str) -> QueryTerm | None:
         key = word, self._language, self._uses_lexicon, origin
         if key in self._memo:
             return self._memo[key]
-        term = self._read(word) if origin == "query" else self._held(word, origin)
+        term = self._read(word) if origin == "query" else self._read_if_known(word, origin)
         if len(self._memo) < _MOST_REMEMBERED:
             self._memo[key] = term
         return term
@@ -204,13 +204,13 @@ class TermReader:
     def read_stems(self) -> None:
         """Look up the terms of all English stems that words are related to."""
         for number in range(lexicon.count_stems()):
-            self._terms_of_number(number)
+            self._number_terms(number)
 
     def identifiers(self, wholes: Iterable[str]) -> list[QueryTerm]:
         """Return terms of the compound identifiers that the catalogue holds as they stand."""
         found = ((whole, self._index.find_identifier(whole)) for whole in wholes)
         return [
-            self._weighed(whole, (TermExpansion(whole, term, "exact"),), "identifier")
+            self._weigh(whole, (TermExpansion(whole, term, "exact"),), "identifier")
             for whole, term in found
             if term >= 0
         ]
@@ -223,25 +223,25 @@ class TermReader:
         """Return terms of those *words* that the catalogue holds; literals add them."""
         return self._terms(words, "literal")
 
-    def _held(self, word: str, origin: str) -> QueryTerm | None:
-        known = self._known(word)
-        return self._weighed(word, known, "term", origin) if known else None
+    def _read_if_known(self, word: str, origin: str) -> QueryTerm | None:
+        known = self._find_known(word)
+        return self._weigh(word, known, "term", origin) if known else None
 
     def _read(self, word: str) -> QueryTerm | None:
-        known = self._with_translations(word, self._known(word))
+        known = self._with_translations(word, self._find_known(word))
         if known and known[0].kind == "exact":
-            return self._weighed(word, known, "term")
+            return self._weigh(word, known, "term")
         if stem(word) in self._stop_words:
             return None
         is_literal = any(map(str.isdigit, word))
-        repairs = known or self._translated(word) or self._compound(word)
+        repairs = known or self._translate(word) or self._compound(word)
         if not repairs and is_literal:
-            return self._weighed(word, (), "literal")
+            return self._weigh(word, (), "literal")
         if not repairs and not self._is_common(word):
-            repairs = self._completed(word) or self._respelt(word)
+            repairs = self._complete(word) or self._respell(word)
         if self._is_misspelt_stop_word(word, repairs):
             return None
-        return self._weighed(word, repairs, "term" if repairs else "unknown")
+        return self._weigh(word, repairs, "term" if repairs else "unknown")
 
     def _is_common(self, word: str) -> bool:
         """Return whether *word* is frequent in English or the query's language."""
@@ -261,7 +261,7 @@ class TermReader:
             distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
         return bool(distance and is_near_stop_word(word, str(self._language), distance))
 
-    def _weighed(
+    def _weigh(
         self, word: str, repairs: tuple[TermExpansion, ...], role: str, origin: str = "query"
     ) -> QueryTerm:
         index = self._index
@@ -273,7 +273,7 @@ class TermReader:
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
         known = word, repairs, variants, weight, frequency, role, origin
         is_asked = self._has_related and role in _ASKED and origin == "query"
-        related = self._related(word, repairs, variants) if is_asked else ((), (), ())
+        related = self._relate(word, repairs, variants) if is_asked else ((), (), ())
         return QueryTerm(*known, *related, _content(share))
 
     def rarity(self, word: str) -> float:
@@ -288,7 +288,7 @@ class TermReader:
             return lexicon.share_of_texts(word, str(self._language))
         return 0.0
 
-    def _known(self, word: str) -> tuple[TermExpansion, ...]:
+    def _find_known(self, word: str) -> tuple[TermExpansion, ...]:
         index = self._index
         number = index.find_word(word)
         if number >= 0:
@@ -302,9 +302,9 @@ class TermReader:
     def _expansion(
         self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
     ) -> TermExpansion:
-        return TermExpansion(_word_of(term, self._index), term, kind, distance, similarity)
+        return TermExpansion(_term_word(term, self._index), term, kind, distance, similarity)
 
-    def _translated(self, word: str) -> tuple[TermExpansion, ...]:
+    def _translate(self, word: str) -> tuple[TermExpansion, ...]:
         """Return the words of the catalogue that translate *word*, from or to another language."""
         if not (self._is_foreign or self._has_meanings):
             return ()
@@ -313,7 +313,7 @@ class TermReader:
             distance, stems = self._translations(word)
         likeliest: dict[int, float] = {}
         for other, probability in stems:
-            for term, share in self._terms_of(other):
+            for term, share in self._stem_terms(other):
                 likeliest[term] = max(likeliest.get(term, 0.0), probability * share)
         credit = _credit(word, distance)
         ranked = sorted(likeliest.items(), key=lambda one: -one[1])
@@ -321,13 +321,13 @@ class TermReader:
             self._expansion(term, "translation", credit * p, distance) for term, p in ranked
         )
 
-    def _terms_of(self, stem: str) -> list[tuple[int, float]]:
+    def _stem_terms(self, stem: str) -> list[tuple[int, float]]:
         """Return the terms that are an English *stem*, or mean it, with the probability of each."""
         term = self._index.find_stem(stem)
         found = [(term, 1.0)] if term >= 0 else []
         return [*found, *self._index.meant_by(stem)] if self._has_meanings else found
 
-    def _terms_of_number(self, number: int) -> list[tuple[int, float]]:
+    def _number_terms(self, number: int) -> list[tuple[int, float]]:
         """Return the same by the number of the stem in the lexicon."""
         known = self._stems.get(number)
         if known is None:
@@ -344,7 +344,7 @@ class TermReader:
         """
         if not known or not self._index.is_only_hinted(known[0].term):
             return known
-        return (*known, *(one for one in self._translated(word) if one.term != known[0].term))
+        return (*known, *(one for one in self._translate(word) if one.term != known[0].term))
 
     def _compound(self, word: str) -> tuple[TermExpansion, ...]:
         """Find *word* as two words of the catalogue, and no stop words, written together."""
@@ -359,7 +359,7 @@ class TermReader:
                 )
         return ()
 
-    def _completed(self, word: str) -> tuple[TermExpansion, ...]:
+    def _complete(self, word: str) -> tuple[TermExpansion, ...]:
         """Find the words that begin with *word*, the shortest first."""
         words = self._index.completions(word, _MOST_COMPLETIONS)
         return tuple(
@@ -372,7 +372,7 @@ class TermReader:
     def _term(self, word: str) -> int:
         return self._index.term_of_word(self._index.find_word(word))
 
-    def _respelt(self, word: str) -> tuple[TermExpansion, ...]:
+    def _respell(self, word: str) -> tuple[TermExpansion, ...]:
         """Find the words that *word* may be a misspelling of; credit falls with distance."""
         distance, words = self._index.nearest(word)
         similarity = _credit(word, distance)
@@ -380,7 +380,7 @@ class TermReader:
             TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
         )
 
-    def _related(
+    def _relate(
         self, word: str, repairs: Sequence[TermExpansion], variants: Iterable[tuple[int, float]]
     ) -> _Related:
         """Return what *word* may mean, and the terms that are related to that."""
@@ -416,13 +416,13 @@ class TermReader:
     def _related_to(self, meaning: str) -> dict[int, float]:
         """Return the terms that are related to one English stem, with their similarities."""
         best: dict[int, float] = {}
-        for number, share in self._terms_of(meaning):
+        for number, share in self._stem_terms(meaning):
             if share > best.get(number, 0.0):
                 best[number] = share
         stems = self._stems
         for other, similarity in lexicon.related_numbers(meaning):
             terms = stems.get(other)
-            for number, share in self._terms_of_number(other) if terms is None else terms:
+            for number, share in self._number_terms(other) if terms is None else terms:
                 if similarity * share > best.get(number, 0.0):
                     best[number] = similarity * share
         return best
@@ -457,39 +457,39 @@ def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
     """Return the words of the catalogue that are related to *term*, the most similar first."""
     return tuple(
         [
-            TermExpansion(_word_of(number, index), number, "related", 0, similarity)
+            TermExpansion(_term_word(number, index), number, "related", 0, similarity)
             for number, similarity in term.related_variants
         ]
     )
 
 
-def _word_of(term: int, index: Index) -> str:
+def _term_word(term: int, index: Index) -> str:
     return index.word(index.word_of_term(term))
 
 
-def operation_of(term: QueryTerm) -> tuple[float, ...]:
+def wanted_operation(term: QueryTerm) -> tuple[float, ...]:
     """Return what *term* says of the kind of operation that is wanted.
 
-    It is what the first of its meanings that names one says, see `mcpg.text.operations.ratios_of`.
+    It is what the first of its meanings that names one says, see `mcpg.text.operations.find_ratios`.
     Where none does, it is what the words related to them say on average.
     """
     known = _operations.get(term.meanings)
     if known is None:
-        known = _operation_of(term)
+        known = _read_wanted_operation(term)
         if len(_operations) < _MOST_REMEMBERED:
             _operations[term.meanings] = known
     return known
 
 
-def _operation_of(term: QueryTerm) -> tuple[float, ...]:
+def _read_wanted_operation(term: QueryTerm) -> tuple[float, ...]:
     for meaning, _ in term.meanings:
-        if ratios := operations.ratios_of(meaning):
+        if ratios := operations.find_ratios(meaning):
             return ratios
     found = (
         (_CREDIT_OF_RELATED_VERB * similarity, ratios)
         for meaning, _ in term.meanings[:1]
         for other, similarity in lexicon.related_stems(meaning)
-        if (ratios := operations.ratios_of(other))
+        if (ratios := operations.find_ratios(other))
     )
     near = [*islice(found, _MOST_RELATED_VERBS)]
     columns = zip(*[[credit * ratio for ratio in ratios] for credit, ratios in near], strict=True)

@@ -18,10 +18,10 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
 
-from mcpg.caches import RESULT, json_bytes, key_of, sealed, unsealed
+from mcpg.caches import RESULT, json_bytes, make_key, add_digest, check_digest
 from mcpg.catalog.model import Tool
-from mcpg.engine.circuit_breaker import GuardedCache, attribute_of
-from mcpg.engine.results import Match, Request, SearchResult, Strategy
+from mcpg.engine.circuit_breaker import GuardedCache, read_host_attribute
+from mcpg.engine.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.engine.searcher import Searcher
 from mcpg.engine.trace import Trace
 from mcpg.errors import Code, Diagnostic
@@ -31,7 +31,7 @@ from mcpg.index.layout import ABSENT, NO_KEY
 if TYPE_CHECKING:
     from mcpg.vectors.matrix import ToolVectors
 
-Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]
+Answering = Callable[[Searcher, SearchRequest, tuple[Diagnostic, ...], Trace | None], SearchResult]
 
 
 _HANDED_OVER = ("_load", "_view")
@@ -55,7 +55,7 @@ def encode_result(result: SearchResult, key: str) -> bytes:
     Raises:
         ValueError: A number of the result is not finite.
     """
-    return sealed(json_bytes(_plain(result)), key)
+    return add_digest(json_bytes(_plain(result)), key)
 
 
 def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> SearchResult | None:
@@ -63,7 +63,7 @@ def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> 
 
     *load* returns the whole tool of an id.
     """
-    payload = unsealed(data, key)
+    payload = check_digest(data, key)
     if payload is None:
         return None
     try:
@@ -109,7 +109,7 @@ def _read_either(kinds: tuple[Any, ...], part: Any, load: Callable[[str], Tool])
 
 
 def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any:
-    declared = _declared(kind)
+    declared = _declared_types(kind)
     if len(parts) != len(declared):
         raise ValueError
     members = {
@@ -122,7 +122,7 @@ def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any
 
 
 @cache
-def _declared(kind: Any) -> dict[str, Any]:
+def _declared_types(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, localns=_NAMES)
     return {name: hints[name] for name in kind.__match_args__ if name not in _HANDED_OVER}
 
@@ -160,14 +160,14 @@ class ResultCache:
     def answer(
         self,
         searcher: Searcher,
-        request: Request,
+        request: SearchRequest,
         diagnostics: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> SearchResult:
         """Answer *request* from the cache or anew, with diagnostics of the cache's failures."""
         makers = _makers(searcher, request)
         key = self._key(searcher, request, diagnostics, makers)
-        result = self._found(searcher, key) if key else None
+        result = self._look_up(searcher, key) if key else None
         if result is None:
             result = self._compute(searcher, request, diagnostics, trace)
             # The search may have loaded vectors that the key has to name. Who else had a part in it
@@ -178,9 +178,9 @@ class ResultCache:
         failed = self._cache.diagnostics()
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
 
-    def _found(self, searcher: Searcher, key: str) -> SearchResult | None:
+    def _look_up(self, searcher: Searcher, key: str) -> SearchResult | None:
         result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
-        return result if result is not None and _is_of(result, searcher.index) else None
+        return result if result is not None and _fits_index(result, searcher.index) else None
 
     def _keep(self, result: SearchResult, key: str | None) -> None:
         if key and LASTING.issuperset(one.code for one in result.diagnostics):
@@ -189,7 +189,7 @@ class ResultCache:
     def _key(
         self,
         searcher: Searcher,
-        request: Request,
+        request: SearchRequest,
         diagnostics: tuple[Diagnostic, ...],
         makers: dict[str, str] | None,
     ) -> str | None:
@@ -197,7 +197,7 @@ class ResultCache:
         if makers is None:
             return None
         if request.strategy != Strategy.GRAPH:
-            vectors = _whole(searcher.semantics().loaded)
+            vectors = _whole(searcher.semantics().current_vectors)
             if vectors is None:
                 return None
             makers = {**makers, "vectors": vectors}
@@ -206,7 +206,7 @@ class ResultCache:
         known = self._known
         if known is None or known[0] is not searcher.index:
             self._known = known = searcher.index, index_digest(searcher.index)
-        return key_of(RESULT, known[1], asked, found, makers)
+        return make_key(RESULT, known[1], asked, found, makers)
 
 
 def index_digest(index: Index) -> str:
@@ -219,7 +219,7 @@ def index_digest(index: Index) -> str:
     return f"{key.hex()}:{header.recipe:08x}"
 
 
-def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
+def _makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] | None:
     """Return who, beside the index and the vectors, has a part in the answer to *request*.
 
     `None` where one of them has no fingerprint: such answers are never kept.
@@ -229,7 +229,7 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
         return None
     makers: dict[str, Any] = {}
     if request.normalize and services.normalizer is not None:
-        makers["normalizer"] = attribute_of(services.normalizer, "fingerprint")
+        makers["normalizer"] = read_host_attribute(services.normalizer, "fingerprint")
     if services.candidates is not None:
         makers["candidates"] = searcher.guarded_source(request).fingerprint()
     return makers if all(isinstance(one, str) for one in makers.values()) else None
@@ -243,7 +243,7 @@ def _whole(vectors: ToolVectors | None) -> str | None:
     return None if vectors is None or vectors.missing else vectors.identity
 
 
-def _is_of(result: SearchResult, index: Index) -> bool:
+def _fits_index(result: SearchResult, index: Index) -> bool:
     expanded = (*result.related_matches, *result.next_step_matches, *result.prerequisites)
     matches = (*result.matches, *expanded)
     return all(index.find_tool(match.tool_id) != ABSENT for match in matches)

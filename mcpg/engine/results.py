@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from mcpg.catalog.model import Tool
 from mcpg.catalog.view import ToolView
 from mcpg.errors import Diagnostic
-from mcpg.values import counted, rounded, score_text, to_json
+from mcpg.values import format_count, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
     from mcpg.caches import SearchCache
@@ -78,7 +78,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Via:
+class LinkReason:
     """The edge that brought a match in.
 
     Attributes:
@@ -100,7 +100,7 @@ class Via:
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as a JSON object; of a prerequisite with its fields."""
         members: JsonObject = to_json(self, {"source": "from"}, ["fields"])
-        members["weight"] = rounded(self.weight)
+        members["weight"] = round_shown_score(self.weight)
         if self.edge == PREREQUISITE:
             members["fields"] = [
                 {"field": field, "argument": argument} for field, argument in self.fields
@@ -132,7 +132,7 @@ class Match:
     is_enabled: bool
     score: float
     evidence: Evidence
-    via: Via | None
+    via: LinkReason | None
     _load: Callable[[], Tool]
     _view: Callable[[], ToolView] | None = None
 
@@ -152,7 +152,7 @@ class Match:
         members: JsonObject = {
             **tool.card,
             "requiredArguments": list(tool.required),
-            "score": rounded(self.score),
+            "score": round_shown_score(self.score),
         }
         if self.via is None:
             members["evidence"] = self.evidence.to_dict()
@@ -160,14 +160,14 @@ class Match:
             members["via"] = self.via.to_dict()
         return members | tool.hints
 
-    def _shown(self) -> tuple[object, ...]:
+    def _compared_fields(self) -> tuple[object, ...]:
         return (self.tool_id, self.source_id, self.tool_name, self.score, self.evidence, self.via)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._shown() == other._shown()
+        return isinstance(other, type(self)) and self._compared_fields() == other._compared_fields()
 
     def __hash__(self) -> int:
-        return hash(self._shown())
+        return hash(self._compared_fields())
 
     def __repr__(self) -> str:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"
@@ -264,7 +264,7 @@ class SearchResult:
     def __repr__(self) -> str:
         best = ", ".join(f"{one.tool_id} {score_text(one.score)}" for one in self.matches[:3])
         more = ", ..." if len(self.matches) > 3 else ""  # noqa: PLR2004 - as above
-        found = f"{counted(len(self.matches), 'match', 'matches')}: {best}{more}"
+        found = f"{format_count(len(self.matches), 'match', 'matches')}: {best}{more}"
         return f"<SearchResult {self.query!r}: {found if best else 'no match'}>"
 
     def _repr_html_(self) -> str:
@@ -281,7 +281,7 @@ _DEEPEST_CONTEXT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SearchRequest:
     """One search, as checked; its members are the arguments of `Engine.search`.
 
     An empty query and context browse; the context weighs less than the query.
@@ -312,8 +312,8 @@ class Request:
 
 
 def check_request(
-    query: str | None, context: Context, asked: Request
-) -> tuple[Request, tuple[Diagnostic, ...]]:
+    query: str | None, context: Context, asked: SearchRequest
+) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
     """Check what a caller asks; too much is cut, with a diagnostic.
 
     Raises:
@@ -332,7 +332,7 @@ def check_request(
         raise _usage_error(f"min_score is {min_score}", "ask for a score in [0, 1]")
     query, context = (query or "").strip(), flatten_context(context).strip()
     strategy = check_strategy(asked.strategy)
-    request = Request(
+    request = SearchRequest(
         query[:MAX_QUERY_CHARACTERS],
         context[:MAX_QUERY_CHARACTERS],
         min(limit, MAX_LIMIT),
@@ -343,7 +343,7 @@ def check_request(
         check_fusion(asked.fusion, strategy) if asked.fusion else "",
         asked.normalize,
         asked.lexicon,
-        tuple(dict.fromkeys(texts_of("context_tools", asked.context_tools))),
+        tuple(dict.fromkeys(check_texts("context_tools", asked.context_tools))),
         tuple(dict.fromkeys(asked.sources)),
         tuple(dict.fromkeys(asked.categories)),
         asked.read_only,
@@ -406,7 +406,7 @@ def check_context(context: Context) -> None:
         raise wrong_type("context", context, "text or a JSON value")
 
 
-def texts_of(name: str, given: Iterable[str]) -> tuple[str, ...]:
+def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
     """Return the argument *name* as a tuple of texts; a single text is none.
 
     Raises:
@@ -461,7 +461,7 @@ def check_strategy(name: str) -> StrategyName:
     for strategy in STRATEGIES:
         if strategy == STRATEGY_ALIASES.get(name, name):
             return strategy
-    raise _usage_error(f"no strategy is called {name!r}", _one_of(name, STRATEGIES))
+    raise _usage_error(f"no strategy is called {name!r}", _suggest_known(name, STRATEGIES))
 
 
 def check_fusion(name: str, strategy: str) -> FusionName:
@@ -474,14 +474,14 @@ def check_fusion(name: str, strategy: str) -> FusionName:
         raise wrong_type("fusion", name, " or ".join(FUSIONS))
     known = [fusion for fusion in FUSIONS if fusion == name]
     if not known:
-        raise _usage_error(f"no fusion is called {name!r}", _one_of(name, FUSIONS))
+        raise _usage_error(f"no fusion is called {name!r}", _suggest_known(name, FUSIONS))
     if strategy != Strategy.AUTO:
         message = f"the strategy {strategy!r} has one list alone: there is nothing to fuse"
         raise _usage_error(message, "ask for the strategy 'auto', or for no fusion")
     return known[0]
 
 
-def _one_of(name: str, known: Sequence[str]) -> str:
+def _suggest_known(name: str, known: Sequence[str]) -> str:
     """Return a remedy that names the *known* word most like *name*, or all of them."""
     from mcpg.suggestions import suggest  # noqa: PLC0415 - most searches need no error
 

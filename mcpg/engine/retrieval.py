@@ -17,7 +17,7 @@ from typing import TypeAlias
 from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm
-from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
+from mcpg.engine.results import MAX_LIMIT, FocusedGraph, LinkReason
 from mcpg.engine.scores import SCALE, MergedLists, Weighed, best_documents
 from mcpg.index import Index
 from mcpg.values import round_score
@@ -66,7 +66,7 @@ def depth(limit: int) -> int:
     return POOL if limit <= POOL else MAX_LIMIT
 
 
-def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
+def build_pool(by_words: list[int], named: Sequence[int], size: int) -> Pool:
     """Put documents into tiers.
 
     *by_words* are the *size* best, at least `POOL`, by their words, *named* those that the query
@@ -80,7 +80,7 @@ def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
     return Pool(list(documents), (len(first), len(second)), by_words)
 
 
-def widened(analysis: Analysis) -> Analysis:
+def widen_analysis(analysis: Analysis) -> Analysis:
     """Return *analysis* with the best related words among the variants of its clauses."""
     rows = [
         _weighed_related(place, clause)
@@ -123,7 +123,7 @@ def retrieve_for_each(
     """
     hidden = frozenset(excluded)
     lists = MergedLists(index)
-    words = _weighed(analysis.clauses, analysis.total_weight, index)
+    words = _weigh_clauses(analysis.clauses, analysis.total_weight, index)
     whole = _best(words, lists, hidden, size, among)
     if not analysis.intents:
         return whole
@@ -131,7 +131,9 @@ def retrieve_for_each(
     for places in analysis.intents:
         clauses = _telling([analysis.clauses[place] for place in places])
         total = fsum([one.weight for one in clauses])
-        bests.append(_best(_weighed(clauses, total, index), lists, hidden, _OWN_PLACES, among))
+        bests.append(
+            _best(_weigh_clauses(clauses, total, index), lists, hidden, _OWN_PLACES, among)
+        )
     in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
     own = list(in_turns)[:_OWN_PLACES]
     return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
@@ -155,7 +157,7 @@ def retrieve(
     first; ties go to the smaller document number. Where *among* names documents, no others are
     scored.
     """
-    words = _weighed(analysis.clauses, analysis.total_weight, index)
+    words = _weigh_clauses(analysis.clauses, analysis.total_weight, index)
     return _best(words, MergedLists(index), frozenset(excluded), size, among)
 
 
@@ -178,7 +180,7 @@ def _best(
 _bound = itemgetter(0)
 
 
-def _weighed(clauses: Iterable[QueryTerm], total: float, index: Index) -> list[Weighed]:
+def _weigh_clauses(clauses: Iterable[QueryTerm], total: float, index: Index) -> list[Weighed]:
     """Return the *clauses* that add anything, those that can add most first."""
     words = []
     word: Weighed
@@ -240,12 +242,12 @@ def expand(
     return related, next_steps
 
 
-def via_of(edge: Edge, index: Index) -> Via:
+def describe_link(edge: Edge, index: Index) -> LinkReason:
     """Return what is shown of *edge*."""
     _, is_related, _, source, number, weight = edge
     kind = RELATED if is_related else NEXT_STEP
     reason = index.reason(number) or f"its document names it as {_PHRASES[kind]}"
-    return Via(kind, index.tool_id(source), reason, weight, ())
+    return LinkReason(kind, index.tool_id(source), reason, weight, ())
 
 
 def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:
@@ -253,6 +255,6 @@ def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:
     among = frozenset(shown)
     if not among:
         return FocusedGraph(0, 0)
-    groups = index.rows("groups_of").joined(among)
-    links = sum(map(among.__contains__, index.rows("links").joined(among)))
+    groups = index.rows("groups_of").concatenate_rows(among)
+    links = sum(map(among.__contains__, index.rows("links").concatenate_rows(among)))
     return FocusedGraph(len(among) + len(set(groups)), len(groups) + links)

@@ -15,24 +15,24 @@ from mcpg.documents.model import ToolDocument
 from mcpg.engine.arrays import ARRAYS
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import Candidate
-from mcpg.engine.model import model_of
+from mcpg.engine.model import read_model
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
-from mcpg.engine.prerequisites import LEAST_PATH, Prerequisite, goals_of, prerequisites
-from mcpg.engine.prerequisites import Memo as NeedMemo
+from mcpg.engine.prerequisites import LEAST_PATH, Prerequisite, choose_goals, prerequisites
+from mcpg.engine.prerequisites import IndexCache as NeedMemo
 from mcpg.engine.query import Analysis
-from mcpg.engine.query_terms import Memo
+from mcpg.engine.query_terms import WordCache
 from mcpg.engine.results import (
     PREREQUISITE,
     EngineServices,
     Evidence,
     Match,
     RankingMode,
-    Request,
+    SearchRequest,
     SearchResult,
     Strategy,
-    Via,
+    LinkReason,
 )
-from mcpg.engine.retrieval import Edge, expand, focused_graph, via_of
+from mcpg.engine.retrieval import Edge, expand, focused_graph, describe_link
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
@@ -42,9 +42,9 @@ from mcpg.values import format_below
 
 if TYPE_CHECKING:
     from mcpg.engine.ask.asker import Asker
-    from mcpg.engine.candidate_source import GuardedSource, Selection
+    from mcpg.engine.candidate_source import GuardedSource, CandidateSelection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
-    from mcpg.engine.filters import Filtered
+    from mcpg.engine.filters import FilterResult
     from mcpg.engine.hybrid import HybridDetails
     from mcpg.engine.plan.planner import Planner
     from mcpg.engine.trace import Trace
@@ -87,13 +87,13 @@ class Searcher:
         """
         self.index = index
         self.services = services
-        self.model = model_of(index)
+        self.model = read_model(index)
         self._describe = describe
         self._view = view
-        self._disabled = frozenset(index.disabled())
-        self._filtered: dict[tuple[object, ...], Filtered] = {}
+        self._disabled = frozenset(index.iter_disabled_tools())
+        self._filtered: dict[tuple[object, ...], FilterResult] = {}
         # Shared between threads: whoever comes second finds or makes the same.
-        self._memo = Memo()
+        self._memo = WordCache()
         # For searches that include disabled tools, and for those that do not.
         self._sources: dict[bool, GuardedSource] = {}
         self._semantics: IndexVectors | None = None
@@ -102,16 +102,16 @@ class Searcher:
         self._planner: Planner | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
-        self._vias: dict[int, Via] = {}
+        self._vias: dict[int, LinkReason] = {}
         self._fields: dict[int, tuple[str, ...]] = {}
         self._needs = NeedMemo()
 
     def read_ahead(self) -> None:
         """Read what searches look up, as far as it is kept."""
-        from mcpg.engine.warm_up import read_ahead  # noqa: PLC0415 - few searches are prepared for
+        from mcpg.engine.warm_up import preload  # noqa: PLC0415 - few searches are prepared for
 
         ARRAYS.prepare(self.index)
-        read_ahead(self.index, self._memo, self._needs)
+        preload(self.index, self._memo, self._needs)
         if len(self.index) <= _MOST_CARDS:
             for number in range(len(self.index)):
                 self._card(number)
@@ -137,7 +137,10 @@ class Searcher:
         return number
 
     def answer(
-        self, request: Request, diagnostics: tuple[Diagnostic, ...], trace: Trace | None = None
+        self,
+        request: SearchRequest,
+        diagnostics: tuple[Diagnostic, ...],
+        trace: Trace | None = None,
     ) -> tuple[SearchResult, RankedList | None]:
         """Answer *request* by its query as it stands; *diagnostics* lead those of the result."""
         if not self.has_tools(request):
@@ -145,14 +148,17 @@ class Searcher:
             return replace(nothing, diagnostics=diagnostics), None
         if request.is_browsing:
             return self._browse(request, diagnostics), None
-        ranking, found = self.ranked(request, trace)
+        ranking, found = self.rank_request(request, trace)
         numbers = [number for number, _ in ranking.primaries]
         matches, faults = self.matches(ranking), (*diagnostics, *found)
         result = self.result(request, (ranking,), matches, numbers, ranking.best, faults, trace)
         return result, ranking
 
-    def ranked(
-        self, request: Request, trace: Trace | None = None, vectors: SearchVectors | None = None
+    def rank_request(
+        self,
+        request: SearchRequest,
+        trace: Trace | None = None,
+        vectors: SearchVectors | None = None,
     ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
         """Rank tools by the query of *request* as it stands; return the diagnostics as well.
 
@@ -170,11 +176,14 @@ class Searcher:
         return ranking, (*selection.diagnostics, *diagnostics) if selection else diagnostics
 
     def search(
-        self, request: Request, trace: Trace | None = None, selection: Selection | None = None
+        self,
+        request: SearchRequest,
+        trace: Trace | None = None,
+        selection: CandidateSelection | None = None,
     ) -> Search:
         """Return what the stages of the pipeline are given for *request*."""
-        excluded, memo = self.excluded(request), self._memo
-        filtered = self.filtered(request)
+        excluded, memo = self.excluded_tools(request), self._memo
+        filtered = self.apply_filter(request)
         allowed = filtered.allowed if filtered else None
         return Search(request, self.index, self.model, excluded, trace, memo, selection, allowed)
 
@@ -190,7 +199,7 @@ class Searcher:
 
     def result(
         self,
-        request: Request,
+        request: SearchRequest,
         rankings: Sequence[RankedList],
         matches: tuple[Match, ...],
         numbers: Sequence[int],
@@ -215,12 +224,12 @@ class Searcher:
             primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
             within = frozenset().union(*windows) if len(windows) == len(rankings) else None
             # Where vectors rank alone, the graph adds nothing.
-            goals = goals_of(primaries) if within is None or within else []
-            needed = self._needed(goals, request, rankings[0].analysis)
+            goals = choose_goals(primaries) if within is None or within else []
+            needed = self._find_prerequisites(goals, request, rankings[0].analysis)
             related, next_steps = expand(
                 primaries,
                 self.index,
-                excluded=self.excluded(request),
+                excluded=self.excluded_tools(request),
                 limit=request.limit,
                 within=within,
                 shown=[one.tool for one in needed],
@@ -238,18 +247,18 @@ class Searcher:
             request.strategy,
             modes.pop() if len(modes) == 1 else RankingMode.HYBRID,
             matches,
-            tuple(map(self._reached, related)),
-            tuple(map(self._reached, next_steps)),
+            tuple(map(self._related_match, related)),
+            tuple(map(self._related_match, next_steps)),
             diagnostics,
             focused_graph(shown, self.index),
             None,
-            tuple(map(self._required, needed)),
+            tuple(map(self._prerequisite_match, needed)),
         )
 
-    def _needed(
+    def _find_prerequisites(
         self,
         goals: Sequence[tuple[int, float]],
-        request: Request,
+        request: SearchRequest,
         analysis: Analysis,
     ) -> tuple[Prerequisite, ...]:
         """Return what must run before the *goals*, by what the query and the tools in use give."""
@@ -257,7 +266,7 @@ class Searcher:
             goals,
             self.index,
             literals=analysis.literals,
-            without=self.excluded(request),
+            without=self.excluded_tools(request),
             done=analysis.used.tools if analysis.used else (),
             limit=request.limit,
             least=LEAST_PATH,
@@ -265,7 +274,7 @@ class Searcher:
         )
         return closure.found
 
-    def filtered(self, request: Request) -> Filtered | None:
+    def apply_filter(self, request: SearchRequest) -> FilterResult | None:
         """Return what the filter of *request* leaves, `None` where none is set."""
         if not request.is_filtered:
             return None
@@ -273,29 +282,29 @@ class Searcher:
         key = *conditions, request.include_disabled
         known = self._filtered.get(key)
         if known is None:
-            from mcpg.engine.filters import filtered  # noqa: PLC0415 - most searches have no filter
+            from mcpg.engine.filters import apply_filter  # noqa: PLC0415 - most searches have no filter
 
             disabled = frozenset[int]() if request.include_disabled else self._disabled
-            known = filtered(self.index, request, disabled)
+            known = apply_filter(self.index, request, disabled)
             with self._lock:
                 if len(self._filtered) >= _MOST_FILTERS:
                     del self._filtered[next(iter(self._filtered))]
                 self._filtered[key] = known
         return known
 
-    def has_tools(self, request: Request) -> bool:
+    def has_tools(self, request: SearchRequest) -> bool:
         """Return whether there are tools that *request* may be answered with."""
-        filtered = self.filtered(request)
+        filtered = self.apply_filter(request)
         return bool(filtered.allowed if filtered else len(self.index))
 
-    def excluded(self, request: Request) -> frozenset[int]:
+    def excluded_tools(self, request: SearchRequest) -> frozenset[int]:
         """Return the tools that *request* leaves out: by its filter, or because of their hints."""
-        filtered = self.filtered(request)
+        filtered = self.apply_filter(request)
         if filtered is not None:
             return filtered.excluded
         return frozenset() if request.include_disabled else self._disabled
 
-    def unmet(self, tool: int, request: Request) -> tuple[str, ...]:
+    def unmet(self, tool: int, request: SearchRequest) -> tuple[str, ...]:
         """Return the conditions of the filter of *request* that a tool does not meet."""
         if not request.is_filtered:
             return ()
@@ -303,12 +312,12 @@ class Searcher:
 
         return tuple(conditions_on(tool, self.index, request))
 
-    def disabled(self, request: Request) -> frozenset[int]:
+    def disabled_by_hints(self, request: SearchRequest) -> frozenset[int]:
         """Return those of them that pass the filter."""
-        filtered = self.filtered(request)
+        filtered = self.apply_filter(request)
         if filtered is not None:
             return filtered.passing - filtered.allowed
-        return self.excluded(request)
+        return self.excluded_tools(request)
 
     def semantics(self) -> IndexVectors:
         """Return the vectors of the index; nothing is loaded yet."""
@@ -354,28 +363,30 @@ class Searcher:
                 self._planner = Planner(self)
             return self._planner
 
-    def guarded_source(self, request: Request) -> GuardedSource:
+    def guarded_source(self, request: SearchRequest) -> GuardedSource:
         """Return the candidate choice for *request*; a candidate source is configured."""
-        from mcpg.engine.candidate_source import GuardedSource, source_of  # noqa: PLC0415 - most engines choose themselves
+        from mcpg.engine.candidate_source import GuardedSource, narrow_source  # noqa: PLC0415 - most engines choose themselves
 
         includes_disabled = request.include_disabled
         guarded_source = self._sources.get(includes_disabled)
         if guarded_source is None:
             source: Any = self.services.candidates if self.services else None
             guarded_source = self._sources[includes_disabled] = GuardedSource(
-                lambda: source_of(source, self.index, includes_disabled=includes_disabled)
+                lambda: narrow_source(source, self.index, includes_disabled=includes_disabled)
             )
         return guarded_source
 
-    def selection(self, request: Request) -> Selection | None:
+    def selection(self, request: SearchRequest) -> CandidateSelection | None:
         if self.services is None or self.services.candidates is None:
             return None
-        from mcpg.engine.candidate_source import Selection  # noqa: PLC0415 - as above
+        from mcpg.engine.candidate_source import CandidateSelection  # noqa: PLC0415 - as above
 
-        return Selection(self.guarded_source(request), self.index, self.excluded(request))
+        return CandidateSelection(
+            self.guarded_source(request), self.index, self.excluded_tools(request)
+        )
 
-    def _browse(self, request: Request, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
-        index, excluded = self.index, self.excluded(request)
+    def _browse(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
+        index, excluded = self.index, self.excluded_tools(request)
         numbers = [number for number in range(len(index)) if number not in excluded]
         numbers.sort(
             key=lambda number: (
@@ -390,24 +401,28 @@ class Searcher:
             "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
         )
 
-    def _reached(self, edge: Edge) -> Match:
+    def _related_match(self, edge: Edge) -> Match:
         """Return the match that *edge* brings in."""
         negative, _, target, _, number, _ = edge
         via = self._vias.get(number)
         if via is None:
-            via = via_of(edge, self.index)
+            via = describe_link(edge, self.index)
             if len(self._vias) < _MOST_EDGES:
                 self._vias[number] = via
         return self._match(target, -negative, _NO_EVIDENCE, via)
 
-    def _required(self, found: Prerequisite) -> Match:
+    def _prerequisite_match(self, found: Prerequisite) -> Match:
         need = found.need
         before = self.index.tool_id(need.before)
-        via = Via(PREREQUISITE, before, need.reason, need.weight, need.fields)
+        via = LinkReason(PREREQUISITE, before, need.reason, need.weight, need.fields)
         return self._match(found.tool, found.score, _NO_EVIDENCE, via)
 
     def _match(
-        self, number: int, score: float, evidence: Evidence = _NO_EVIDENCE, via: Via | None = None
+        self,
+        number: int,
+        score: float,
+        evidence: Evidence = _NO_EVIDENCE,
+        via: LinkReason | None = None,
     ) -> Match:
         card = self._cards.get(number) or self._card(number)
         tool_id, describe, view = card[0], self._describe, self._view
@@ -450,10 +465,10 @@ class Searcher:
         return Evidence(
             tuple(compress(texts, held)),
             tuple(compress(texts, map(not_, answered))),
-            self._names_of(self.index.fields(candidate.document, compress(variants, held))),
+            self._field_names(self.index.fields(candidate.document, compress(variants, held))),
         )
 
-    def _names_of(self, fields: int) -> tuple[str, ...]:
+    def _field_names(self, fields: int) -> tuple[str, ...]:
         known = self._fields.get(fields)
         if known is None:
             names = [name for bit, name in _FIELD_BITS if fields & bit]
@@ -495,7 +510,7 @@ def _merges(details: Sequence[HybridDetails], *counts: int) -> Iterable[Diagnost
 
 
 def _doubts(
-    request: Request, best: float | None, matches: Sequence[Match]
+    request: SearchRequest, best: float | None, matches: Sequence[Match]
 ) -> tuple[Diagnostic, ...]:
     """Return a warning where the *best* score is low or nothing matches."""
     if best is not None and best >= LOW_CONFIDENCE:

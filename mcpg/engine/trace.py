@@ -8,13 +8,13 @@ from typing import Any
 
 from mcpg.catalog.model import Hints
 from mcpg.engine.query_terms import TermExpansion
-from mcpg.engine.results import SearchResult, Via
+from mcpg.engine.results import SearchResult, LinkReason
 from mcpg.json_types import JsonObject
-from mcpg.values import TIME_DECIMALS, empty_as_null, rounded, to_json
+from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QueryRewrite:
     """What the query became before it was split into words that find tools.
 
     Attributes:
@@ -69,7 +69,7 @@ class QueryWord:
         """Return the word as a JSON object."""
         repairs = [to_json(repair, without=["term"]) for repair in self.repairs]
         related = [{"word": one.word, "similarity": one.similarity} for one in self.related]
-        shown = {"weight": rounded(self.weight), "repairs": repairs, "related": related}
+        shown = {"weight": round_shown_score(self.weight), "repairs": repairs, "related": related}
         return to_json(self) | shown
 
 
@@ -193,7 +193,7 @@ class ExpansionExplanation:
 
     tool_id: str
     score: float
-    via: Via
+    via: LinkReason
     from_score: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -290,7 +290,7 @@ class Explanation:
 
     result: SearchResult
     normalized_query: str | None
-    reading: Reading | None
+    reading: QueryRewrite | None
     words: tuple[QueryWord, ...]
     language: str | None
     stages: tuple[Stage, ...]
@@ -472,7 +472,7 @@ class HintSuggestion:
         return {
             "hints": self.hints_to_add(),
             "rankAfter": self.rank_after,
-            "scoreAfter": rounded(self.score_after),
+            "scoreAfter": round_shown_score(self.score_after),
             "verified": self.is_verified,
         }
 
@@ -522,11 +522,11 @@ class RankExplanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a JSON object; gaps at full precision, as sums."""
         return empty_as_null(to_json(self), "remark") | {
-            "score": rounded(self.score),
+            "score": round_shown_score(self.score),
             "above": [
                 to_json(rival)
                 | {
-                    "score": rounded(rival.score),
+                    "score": round_shown_score(rival.score),
                     "features": [
                         to_json(gap) | {"difference": gap.difference} for gap in rival.features
                     ],

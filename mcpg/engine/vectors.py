@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from mcpg.caches import QUERY, VECTOR, SearchCache, key_of, sealed, unsealed
+from mcpg.caches import QUERY, VECTOR, SearchCache, make_key, add_digest, check_digest
 from mcpg.documents.model import ToolDocument
 from mcpg.embeddings import EmbeddingProvider
 from mcpg.embeddings.provider import (
@@ -27,7 +27,7 @@ from mcpg.embeddings.provider import (
     embed_query,
     need_numpy,
 )
-from mcpg.engine.circuit_breaker import GuardedProvider
+from mcpg.engine.circuit_breaker import GuardedEmbeddings
 from mcpg.engine.query import FOREIGN_POWER
 from mcpg.engine.results import EngineServices
 from mcpg.errors import Diagnostic
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.vectors.build import Built
+    from mcpg.vectors.build import BuiltVectors
     from mcpg.vectors.matrix import ToolVectors
 
 
@@ -57,12 +57,12 @@ def cached_query_vector(
     """
     if cache is None:
         return embed_query(provider, text)
-    key = key_of(VECTOR, provider.fingerprint, text)
-    found = _vector(unsealed(cache.get(VECTOR, key), key), provider)
+    key = make_key(VECTOR, provider.fingerprint, text)
+    found = _vector(check_digest(cache.get(VECTOR, key), key), provider)
     if found is not None:
         return found
     made = embed_query(provider, text)
-    cache.put(VECTOR, key, sealed(made.astype(_NUMBER).tobytes(), key))
+    cache.put(VECTOR, key, add_digest(made.astype(_NUMBER).tobytes(), key))
     return made
 
 
@@ -70,14 +70,14 @@ def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str
     """Return what *normalizer* makes of *query*, unchecked, from *cache* where it is known."""
     if cache is None:
         return normalizer.rewrite(query)
-    key = key_of(QUERY, normalizer.fingerprint, query)
-    found = unsealed(cache.get(QUERY, key), key)
+    key = make_key(QUERY, normalizer.fingerprint, query)
+    found = check_digest(cache.get(QUERY, key), key)
     with suppress(UnicodeDecodeError):
         if found is not None:
             return found.decode("utf-8", "surrogatepass")
     made = normalizer.rewrite(query)
     if made.strip():
-        cache.put(QUERY, key, sealed(made.encode("utf-8", "surrogatepass"), key))
+        cache.put(QUERY, key, add_digest(made.encode("utf-8", "surrogatepass"), key))
     return made
 
 
@@ -135,9 +135,9 @@ class VectorScores:
     @property
     def best(self) -> float:
         """The standardised cosine of the nearest tool, 0 where there is none or it is usual."""
-        return max(self.standardised(self.nearest[0][0]), 0.0) if self.nearest else 0.0
+        return max(self.standard_score(self.nearest[0][0]), 0.0) if self.nearest else 0.0
 
-    def standardised(self, tool: int) -> float:
+    def standard_score(self, tool: int) -> float:
         """Return by how many standard deviations a tool is nearer than tools are at large.
 
         A tool without a vector is as near as they are, for nothing is known of it.
@@ -164,14 +164,14 @@ class IndexVectors:
         self._index = index
         self._documents = documents
         self._lock = Lock()
-        self._provider: GuardedProvider | None = None
-        self._built: Built | None = None
+        self._provider: GuardedEmbeddings | None = None
+        self._built: BuiltVectors | None = None
         # With the vectors whose mean it is.
         self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
         self._attempts = 0
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
-    def provider(self) -> GuardedProvider:
+    def provider(self) -> GuardedEmbeddings:
         """Return the embedding provider.
 
         Raises:
@@ -184,18 +184,18 @@ class IndexVectors:
                 raise EmbeddingError(
                     message, kind="missing", remedy="name one, or use the strategy graph"
                 )
-            provider = _named(given) if isinstance(given, str) else given
+            provider = _make_provider(given) if isinstance(given, str) else given
             # Who brings a provider of their own needs none of the models.
             need_numpy("embeddings" if isinstance(given, str) else "llm")
-            self._provider = GuardedProvider(provider, self._clock)
+            self._provider = GuardedEmbeddings(provider, self._clock)
         return self._provider
 
     @property
-    def loaded(self) -> ToolVectors | None:
+    def current_vectors(self) -> ToolVectors | None:
         """The vectors of the tools, `None` before a search has asked for them."""
         return self._built.vectors if self._built else None
 
-    def built(self) -> Built:
+    def ensure_vectors(self) -> BuiltVectors:
         """Return the vectors of the tools; those that are missing are asked for once.
 
         Who comes while another asks waits only where there are no vectors at all yet.
@@ -258,23 +258,23 @@ class IndexVectors:
         shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER * tools / (tools + _FEW_TOOLS)
         shift = shift if shift >= _LEAST_SHIFT else 0.0
         if shift:
-            vector = self._shifted(vectors, vector, shift)
+            vector = self._shift(vectors, vector, shift)
         nearest = tuple(vectors.nearest(vector, count, without))
         others = [one for one in beside if one not in dict(nearest)]
         cosines = dict(nearest)
-        looked = vectors.cosines_of(vector, others) if others else ()
+        looked = vectors.chosen_cosines(vector, others) if others else ()
         cosines |= {
             one: round(float(value), SHOWN_DECIMALS)
             for one, value in zip(others, looked, strict=True)
         }
-        mean, deviation = _usual(vectors.cosines_of(vector, self._sample()))
+        mean, deviation = _usual(vectors.chosen_cosines(vector, self._sample()))
         return VectorScores(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
 
     def _sample(self) -> range:
         size = len(self._index)
         return range(0, size, -(-size // SAMPLE))
 
-    def _shifted(
+    def _shift(
         self, vectors: ToolVectors, vector: NDArray[np.float32], shift: float
     ) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
@@ -310,16 +310,16 @@ class IndexVectors:
         self.provider().check_circuit()
         observer = self._services.observer
         if observer is None:
-            self._made()
+            self._rebuild()
             return
-        from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - only where somebody watches
+        from mcpg.engine.observed import observe_vectors  # noqa: PLC0415 - only where somebody watches
 
-        observed_vectors(observer, self._made)
+        observe_vectors(observer, self._rebuild)
 
-    def _made(self) -> Built:
+    def _rebuild(self) -> BuiltVectors:
         provider = self.provider()
         start = provider.now()
-        built = self._built = self._found(provider)
+        built = self._built = self._find_or_build(provider)
         self.diagnostics = built.diagnostics
         if built.outage is None:
             self._attempts += 1
@@ -329,15 +329,17 @@ class IndexVectors:
             raise EmbeddingError("no tool has a vector", kind="failed")
         return built
 
-    def _found(self, provider: EmbeddingProvider) -> Built:
+    def _find_or_build(self, provider: EmbeddingProvider) -> BuiltVectors:
         from mcpg.vectors import SUFFIX  # noqa: PLC0415 - only where there is a provider
-        from mcpg.vectors.build import Built  # noqa: PLC0415 - as above
-        from mcpg.vectors.file import vectors_of  # noqa: PLC0415 - as above
+        from mcpg.vectors.build import BuiltVectors  # noqa: PLC0415 - as above
+        from mcpg.vectors.file import find_or_build_vectors  # noqa: PLC0415 - as above
 
         given, kept = self._services.vectors, self._services.kept
         if given is not None and not isinstance(given, str):
-            return Built(_fitting(given, provider, len(self._index)), (), 0, len(self._index))
-        return vectors_of(
+            return BuiltVectors(
+                _fitting(given, provider, len(self._index)), (), 0, len(self._index)
+            )
+        return find_or_build_vectors(
             [one for one in (given + SUFFIX, kept) if one] if given else [],
             self._documents,
             provider,
@@ -360,11 +362,11 @@ class SearchVectors:
 
     def __init__(self, semantics: IndexVectors) -> None:
         self.semantics = semantics
-        self._built: Built | None = None
+        self._built: BuiltVectors | None = None
         self._texts: dict[str, NDArray[np.float32]] = {}
         self._failed: EmbeddingError | None = None
 
-    def built(self) -> Built:
+    def ensure_vectors(self) -> BuiltVectors:
         """Return the vectors of the tools.
 
         Raises:
@@ -372,7 +374,7 @@ class SearchVectors:
         """
         if self._built is None:
             with self._asking():
-                self._built = self.semantics.built()
+                self._built = self.semantics.ensure_vectors()
         return self._built
 
     def embed(self, text: str) -> NDArray[np.float32]:
@@ -414,7 +416,7 @@ class SearchVectors:
         Raises:
             EmbeddingError: One of them, or the tools, have no vectors.
         """
-        self.built()
+        self.ensure_vectors()
         product = self.embed(one) @ self.embed(other)
         return max(0.0, round(float(product), SHOWN_DECIMALS))
 
@@ -430,7 +432,7 @@ class SearchVectors:
             raise
 
 
-def _named(spec: str) -> EmbeddingProvider:
+def _make_provider(spec: str) -> EmbeddingProvider:
     from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
 
     return provider_of(spec)

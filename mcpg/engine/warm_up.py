@@ -9,9 +9,9 @@ large that only a part of it, which may never be asked for, would be kept.
 from __future__ import annotations
 
 from mcpg.engine.arrays import ARRAYS
-from mcpg.engine.prerequisites import Memo as NeedMemo
-from mcpg.engine.prerequisites import needs_of
-from mcpg.engine.query_terms import Memo, TermReader
+from mcpg.engine.prerequisites import IndexCache as NeedMemo
+from mcpg.engine.prerequisites import find_needs
+from mcpg.engine.query_terms import WordCache, TermReader
 from mcpg.index import Index
 from mcpg.text import lexicon
 from mcpg.text.words import read_stop_words
@@ -31,7 +31,7 @@ MOST_POSTINGS = 262_144
 _TABLES = ("keys", "phrases", "terms", "words")
 
 
-def read_ahead(index: Index, memo: Memo, needs: NeedMemo) -> None:
+def preload(index: Index, memo: WordCache, needs: NeedMemo) -> None:
     """Read what searches of *index* look up, and keep it there, in *memo* and in *needs*.
 
     Raises:
@@ -52,7 +52,7 @@ def _read_postings(index: Index) -> None:
             index.impacts(term)
 
 
-def _read_words(index: Index, memo: Memo) -> None:
+def _read_words(index: Index, memo: WordCache) -> None:
     """Read the words of the catalogue, and the usual ones of its language, as those of queries."""
     terms = index.section("words.term")
     numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
@@ -74,4 +74,4 @@ def _read_tools(index: Index, needs: NeedMemo) -> None:
         if reads_grams:
             index.grams.of_tool(tool)
         index.edges(tool)
-        needs_of(tool, index, needs)
+        find_needs(tool, index, needs)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mcpg.engine.confidence import calibrate
-from mcpg.engine.features import extract_features, lacked, named_exactly
-from mcpg.engine.fusion import Fused, fuse
+from mcpg.engine.features import extract_features, find_lacking_clauses, named_exactly
+from mcpg.engine.fusion import RankedCandidate, fuse
 from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, best_change
 from mcpg.engine.model import FEATURES
 from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
-from mcpg.engine.results import MAX_LIMIT, Request, SearchResult
+from mcpg.engine.results import MAX_LIMIT, SearchRequest, SearchResult
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.searcher import Searcher
 from mcpg.engine.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
@@ -96,7 +96,7 @@ MOST_RANKED = 10_000
 """Places beyond this are not counted."""
 
 
-class Field:
+class RankedField:
     """All tools that one request retrieves, ranked, with one of them under the lens."""
 
     def __init__(self, search: Search, tool: int, unmet: tuple[str, ...] = ()) -> None:
@@ -130,7 +130,7 @@ class Field:
         self.is_named = tool in named_exactly(self.analysis, index)
 
 
-def by_graph(request: Request, result: SearchResult, tool_id: str) -> Diagnostic:
+def report_graph_rank(request: SearchRequest, result: SearchResult, tool_id: str) -> Diagnostic:
     """Return the diagnostic that a rank is explained by the graph, with the rank in *result*."""
     fusion = f" with fusion {request.fusion}" if request.fusion else ""
     way = f"{request.strategy}{fusion}{', normalized' if request.normalize else ''}"
@@ -144,19 +144,20 @@ def by_graph(request: Request, result: SearchResult, tool_id: str) -> Diagnostic
     return info(Code.TOOL_EXPLAINED_BY_GRAPH, message)
 
 
-def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExplanation:
+def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> RankExplanation:
     """Explain the rank of a tool for *request*, which must not browse."""
     tool = searcher.number(tool_id)
     # Changed indexes have other terms: nothing that is known of this one counts for them.
     search = replace(searcher.search(request), memo=None)
     unmet = searcher.unmet(tool, request)
-    field = Field(replace(search, selection=searcher.selection(request)), tool, unmet)
+    field = RankedField(replace(search, selection=searcher.selection(request)), tool, unmet)
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first or unmet else best_change(hint_search)
     retrieval = _retrieval(field)
     lacking = [
-        field.analysis.clauses[place] for place in lacked(field.own.candidate, field.analysis)
+        field.analysis.clauses[place]
+        for place in find_lacking_clauses(field.own.candidate, field.analysis)
     ]
     return RankExplanation(
         tool_id=tool_id,
@@ -178,7 +179,7 @@ def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExpl
     )
 
 
-def _retrieval(field: Field) -> Retrieval:
+def _retrieval(field: RankedField) -> Retrieval:
     """Describe how the tool came through retrieval; its place counts those of single intents."""
     lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
     own, by_words = lexical[field.tool], field.pool.by_words
@@ -194,7 +195,7 @@ def _retrieval(field: Field) -> Retrieval:
     )
 
 
-def _rival(field: Field, place: int, retrieval: Retrieval) -> Rival:
+def _rival(field: RankedField, place: int, retrieval: Retrieval) -> Rival:
     own, other = field.own, field.others[place]
     rows = zip(FEATURES, own.values, other.values, field.model.weights, strict=True)
     gaps = [FeatureGap(name, weight * one, weight * two) for name, one, two, weight in rows]
@@ -212,7 +213,9 @@ def _rival(field: Field, place: int, retrieval: Retrieval) -> Rival:
     )
 
 
-def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, ...]:
+def _word_gaps(
+    own: RankedCandidate, other: RankedCandidate, analysis: Analysis
+) -> tuple[WordGap, ...]:
     rows = zip(analysis.clauses, own.candidate.impacts, other.candidate.impacts, strict=True)
     shares = (
         (clause, clause.weight / analysis.total_weight, one, two) for clause, one, two in rows
@@ -222,7 +225,7 @@ def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, .
     )
 
 
-def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field) -> str:
+def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: RankedField) -> str:
     """Return why there is no change, or why it does not make the tool first; "" else."""
     if field.is_ranked and not field.place:
         return "it is first already"
@@ -231,7 +234,7 @@ def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field
     return _remark_on(change, hint_search, field)
 
 
-def _remark_on(change: HintSuggestion | None, hint_search: HintSearch, field: Field) -> str:
+def _remark_on(change: HintSuggestion | None, hint_search: HintSearch, field: RankedField) -> str:
     first = field.others[0].candidate if field.others else None
     if first and first.exact and (change is None or change.rank_after > 1):
         name = field.index.tool_id(first.document)

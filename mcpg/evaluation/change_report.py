@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from mcpg.bundle.changes import CatalogueDiff, FieldDifference, ToolDifference
 from mcpg.catalog.model import Tool
-from mcpg.catalog.schema_changes import Verdict
-from mcpg.errors import Diagnostic, UsageError, remedy_of
+from mcpg.catalog.schema_changes import Compatibility
+from mcpg.errors import Diagnostic, UsageError, find_remedy
 from mcpg.evaluation.impact import (
     CONFIDENCE_LOSSES,
     RANK_LOSSES,
-    Effect,
+    QueryEffect,
     Impact,
-    Mover,
+    RankChange,
     QueryImpact,
 )
 from mcpg.json_types import JsonObject
 from mcpg.suggestions import suggest
 from mcpg.text.diffs import diff_text
-from mcpg.values import rounded, to_json
+from mcpg.values import round_shown_score, to_json
 
 SCHEMA = "mcpg/diff/1"
 
@@ -61,7 +61,7 @@ class LimitGate:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class CatalogSide:
     """One of the two catalogues.
 
     Attributes:
@@ -86,8 +86,8 @@ class ChangeReport:
         diagnostics: What reading and searching noticed.
     """
 
-    before: Side
-    after: Side
+    before: CatalogSide
+    after: CatalogSide
     diff: CatalogueDiff
     impact: Impact
     gates: tuple[LimitGate, ...] = ()
@@ -120,13 +120,13 @@ def gate_counts(diff: CatalogueDiff, impact: Impact) -> Mapping[str, int]:
     changed = [one for one in diff.changed if one.is_itself_changed]
     removed = len(diff.removed) + sum(one.is_renamed for one in changed)
     verdicts = {
-        verdict: sum(len(one.with_verdict(verdict)) for one in changed) for verdict in Verdict
+        verdict: sum(len(one.with_verdict(verdict)) for one in changed) for verdict in Compatibility
     }
     return {
         "changes": len(diff.added) + len(diff.removed) + len(changed),
         "removed": removed,
-        "breaking": removed + verdicts[Verdict.BREAKING],
-        "undecided": verdicts[Verdict.UNDECIDED],
+        "breaking": removed + verdicts[Compatibility.BREAKING],
+        "undecided": verdicts[Compatibility.UNDECIDED],
         "risk": sum(one.is_riskier for one in changed),
         "rank": len(impact.with_effects(RANK_LOSSES)),
         "unreachable": len(impact.unreachable),
@@ -139,7 +139,7 @@ def change_report_json(report: ChangeReport) -> JsonObject:
     diff, impact = report.diff, report.impact
     effects: JsonObject = {
         effect.value: sum(effect in one.effects and not one.is_former for one in impact.queries)
-        for effect in Effect
+        for effect in QueryEffect
     }
     return {
         "schema": SCHEMA,
@@ -147,9 +147,9 @@ def change_report_json(report: ChangeReport) -> JsonObject:
         "after": to_json(report.after),
         "counts": {**gate_counts(diff, impact)},
         "tools": [
-            *(_listed(tool, "removed") for tool in diff.removed),
-            *(_listed(tool, "added") for tool in diff.added),
-            *(_changed(one) for one in diff.changed),
+            *(_tool_json(tool, "removed") for tool in diff.removed),
+            *(_tool_json(tool, "added") for tool in diff.added),
+            *(_difference_json(one) for one in diff.changed),
         ],
         "impact": {
             "judged": impact.judged,
@@ -164,7 +164,7 @@ def change_report_json(report: ChangeReport) -> JsonObject:
         },
         "gates": [to_json(one) for one in report.gates],
         "diagnostics": [
-            to_json(one) | {"remedy": remedy_of(one.code)} for one in report.diagnostics
+            to_json(one) | {"remedy": find_remedy(one.code)} for one in report.diagnostics
         ],
     }
 
@@ -189,7 +189,7 @@ def _limit(text: str) -> Limit:
     return Limit(name, int(number) if sign else 0)
 
 
-def _listed(tool: Tool, change: str) -> JsonObject:
+def _tool_json(tool: Tool, change: str) -> JsonObject:
     return {
         **_identity(tool, change),
         "description": tool.description,
@@ -211,7 +211,7 @@ def _identity(tool: Tool, change: str) -> JsonObject:
     }
 
 
-def _changed(one: ToolDifference) -> JsonObject:
+def _difference_json(one: ToolDifference) -> JsonObject:
     before: JsonObject = {
         "toolId": one.before.id,
         "sourceId": one.before.source_id,
@@ -253,7 +253,7 @@ def _field(field: FieldDifference) -> JsonObject:
 
 def _query(one: QueryImpact) -> JsonObject:
     scores = {
-        name: None if score is None else rounded(score)
+        name: None if score is None else round_shown_score(score)
         for name, score in (("scoreBefore", one.score_before), ("scoreAfter", one.score_after))
     }
     members: JsonObject = to_json(one, without=["lost", "won"])
@@ -268,7 +268,7 @@ def _query(one: QueryImpact) -> JsonObject:
     }
 
 
-def _mover(mover: Mover | None) -> JsonObject | None:
+def _mover(mover: RankChange | None) -> JsonObject | None:
     if mover is None:
         return None
     return {

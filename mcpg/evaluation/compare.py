@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import InputError
-from mcpg.evaluation.metrics import Found, QueryOutcome
+from mcpg.evaluation.metrics import JudgedMatch, QueryOutcome
 from mcpg.evaluation.report import SCHEMA
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
 from mcpg.json_types import JsonObject, JsonValue
@@ -42,10 +42,10 @@ def read_baseline(path: Path | str) -> Baseline:
     place = text_of_path(path)
     text = decode(read_bytes(path, MAX_BYTES), place)
     values = parse_json_documents(text, place) if text.strip() else []
-    return _Reader(place).baseline(values[0] if len(values) == 1 else None)
+    return _ReportReader(place).baseline(values[0] if len(values) == 1 else None)
 
 
-class _Reader:
+class _ReportReader:
     """Takes a report apart; whatever is not as `mcpg eval` writes it is an error."""
 
     def __init__(self, place: str) -> None:
@@ -68,20 +68,20 @@ class _Reader:
             self._texts(members, "judged"),
             self._texts(members, "relevant"),
             self._texts(members, "unknown"),
-            tuple(map(self._found, self._list(members, "matches"))),
+            tuple(map(self._read_match, self._list(members, "matches"))),
         )
         if outcome.judged and not outcome.relevant_count:
             self._refuse("is a damaged report: a judged query has neither 'relevant' nor 'unknown'")
         return outcome
 
-    def _found(self, entry: JsonValue) -> Found:
+    def _read_match(self, entry: JsonValue) -> JudgedMatch:
         members = self._object(entry)
         score = members.get("score")
         if isinstance(score, bool) or not isinstance(score, int | float):
             self._refuse("is a damaged report: a 'score' is missing or of the wrong kind")
         if not 0 <= score <= 1:
             self._refuse("is a damaged report: a 'score' is not between 0 and 1")
-        return Found(
+        return JudgedMatch(
             self._get(members, "toolId", str), float(score), self._get(members, "isRelevant", bool)
         )
 

@@ -15,19 +15,19 @@ from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.engine.compare import FeatureChange, TermChange, feature_changes, term_changes
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.model import model_of
+from mcpg.engine.model import read_model
 from mcpg.engine.results import Strategy
 from mcpg.engine.trace import MatchExplanation
 from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
 from mcpg.evaluation.wordings import (
-    Origin,
+    QueryOrigin,
     Wording,
     gained_words,
     joined_wordings,
-    key_of,
-    sampled,
-    wordings_of,
+    fold_query,
+    sample_wordings,
+    iter_wordings,
 )
 from mcpg.values import SHOWN_DECIMALS
 
@@ -50,10 +50,10 @@ _EXPLAINED_DEPTH = 20
 _REASONS = 4
 _NEGLIGIBLE = 5e-7
 # By these a tool is found in words of a user; its title and name are rather labels.
-_OWN_WORDS = (Origin.DESCRIPTION, Origin.EXAMPLE, Origin.ALIAS)
+_OWN_WORDS = (QueryOrigin.DESCRIPTION, QueryOrigin.EXAMPLE, QueryOrigin.ALIAS)
 
 
-class Effect(StrEnum):
+class QueryEffect(StrEnum):
     """What became of a query."""
 
     LOST_FIRST = "lostFirst"
@@ -73,12 +73,12 @@ class Effect(StrEnum):
     for."""
 
 
-RANK_LOSSES = frozenset((Effect.LOST_FIRST, Effect.LOST_TOP))
-CONFIDENCE_LOSSES = frozenset((Effect.LESS_SURE, Effect.ANSWERED))
+RANK_LOSSES = frozenset((QueryEffect.LOST_FIRST, QueryEffect.LOST_TOP))
+CONFIDENCE_LOSSES = frozenset((QueryEffect.LESS_SURE, QueryEffect.ANSWERED))
 
 
 @dataclass(frozen=True, slots=True)
-class Mover:
+class RankChange:
     """Why a tool moved for a query.
 
     Attributes:
@@ -120,21 +120,21 @@ class QueryImpact:
     """
 
     query: str
-    origin: Origin
+    origin: QueryOrigin
     id: str
     tools: tuple[str, ...]
     is_former: bool
-    effects: tuple[Effect, ...]
+    effects: tuple[QueryEffect, ...]
     first_before: str
     first_after: str
     rank_before: int | None
     rank_after: int | None
     score_before: float | None
     score_after: float | None
-    lost: Mover | None = None
-    won: Mover | None = None
+    lost: RankChange | None = None
+    won: RankChange | None = None
 
-    def has(self, effects: Iterable[Effect]) -> bool:
+    def has(self, effects: Iterable[QueryEffect]) -> bool:
         """Return whether it has one of *effects*."""
         return not set(effects).isdisjoint(self.effects)
 
@@ -174,14 +174,14 @@ class Impact:
     queries: tuple[QueryImpact, ...] = ()
     unreachable: tuple[UnreachableTool, ...] = ()
 
-    def with_effects(self, effects: Iterable[Effect]) -> tuple[QueryImpact, ...]:
+    def with_effects(self, effects: Iterable[QueryEffect]) -> tuple[QueryImpact, ...]:
         """Return the queries with one of *effects*, without those of former texts."""
         wanted = frozenset(effects)
         return tuple(one for one in self.queries if one.has(wanted) and not one.is_former)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ImpactQuery:
     """A query for both catalogues.
 
     Attributes:
@@ -194,7 +194,7 @@ class Asked:
     """
 
     text: str
-    origin: Origin
+    origin: QueryOrigin
     tools: tuple[str, ...]
     id: str = ""
     is_former: bool = False
@@ -202,7 +202,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FirstMatches:
     """The first matches of a search, by ids of the new catalogue."""
 
     ids: tuple[str, ...]
@@ -254,10 +254,10 @@ class ImpactStudy:
         self._is_same = (
             strategy == Strategy.GRAPH
             and self._then == self._now
-            and model_of(before.index) == model_of(after.index)
+            and read_model(before.index) == read_model(after.index)
         )
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        self._found: dict[tuple[str, _Context], tuple[_Found, _Found]] = {}
+        self._found: dict[tuple[str, _Context], tuple[_FirstMatches, _FirstMatches]] = {}
 
     def impact(
         self,
@@ -275,9 +275,9 @@ class ImpactStudy:
         Raises:
             InputError: The judged queries name tools, and none that a catalogue has.
         """
-        judged = self._judged(judgements) if judgements else ()
+        judged = self._resolve_judgements(judgements) if judgements else ()
         wordings = self._wordings() if sample else ()
-        chosen = self._sampled(wordings, sample)
+        chosen = self._sample_queries(wordings, sample)
         counts = len(judged), len(chosen), len(wordings)
         if self._is_same:
             return Impact(*counts)
@@ -293,12 +293,12 @@ class ImpactStudy:
                 found.append((impact, one.context))
         found.sort(key=lambda pair: _badness(pair[0]))
         explained = (
-            self._explained(impact, context) if number < _EXPLAINED and impact.lost else impact
+            self._explain_movers(impact, context) if number < _EXPLAINED and impact.lost else impact
             for number, (impact, context) in enumerate(found)
         )
         return Impact(*counts, tuple(explained), tuple(self._unreachable(chosen)))
 
-    def _judged(self, judgements: Judgements) -> tuple[Asked, ...]:
+    def _resolve_judgements(self, judgements: Judgements) -> tuple[ImpactQuery, ...]:
         then, now = (resolve(judgements, engine.catalog) for engine in (self._before, self._after))
         pairs = [*zip(then.queries, now.queries, strict=True)]
         unknown = {
@@ -325,15 +325,19 @@ class ImpactStudy:
                 for name, line in unknown.items()
             ),
         )
-        return tuple(self._asked(before, after) for before, after in pairs)
+        return tuple(self._make_query(before, after) for before, after in pairs)
 
-    def _asked(self, before: ResolvedQuery, after: ResolvedQuery) -> Asked:
+    def _make_query(self, before: ResolvedQuery, after: ResolvedQuery) -> ImpactQuery:
         former = (self.diff.now_by_then.get(one, one) for one in before.relevant)
         tools = tuple(dict.fromkeys((*after.relevant, *former)))
         context = before.context_tools, after.context_tools
         unknown = () if tools else before.unknown
-        return Asked(
-            before.judged.query, Origin.JUDGED, tools or unknown, before.judged.id, context=context
+        return ImpactQuery(
+            before.judged.query,
+            QueryOrigin.JUDGED,
+            tools or unknown,
+            before.judged.id,
+            context=context,
         )
 
     def _wordings(self) -> tuple[Wording, ...]:
@@ -342,35 +346,35 @@ class ImpactStudy:
         A text that the old catalogue has is that of the tools that had it there: who copies it may
         take queries away from them.
         """
-        offered = self._offered()
+        offered = self._list_searchable()
         kept = (
             renamed(document.tool, id=now)
             for then, document in self._then.items()
             if (now := self.diff.now_by_then.get(then)) is not None and now in offered
         )
-        former = {key_of(one.text): one for one in joined_wordings(kept)}
+        former = {fold_query(one.text): one for one in joined_wordings(kept)}
         current = joined_wordings(self._now[tool_id].tool for tool_id in offered)
-        found = [former.pop(key_of(one.text), one) for one in current]
+        found = [former.pop(fold_query(one.text), one) for one in current]
         return (*found, *(replace(one, is_former=True) for one in former.values()))
 
-    def _offered(self) -> Mapping[str, ToolDocument]:
+    def _list_searchable(self) -> Mapping[str, ToolDocument]:
         """Return the tools that searches of the new catalogue may find, by id."""
         every = self._searching.get("include_disabled")
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
-    def _sampled(self, wordings: Sequence[Wording], most: int) -> tuple[Asked, ...]:
+    def _sample_queries(self, wordings: Sequence[Wording], most: int) -> tuple[ImpactQuery, ...]:
         changed = [one for one in self.diff.changed if one.is_itself_changed]
         pairs: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
         pairs += [(None, tool) for tool in self.diff.added]
         words: Mapping[str, float] = {}
         if len(wordings) > most:
             words = gained_words(pairs, [one.tool for one in self._now.values()])
-        chosen = sampled(wordings, most, {tool.id for _, tool in pairs}, words)
+        chosen = sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
         return tuple(
-            Asked(one.text, one.origin, one.tools, is_former=one.is_former) for one in chosen
+            ImpactQuery(one.text, one.origin, one.tools, is_former=one.is_former) for one in chosen
         )
 
-    def _search(self, asked: Asked) -> tuple[_Found, _Found]:
+    def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
         """Return what both catalogues find, by ids of the new one."""
         key = _key(asked.text, asked.context)
         if key not in self._found:
@@ -383,14 +387,17 @@ class ImpactStudy:
                 for result in (then, now)
             )
             ids = tuple(self._now_id(match.tool_id) for match in then.matches)
-            found = _Found(ids, before), _Found(tuple(one.tool_id for one in now.matches), after)
+            found = (
+                _FirstMatches(ids, before),
+                _FirstMatches(tuple(one.tool_id for one in now.matches), after),
+            )
             self._found[key] = found
         return self._found[key]
 
     def _now_id(self, tool_id: str) -> str:
         return self.diff.now_by_then.get(tool_id, tool_id)
 
-    def _impact(self, asked: Asked) -> QueryImpact:
+    def _impact(self, asked: ImpactQuery) -> QueryImpact:
         before, after = self._search(asked)
         ranks = before.best(asked.tools), after.best(asked.tools)
         scores = before.score(ranks[0]), after.score(ranks[1])
@@ -419,51 +426,53 @@ class ImpactStudy:
 
     def _effects(
         self,
-        asked: Asked,
-        before: _Found,
-        after: _Found,
+        asked: ImpactQuery,
+        before: _FirstMatches,
+        after: _FirstMatches,
         ranks: tuple[int | None, int | None],
         scores: tuple[float | None, float | None],
-    ) -> Iterator[Effect]:
+    ) -> Iterator[QueryEffect]:
         old, new = (rank or _DEPTH + 1 for rank in ranks)
         if old == 1 != new:
-            yield Effect.LOST_FIRST
+            yield QueryEffect.LOST_FIRST
         if old <= TOP < new:
-            yield Effect.LOST_TOP
+            yield QueryEffect.LOST_TOP
         if new == 1 != old:
-            yield Effect.GAINED_FIRST
+            yield QueryEffect.GAINED_FIRST
         if new <= TOP < old:
-            yield Effect.GAINED_TOP
+            yield QueryEffect.GAINED_TOP
         yield from self._confidence(scores, is_wanted=bool(asked.tools))
         if before.ids[:TOP] != after.ids[:TOP]:
-            yield Effect.REORDERED
+            yield QueryEffect.REORDERED
 
     def _confidence(
         self, scores: tuple[float | None, float | None], *, is_wanted: bool
-    ) -> Iterator[Effect]:
+    ) -> Iterator[QueryEffect]:
         old, new = (score or 0.0 for score in scores)
         is_above = new >= LOW_CONFIDENCE
         has_crossed = is_above is not (old >= LOW_CONFIDENCE)
         if is_wanted and None not in scores and (has_crossed or old - new > self._margin):
-            yield Effect.SURER if new > old else Effect.LESS_SURE
+            yield QueryEffect.SURER if new > old else QueryEffect.LESS_SURE
         if not is_wanted and has_crossed:
-            yield Effect.ANSWERED if is_above else Effect.SURER
+            yield QueryEffect.ANSWERED if is_above else QueryEffect.SURER
 
-    def _with_movers(self, found: QueryImpact, before: _Found, after: _Found) -> QueryImpact:
+    def _with_movers(
+        self, found: QueryImpact, before: _FirstMatches, after: _FirstMatches
+    ) -> QueryImpact:
         """Name the tool that lost its rank and the one that took it, without their reasons."""
         if not found.has(RANK_LOSSES):
             return found
         lost = next(one for one in before.ids if one in found.tools)
         won = after.first
-        if Effect.LOST_FIRST not in found.effects:
+        if QueryEffect.LOST_FIRST not in found.effects:
             won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
         movers = [
-            Mover(one, before.best([one]), after.best([one])) if one else None
+            RankChange(one, before.best([one]), after.best([one])) if one else None
             for one in (lost, won)
         ]
         return replace(found, lost=movers[0], won=movers[1])
 
-    def _explained(self, found: QueryImpact, context: _Context) -> QueryImpact:
+    def _explain_movers(self, found: QueryImpact, context: _Context) -> QueryImpact:
         """Add the words and features that moved the tools of *found*."""
         then, now = (
             engine.explain(
@@ -479,9 +488,9 @@ class ImpactStudy:
         )
         return replace(found, lost=lost, won=won)
 
-    def _unreachable(self, chosen: Iterable[Asked]) -> Iterator[UnreachableTool]:
+    def _unreachable(self, chosen: Iterable[ImpactQuery]) -> Iterator[UnreachableTool]:
         """Yield the tools that became unreachable, among those of which a text was searched."""
-        offered = self._offered()
+        offered = self._list_searchable()
         named = {tool for one in chosen for tool in one.tools}
         named |= {tool.id for tool in self.diff.added}
         then_by_now = {now: then for then, now in self.diff.now_by_then.items()}
@@ -500,8 +509,8 @@ class ImpactStudy:
         return self._search(_own(text, tool_id))[side].first == tool_id
 
 
-def _own(text: str, tool_id: str) -> Asked:
-    return Asked(text, Origin.DESCRIPTION, (tool_id,))
+def _own(text: str, tool_id: str) -> ImpactQuery:
+    return ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,))
 
 
 def _key(text: str, context: _Context = ((), ())) -> tuple[str, _Context]:
@@ -514,14 +523,14 @@ def own_texts(tool: Tool) -> tuple[str, ...]:
 
     These are its own words, description, examples and aliases, or else its title or its name.
     """
-    found = tuple(wordings_of(tool))
+    found = tuple(iter_wordings(tool))
     own = tuple(text for text, origin in found if origin in _OWN_WORDS)
     return own or tuple(text for text, _ in found)
 
 
 def _with_reasons(
-    mover: Mover, before: MatchExplanation | None, after: MatchExplanation | None
-) -> Mover:
+    mover: RankChange, before: MatchExplanation | None, after: MatchExplanation | None
+) -> RankChange:
     words = (one for one in term_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
     features = (one for one in feature_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
     return replace(
@@ -531,7 +540,7 @@ def _with_reasons(
 
 def _badness(found: QueryImpact) -> tuple[object, ...]:
     """Return the key by which the worst comes first, and judged queries among equals."""
-    order = tuple(Effect)
+    order = tuple(QueryEffect)
     worst = min(map(order.index, found.effects))
     lost = (found.score_before or 0.0) - (found.score_after or 0.0)
-    return found.is_former, worst, found.origin is not Origin.JUDGED, -lost, found.query
+    return found.is_former, worst, found.origin is not QueryOrigin.JUDGED, -lost, found.query

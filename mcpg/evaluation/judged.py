@@ -98,7 +98,7 @@ def parse_judged(data: bytes, place: str) -> Judgements:
         InputError: As for `read_judged`.
     """
     text = decode(data, place)
-    reading = _Reading(place)
+    reading = _JudgementReader(place)
     for entry, line in _lines(text, reading) if _has_lines(text, place) else _yaml(text, reading):
         reading.take(entry, line)
     if not reading.queries:
@@ -107,7 +107,7 @@ def parse_judged(data: bytes, place: str) -> Judgements:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _JudgementReader:
     """Takes in one entry after the other and keeps what can be used."""
 
     place: str
@@ -119,7 +119,7 @@ class _Reading:
 
     def take(self, entry: JsonValue, line: int) -> None:
         try:
-            found = _query_of(entry, line)
+            found = _parse_query(entry, line)
         except _UnusableError as fault:
             self.invalid(str(fault), line)
             return
@@ -184,7 +184,7 @@ def _has_lines(text: str, place: str) -> bool:
     return name.endswith(_LINES_SUFFIXES) or text.lstrip()[:1] == "{"
 
 
-def _lines(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
+def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
     """Return the value of every line that holds one, with the line's number."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -207,10 +207,10 @@ def _lines(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
             yield values[0], number
 
 
-def _yaml(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
+def _yaml(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
     """Return the entries of a YAML list, or of a mapping from wishes to tools, with their lines."""
     # A JSON array may cut characters in halves, which YAML does not know.
-    whole = _ESCAPED.sub(_joined, text) if text.lstrip()[:1] == "[" else text
+    whole = _ESCAPED.sub(_decode_escape, text) if text.lstrip()[:1] == "[" else text
     value, lines = load_yaml_with_lines(whole, reading.place)
     if isinstance(value, dict) and not {"query", "relevant"} <= value.keys():
         for wish, tools in value.items():
@@ -222,13 +222,13 @@ def _yaml(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
         yield value, 1
 
 
-def _joined(found: re.Match[str]) -> str:
+def _decode_escape(found: re.Match[str]) -> str:
     if found[1]:
         return chr(0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00)
     return found[0] if found[0] == "\\\\" else "\ufffd"
 
 
-def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
+def _parse_query(entry: JsonValue, line: int) -> JudgedQuery:
     """Read one entry.
 
     Raises:
@@ -236,7 +236,7 @@ def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
     """
     if not isinstance(entry, dict):
         raise _UnusableError(f"is {_kind(entry)} where a judged query is needed{_SEE_LAYOUT}")
-    query = _text_of(entry, "query")
+    query = _parse_text(entry, "query")
     name, in_use = entry.get("id"), _in_use(entry)
     if name is None:
         text = "\n".join((query, *sorted(in_use)))
@@ -252,7 +252,7 @@ def _is_name(value: JsonValue) -> bool:
     return is_scalar and bool(str(value).strip())
 
 
-def _text_of(entry: JsonObject, key: str) -> str:
+def _parse_text(entry: JsonObject, key: str) -> str:
     if key not in entry:
         raise _UnusableError(_missing(entry, key) or f"has no {key!r}{_SEE_LAYOUT}")
     value = entry[key]
@@ -342,7 +342,7 @@ class ResolvedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedJudgements:
     """All queries of a file, resolved.
 
     Attributes:
@@ -354,15 +354,15 @@ class Resolved:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def resolve(judgements: Judgements, catalog: Catalog) -> Resolved:
+def resolve(judgements: Judgements, catalog: Catalog) -> ResolvedJudgements:
     """Look up in *catalog* every tool that *judgements* name; of an engine, `engine.catalog`."""
     resolver = _Resolver(catalog, judgements.place)
     queries = tuple(map(resolver.query, judgements.queries))
-    return Resolved(queries, tuple(resolver.diagnostics))
+    return ResolvedJudgements(queries, tuple(resolver.diagnostics))
 
 
 def disabled_tools(
-    judgements: Judgements, resolved: Resolved, catalog: Catalog
+    judgements: Judgements, resolved: ResolvedJudgements, catalog: Catalog
 ) -> list[Diagnostic]:
     """Describe every judged tool that is off by default, at the first query that names it."""
     lines: dict[str, int] = {}
@@ -399,7 +399,7 @@ class _Resolver:
 
     def _tool_id(self, name: str, line: int) -> str | None:
         if name not in self._known:
-            tools = _meant(name, self._catalog.matching(name))
+            tools = _match_tool_names(name, self._catalog.matching(name))
             self._known[name] = tools[0].id if len(tools) == 1 else None
             if len(tools) != 1:
                 self._tell(name, tools, f"{self._place}:{line}")
@@ -418,7 +418,7 @@ class _Resolver:
         self.diagnostics.append(warning(Code.JUDGED_TOOL_UNKNOWN, message, place))
 
 
-def _meant(name: str, tools: Iterable[Tool]) -> list[Tool]:
+def _match_tool_names(name: str, tools: Iterable[Tool]) -> list[Tool]:
     """Return of *tools* those that *name* calls by name, in this very case where there is one.
 
     A pattern is no judgement, so tools that a wildcard finds are left out.

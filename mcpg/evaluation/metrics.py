@@ -198,7 +198,7 @@ DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JudgedMatch:
     """A match, judged.
 
     Attributes:
@@ -231,7 +231,7 @@ class QueryOutcome:
     judged: tuple[str, ...]
     relevant: tuple[str, ...]
     unknown: tuple[str, ...]
-    matches: tuple[Found, ...]
+    matches: tuple[JudgedMatch, ...]
     context_tools: tuple[str, ...] = ()
 
     @property
@@ -263,7 +263,7 @@ class QueryOutcome:
         return self.matches[0].score if self.matches else 0.0
 
     @property
-    def scored(self) -> Scored:
+    def best_score(self) -> Scored:
         """The score of the best match and whether it was right."""
         return self.top_score, any(self.hits[:1])
 
@@ -287,7 +287,7 @@ def figures(outcomes: Sequence[QueryOutcome]) -> dict[str, float | None]:
     nothing to measure by is `None`.
     """
     answerable = [one for one in outcomes if not one.is_answerless]
-    scored = [one.scored for one in outcomes]
+    scored = [one.best_score for one in outcomes]
     right, wrong = split_scores(outcomes)
     answerless = [one for one in outcomes if one.is_answerless]
     made = {
@@ -303,7 +303,7 @@ def figures(outcomes: Sequence[QueryOutcome]) -> dict[str, float | None]:
 
 def split_scores(outcomes: Sequence[QueryOutcome]) -> tuple[list[float], list[float]]:
     """Return the best scores of the queries whose best match was right, and of all others."""
-    pick = partial(_scores_of, [one.scored for one in outcomes])
+    pick = partial(_select_scores, [one.best_score for one in outcomes])
     return pick(is_right=True), pick(is_right=False)
 
 
@@ -312,7 +312,7 @@ def is_abstaining(outcome: QueryOutcome) -> bool:
     return outcome.top_score < LOW_CONFIDENCE
 
 
-def _scores_of(scored: Sequence[Scored], *, is_right: bool) -> list[float]:
+def _select_scores(scored: Sequence[Scored], *, is_right: bool) -> list[float]:
     return [score for score, right in scored if right is is_right]
 
 

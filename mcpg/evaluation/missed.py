@@ -7,7 +7,7 @@ from functools import partial
 
 from mcpg.catalog.model import Hints
 from mcpg.engine import Engine
-from mcpg.engine.hint_words import alias_of
+from mcpg.engine.hint_words import find_alias
 from mcpg.engine.results import MAX_LIMIT
 from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
 
@@ -61,7 +61,7 @@ def missed_queries(
         (one, alias, rank(engine, one))
         for one in resolve(judgements, engine.catalog).queries
         if tool in one.relevant and not {*one.relevant}.intersection(ids(engine, one, 1))
-        if (alias := engine.consult(partial(alias_of, one.judged.query))) is not None
+        if (alias := engine.consult(partial(find_alias, one.judged.query))) is not None
     ]
     if not missed:
         return ()

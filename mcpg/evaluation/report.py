@@ -15,12 +15,12 @@ from mcpg.engine import Engine
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.result_cache import LASTING
 from mcpg.engine.results import MAX_LIMIT, Strategy, check_strategy
-from mcpg.errors import Code, Diagnostic, UsageError, remedy_of
+from mcpg.errors import Code, Diagnostic, UsageError, find_remedy
 from mcpg.evaluation.judged import Judgements, ResolvedQuery, disabled_tools, resolve
 from mcpg.evaluation.metrics import (
     DEPTH,
     RANKING,
-    Found,
+    JudgedMatch,
     QueryOutcome,
     Significance,
     auroc,
@@ -45,7 +45,7 @@ _OF_A_QUERY = LASTING - {Code.QUERY_VECTOR_EMPTY, Code.GRAPH_FALLBACK}
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class EvaluationReport:
     """What an evaluation found.
 
     Attributes:
@@ -102,7 +102,7 @@ def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
     lexicon: bool = True,
     include_disabled: bool = False,
     catalog: Catalog | None = None,
-) -> Report:
+) -> EvaluationReport:
     """Search for every judged query and measure what is found.
 
     Args:
@@ -133,7 +133,7 @@ def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
     searched = [search(one) for one in resolved.queries]
     outcomes = tuple(outcome for outcome, _, _ in searched)
     found = _search_diagnostics([one for _, _, one in searched])
-    return Report(
+    return EvaluationReport(
         tools=len(catalog.tools),
         strategy=check_strategy(strategy),
         fusion=fusion,
@@ -150,7 +150,7 @@ def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
     )
 
 
-def report_json(report: Report, *, timings: bool = False) -> JsonObject:
+def report_json(report: EvaluationReport, *, timings: bool = False) -> JsonObject:
     """Return *report* as the JSON object of schema `SCHEMA`; *timings* differ every time."""
     latency: JsonObject | None = None
     if timings:
@@ -175,7 +175,7 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
         "baseline": report.baseline.json() if report.baseline else None,
         "gates": [gate.json() for gate in report.gates],
         "diagnostics": [
-            to_json(one) | {"remedy": remedy_of(one.code)} for one in report.diagnostics
+            to_json(one) | {"remedy": find_remedy(one.code)} for one in report.diagnostics
         ],
         "perQuery": [outcome_json(one) for one in report.outcomes],
     }
@@ -201,7 +201,9 @@ def _searcher(
         duration = (perf_counter() - begin) * 1e3
         judged, relevant = one.judged, frozenset(one.relevant)
         matches = tuple(
-            Found(match.tool_id, round(match.score, SHOWN_DECIMALS), match.tool_id in relevant)
+            JudgedMatch(
+                match.tool_id, round(match.score, SHOWN_DECIMALS), match.tool_id in relevant
+            )
             for match in result.matches
         )
         outcome = QueryOutcome(
@@ -235,29 +237,32 @@ def _search_diagnostics(searches: Sequence[tuple[Diagnostic, ...]]) -> list[Diag
     ]
 
 
-def _calibration(report: Report) -> JsonObject:
-    scored = [one.scored for one in report.outcomes]
+def _calibration(report: EvaluationReport) -> JsonObject:
+    scored = [one.best_score for one in report.outcomes]
     right, _ = split_scores(report.outcomes)
     answerless = [one.top_score for one in report.answerless]
     return {
         "ece": report.figures["ece"],
         "brier": report.figures["brier"],
         "aurocRightVsWrong": report.figures["auroc"],
-        "aurocRightVsAnswerless": _rounded(auroc(right, answerless)),
+        "aurocRightVsAnswerless": _round_figure(auroc(right, answerless)),
         "bins": [
             to_json(one)
-            | {"meanScore": _rounded(one.mean_score), "precision": _rounded(one.precision)}
+            | {
+                "meanScore": _round_figure(one.mean_score),
+                "precision": _round_figure(one.precision),
+            }
             for one in reliability_bins(scored)
         ],
         "curve": [
             to_json(one)
-            | {"coverage": _rounded(one.coverage), "precision": _rounded(one.precision)}
+            | {"coverage": _round_figure(one.coverage), "precision": _round_figure(one.precision)}
             for one in precision_coverage(scored)
         ],
     }
 
 
-def _abstention(report: Report) -> JsonObject | None:
+def _abstention(report: EvaluationReport) -> JsonObject | None:
     """Return how many of the unanswerable queries were recognised, `None` without any."""
     answerless = report.answerless
     if not answerless:
@@ -272,7 +277,7 @@ def _abstention(report: Report) -> JsonObject | None:
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_figure(value: float | None) -> float | None:
     return None if value is None else round(value, SHOWN_DECIMALS)
 
 
@@ -335,7 +340,7 @@ def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
     return (Bound(kind, metric, _number(kind, metric, value)),)
 
 
-def judge(report: Report, bounds: tuple[Bound, ...]) -> tuple[Gate, ...]:
+def judge(report: EvaluationReport, bounds: tuple[Bound, ...]) -> tuple[Gate, ...]:
     """Hold *report* to *bounds*; those about a drop need its comparison with a baseline."""
     return tuple(_gate(bound, _value(report, bound)) for bound in bounds)
 
@@ -347,7 +352,7 @@ def _gate(bound: Bound, value: float | None) -> Gate:
     return Gate(bound, value, passed)
 
 
-def _value(report: Report, bound: Bound) -> float | None:
+def _value(report: EvaluationReport, bound: Bound) -> float | None:
     if bound.kind == MAX_DROP:
         delta = report.baseline.delta(bound.metric) if report.baseline else None
         return None if delta is None else round(0 - delta, SHOWN_DECIMALS)
@@ -386,7 +391,7 @@ TESTED = "ndcg@5"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class QueryChange:
     """A query that is answered better or worse than before.
 
     Attributes:
@@ -432,8 +437,8 @@ class RunComparison:
     common: int
     before: dict[str, float | None]
     now: dict[str, float | None]
-    better: tuple[Change, ...] = ()
-    worse: tuple[Change, ...] = ()
+    better: tuple[QueryChange, ...] = ()
+    worse: tuple[QueryChange, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     rejudged: tuple[str, ...] = ()
@@ -464,19 +469,21 @@ def compare(
 ) -> RunComparison:
     """Compare the outcomes of two evaluations in their first *depth* matches, `None` for all."""
     then = {one.id: one for one in before}
-    pairs = [Change(_cut(then[one.id], depth), _cut(one, depth)) for one in now if one.id in then]
+    pairs = [
+        QueryChange(_cut(then[one.id], depth), _cut(one, depth)) for one in now if one.id in then
+    ]
     same = [pair for pair in pairs if _is_judged_alike(pair)]
     ids = {one.id for one in now}
     return RunComparison(
         common=len(same),
         before=figures([pair.before for pair in same]),
         now=figures([pair.now for pair in same]),
-        better=_sorted(pair for pair in same if _goodness(pair.now) > _goodness(pair.before)),
-        worse=_sorted(pair for pair in same if _goodness(pair.now) < _goodness(pair.before)),
+        better=_sort_changes(pair for pair in same if _goodness(pair.now) > _goodness(pair.before)),
+        worse=_sort_changes(pair for pair in same if _goodness(pair.now) < _goodness(pair.before)),
         added=tuple(one.id for one in now if one.id not in then),
         removed=tuple(one.id for one in before if one.id not in ids),
         rejudged=tuple(pair.now.id for pair in pairs if not _is_judged_alike(pair)),
-        significance=_tested(same),
+        significance=_test_difference(same),
     )
 
 
@@ -484,7 +491,7 @@ def _cut(one: QueryOutcome, depth: int | None) -> QueryOutcome:
     return replace(one, matches=one.matches[:depth])
 
 
-def _is_judged_alike(pair: Change) -> bool:
+def _is_judged_alike(pair: QueryChange) -> bool:
     return set(pair.before.judged) == set(pair.now.judged)
 
 
@@ -495,15 +502,15 @@ def _goodness(one: QueryOutcome) -> tuple[float, float]:
     return one.ndcg, reciprocal_rank(one.hits)
 
 
-def _sorted(pairs: Iterable[Change]) -> tuple[Change, ...]:
-    def size(pair: Change) -> tuple[float, float]:
+def _sort_changes(pairs: Iterable[QueryChange]) -> tuple[QueryChange, ...]:
+    def size(pair: QueryChange) -> tuple[float, float]:
         now, before = _goodness(pair.now), _goodness(pair.before)
         return abs(now[0] - before[0]), abs(now[1] - before[1])
 
     return tuple(sorted(pairs, key=size, reverse=True))
 
 
-def _tested(pairs: Sequence[Change]) -> Significance | None:
+def _test_difference(pairs: Sequence[QueryChange]) -> Significance | None:
     measure = RANKING[TESTED]
     differences = [
         measure(pair.now) - measure(pair.before) for pair in pairs if not pair.now.is_answerless
@@ -518,7 +525,7 @@ def _significance_json(found: Significance | None) -> JsonObject | None:
     return {"test": "paired randomisation", "metric": TESTED} | to_json(found) | rounded
 
 
-def effect_of(
+def compare_hints(
     engine: Engine,
     tool: str,
     hints: Hints,

@@ -15,7 +15,7 @@ from mcpg.catalog.model import Tool
 from mcpg.text import split_words, stem
 
 
-class Origin(StrEnum):
+class QueryOrigin(StrEnum):
     """What a query is."""
 
     JUDGED = "judged"
@@ -38,7 +38,7 @@ class Wording:
     """
 
     text: str
-    origin: Origin
+    origin: QueryOrigin
     tools: tuple[str, ...]
     is_former: bool = False
 
@@ -50,24 +50,24 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n")  # noqa: R
 _SHORTEST = 3
 
 
-def wordings_of(tool: Tool) -> Iterator[tuple[str, Origin]]:
+def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
     """Yield the texts that should find *tool*, each with what it is.
 
     These are the first sentence of its description, its examples and aliases, its title, and the
     words of its name.
     """
     found = (
-        (first_sentence(tool.description), Origin.DESCRIPTION),
-        *((one.input, Origin.EXAMPLE) for one in tool.hints.examples[:MOST_EXAMPLES]),
-        *((alias, Origin.ALIAS) for alias in tool.hints.aliases[:MOST_ALIASES]),
-        (tool.title or "", Origin.TITLE),
-        (" ".join(split_words(tool.name)), Origin.NAME),
+        (first_sentence(tool.description), QueryOrigin.DESCRIPTION),
+        *((one.input, QueryOrigin.EXAMPLE) for one in tool.hints.examples[:MOST_EXAMPLES]),
+        *((alias, QueryOrigin.ALIAS) for alias in tool.hints.aliases[:MOST_ALIASES]),
+        (tool.title or "", QueryOrigin.TITLE),
+        (" ".join(split_words(tool.name)), QueryOrigin.NAME),
     )
     seen = set()
     for text, origin in found:
         line = " ".join(text.split()[:MOST_WORDS])
-        if line and key_of(line) not in seen:
-            seen.add(key_of(line))
+        if line and fold_query(line) not in seen:
+            seen.add(fold_query(line))
             yield line, origin
 
 
@@ -81,7 +81,7 @@ def first_sentence(text: str) -> str:
     return found
 
 
-def key_of(text: str) -> str:
+def fold_query(text: str) -> str:
     """Return what queries share that are the same but for case and blanks."""
     return " ".join(text.casefold().split())
 
@@ -90,15 +90,17 @@ def joined_wordings(tools: Iterable[Tool]) -> tuple[Wording, ...]:
     """Return the wordings of all *tools*, those that several share once, in their order."""
     found: dict[str, Wording] = {}
     for tool in tools:
-        for text, origin in wordings_of(tool):
-            known = found.get(key_of(text))
+        for text, origin in iter_wordings(tool):
+            known = found.get(fold_query(text))
             shared = (*known.tools, tool.id) if known else (tool.id,)
             first = known or Wording(text, origin, ())
-            found[key_of(text)] = Wording(first.text, first.origin, tuple(dict.fromkeys(shared)))
+            found[fold_query(text)] = Wording(
+                first.text, first.origin, tuple(dict.fromkeys(shared))
+            )
     return tuple(found.values())
 
 
-def sampled(
+def sample_wordings(
     wordings: Sequence[Wording], most: int, changed: AbstractSet[str], words: Mapping[str, float]
 ) -> tuple[Wording, ...]:
     """Return at most *most* of *wordings*, those that a change is likely to move first.
@@ -117,7 +119,7 @@ def sampled(
         return tuple(wordings)
 
     def order(one: Wording) -> tuple[float, bytes]:
-        text = hashlib.sha256(key_of(one.text).encode("utf-8", "replace")).digest()
+        text = hashlib.sha256(fold_query(one.text).encode("utf-8", "replace")).digest()
         return -_share(one.text, words), text
 
     sides: tuple[list[Wording], list[Wording]] = [], []

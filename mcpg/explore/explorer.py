@@ -20,12 +20,12 @@ from mcpg.engine import Engine
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.errors import InputError, UsageError
 from mcpg.evaluation.judged import Judgements, resolve
-from mcpg.evaluation.report import Report, evaluate, report_json
+from mcpg.evaluation.report import EvaluationReport, evaluate, report_json
 from mcpg.evaluation.report import compare as compare_runs
-from mcpg.explore.judged_file import Verdict
-from mcpg.explore.live import Generation, LiveEngine
+from mcpg.explore.judged_file import QueryVerdict
+from mcpg.explore.live import LoadedEngine, LiveEngine
 from mcpg.explore.trials import compare_with_hints
-from mcpg.gateway.explanation_json import Side, compare_json
+from mcpg.gateway.explanation_json import ComparedCatalogue, compare_json
 from mcpg.gateway.json import diagnostics_json, result_json
 from mcpg.graph import distinct_documents
 from mcpg.json_types import JsonObject, JsonValue
@@ -136,7 +136,7 @@ class Explorer:
         return {"tools": [tool.to_dict() for tool in islice(found, MOST_NAMED)]}
 
     def _explain(self, body: JsonObject) -> JsonObject:
-        engine, asked = self._live.current.engine, self._asked(body)
+        engine, asked = self._live.current.engine, self._search_options(body)
         query, tool = _text(body, "query", MOST_QUERY), _text(body, "tool", MOST_TOOL_NAME)
         # To find a change takes seconds in a large catalogue: one at a time, or nobody could type.
         with self._changing if tool else nullcontext():
@@ -147,7 +147,7 @@ class Explorer:
         return data | {"tool": explanation.tool.to_dict()}
 
     def _try(self, body: JsonObject) -> JsonObject:
-        generation, asked = self._live.current, self._asked(body)
+        generation, asked = self._live.current, self._search_options(body)
         engine, tool, hints = generation.engine, _tool(generation, body), _hints(body)
         query = _text(body, "query", MOST_QUERY)
         if not query:
@@ -161,11 +161,13 @@ class Explorer:
         return {
             "toolId": tool.id,
             "ranks": ranks,
-            "comparison": compare_json(comparison, Side(name), Side(name)),
+            "comparison": compare_json(
+                comparison, ComparedCatalogue(name), ComparedCatalogue(name)
+            ),
             "effect": self._effect(generation, trial),
         }
 
-    def _effect(self, generation: Generation, trial: Engine) -> JsonObject | None:
+    def _effect(self, generation: LoadedEngine, trial: Engine) -> JsonObject | None:
         """Return what a trial changes for the judged queries, `None` where none are measured."""
         try:
             judgements = self._judged.read()
@@ -206,10 +208,14 @@ class Explorer:
         return {
             "file": file,
             "judgements": _judgements_json(generation, judgements),
-            "report": report_json(self._measured(generation, judgements)) if is_measured else None,
+            "report": report_json(self._measure_queries(generation, judgements))
+            if is_measured
+            else None,
         }
 
-    def _measured(self, generation: Generation, judgements: Judgements) -> Report:
+    def _measure_queries(
+        self, generation: LoadedEngine, judgements: Judgements
+    ) -> EvaluationReport:
         options = {key: self._settings.asked[key] for key in _OF_RUNS}
         return evaluate(generation.engine, judgements, catalog=generation.catalog, **options)
 
@@ -219,18 +225,18 @@ class Explorer:
             raise UsageError("without a query there is nothing to judge", remedy="type a query")
         holds = body.get("isRight") is not False
         if body.get("tool") is None:
-            self._judged.record(Verdict(query, None, holds=holds))
+            self._judged.record(QueryVerdict(query, None, holds=holds))
         else:
             tool = _tool(self._live.current, body)
             names = frozenset({tool.id, tool.name, f"{tool.source_id}::{tool.name}"})
-            self._judged.record(Verdict(query, tool.id, names, holds))
+            self._judged.record(QueryVerdict(query, tool.id, names, holds))
         return self._judged_queries({})
 
     def _forget(self, body: JsonObject) -> JsonObject:
         self._judged.forget(_text(body, "query", MOST_QUERY))
         return self._judged_queries({})
 
-    def _asked(self, body: JsonObject) -> dict[str, Any]:
+    def _search_options(self, body: JsonObject) -> dict[str, Any]:
         limit = body.get("limit")
         asked = dict(self._settings.asked)
         if isinstance(limit, int) and not isinstance(limit, bool):
@@ -238,7 +244,7 @@ class Explorer:
         return asked
 
 
-def _judgements_json(generation: Generation, judgements: Judgements) -> list[JsonValue]:
+def _judgements_json(generation: LoadedEngine, judgements: Judgements) -> list[JsonValue]:
     """Return every judged query with the ids of its tools."""
     return [
         {
@@ -251,8 +257,8 @@ def _judgements_json(generation: Generation, judgements: Judgements) -> list[Jso
     ]
 
 
-def _tool(generation: Generation, body: JsonObject) -> Tool:
-    return generation.catalog.named(_text(body, "tool", MOST_TOOL_NAME))
+def _tool(generation: LoadedEngine, body: JsonObject) -> Tool:
+    return generation.catalog.find_named(_text(body, "tool", MOST_TOOL_NAME))
 
 
 def _has_all(parts: Iterable[str], name: str) -> bool:

@@ -178,26 +178,26 @@ def _members(entry: JsonObject, hints: Hints) -> JsonObject:
     for name in _LISTS:
         texts = [one.input for one in hints.examples] if name == "examples" else None
         wanted = texts if texts is not None else getattr(hints, name)
-        key = _key_of(entry, name)
-        known = {text.casefold() for text in _texts_of(entry.get(key))}
+        key = _field_key(entry, name)
+        known = {text.casefold() for text in _read_entry_texts(entry.get(key))}
         added: Sequence[JsonValue] = [text for text in wanted if text.casefold() not in known]
         if added:
             missing[key] = list(added)
     if hints.enabled_by_default is not None:
-        key = _key_of(entry, "enabled_by_default")
+        key = _field_key(entry, "enabled_by_default")
         if entry.get(key) != hints.enabled_by_default:
             missing[key] = hints.enabled_by_default
     return missing
 
 
-def _key_of(entry: JsonObject, name: str) -> str:
+def _field_key(entry: JsonObject, name: str) -> str:
     """Return the key by which *entry* has a field, or the plain one of hints files."""
     field = HINT_FIELDS[name]
     plain = {"enabled_by_default": "enabledByDefault"}.get(name, name)
     return next((key for key in field.keys if field.find({key: entry.get(key)}) is not None), plain)
 
 
-def _texts_of(value: JsonValue) -> list[str]:
+def _read_entry_texts(value: JsonValue) -> list[str]:
     items = value if isinstance(value, list) else [value]
     inputs = [one.get("input") if isinstance(one, dict) else one for one in items]
     return [text for one in inputs for text in read_texts(one) or ()]

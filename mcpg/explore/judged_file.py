@@ -30,7 +30,7 @@ _LINES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class QueryVerdict:
     """What a person says of a query.
 
     Attributes:
@@ -75,13 +75,13 @@ class JudgedFile:
             return None
         return parse_judged(data, place)
 
-    def record(self, verdict: Verdict) -> bool:
+    def record(self, verdict: QueryVerdict) -> bool:
         """Write *verdict*, or take it back; return whether the file has changed.
 
         Raises:
             McpgError: The file cannot be read, edited or written.
         """
-        return self._change(verdict.query, lambda tools: _judged(tools, verdict))
+        return self._change(verdict.query, lambda tools: _apply_verdict(tools, verdict))
 
     def forget(self, query: str) -> bool:
         """Take *query* out with all that is said of it; return whether the file has changed.
@@ -112,7 +112,7 @@ class JudgedFile:
 
 def _in_lines(text: str, place: str, query: str, change: _Change) -> str:
     lines = text.split("\n")
-    entries = {number: _entry_of(line, place) for number, line in enumerate(lines)}
+    entries = {number: _parse_entry(line, place) for number, line in enumerate(lines)}
     about = {number: entry for number, entry in entries.items() if _is_about(entry, query)}
     for number, entry in reversed(about.items()):
         known = _names(entry["relevant"])
@@ -129,7 +129,7 @@ def _in_lines(text: str, place: str, query: str, change: _Change) -> str:
     return f"{text}{gap}{_line({'query': query, 'relevant': tools})}\n"
 
 
-def _entry_of(line: str, place: str) -> JsonValue:
+def _parse_entry(line: str, place: str) -> JsonValue:
     """Return the value of *line*, `None` where it holds none or several."""
     try:
         values = parse_json_documents(line, place) if line.strip() else []
@@ -163,7 +163,7 @@ def _in_yaml(text: str, place: str, query: str, change: _Change) -> str:
             remedy="see docs/reference/judged-queries.md",
         )
     for entry, tools in reversed(paths):
-        document = _edited(document, entry, tools, change)
+        document = _edit_entry(document, entry, tools, change)
     added = None if paths else change(None)
     if added is None:
         return document.text
@@ -172,7 +172,7 @@ def _in_yaml(text: str, place: str, query: str, change: _Change) -> str:
     return document.with_member((), query, added).text
 
 
-def _edited(document: YamlText, entry: YamlPath, path: YamlPath, change: _Change) -> YamlText:
+def _edit_entry(document: YamlText, entry: YamlPath, path: YamlPath, change: _Change) -> YamlText:
     """Change the tools at *path*, or take out the *entry* that holds them."""
     found: Any = document.value
     for step in path:
@@ -188,7 +188,7 @@ def _edited(document: YamlText, entry: YamlPath, path: YamlPath, change: _Change
     return document.with_value(path, changed)
 
 
-def _judged(known: _Tools, verdict: Verdict) -> _Tools:
+def _apply_verdict(known: _Tools, verdict: QueryVerdict) -> _Tools:
     """Return the tools that answer a query by *verdict* where *known* did."""
     if verdict.tool_id is None:
         return [] if verdict.holds else known or None

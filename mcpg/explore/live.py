@@ -21,7 +21,7 @@ SETTLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Generation:
+class LoadedEngine:
     """What was opened, once.
 
     Attributes:
@@ -64,7 +64,7 @@ class LiveEngine:
         self._watched = watched
         self._paths: Sequence[str] = ()
         self._files = self._look()
-        self.current = self._opened(1)
+        self.current = self._load_engine(1)
         self.fault: McpgError | None = None
 
     def follow(self, stop: threading.Event) -> None:
@@ -78,20 +78,20 @@ class LiveEngine:
                 if files == settled:
                     break
             self._files = files
-            self._reopen()
+            self._load_again()
 
-    def _reopen(self) -> None:
+    def _load_again(self) -> None:
         try:
-            self.current = self._opened(self.current.number + 1)
+            self.current = self._load_engine(self.current.number + 1)
             self.fault = None
         except McpgError as fault:
             self.fault = fault
         except Exception as fault:  # noqa: BLE001 - what a source raises must not end the watch
             self.fault = InputError(f"cannot be opened: {fault}")
 
-    def _opened(self, number: int) -> Generation:
+    def _load_engine(self, number: int) -> LoadedEngine:
         engine = self._opening()
-        return Generation(engine, number, len(engine.index))
+        return LoadedEngine(engine, number, len(engine.index))
 
     def _look(self) -> Mapping[str, Stamp]:
         try:

@@ -98,7 +98,7 @@ class _Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class _RefusedError(Exception):
+class _BadRequestError(Exception):
     """A request breaks a rule; says which."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
@@ -131,7 +131,7 @@ class ExploreServer(ThreadingHTTPServer):
         self.failing = failing
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
         try:
-            super().__init__((HOST, port), _Handler)
+            super().__init__((HOST, port), _PageHandler)
         except (OSError, OverflowError) as fault:
             reason = (getattr(fault, "strerror", None) or "it is no port").lower()
             raise UsageError(
@@ -162,7 +162,7 @@ class ExploreServer(ThreadingHTTPServer):
         """Pass over connections that break."""
 
 
-class _Arriving(io.RawIOBase):
+class _DeadlineReader(io.RawIOBase):
     """What arrives on a connection until a deadline, however slowly it comes.
 
     The time limit of a socket begins anew with every byte, so that a few clients which send one
@@ -193,7 +193,7 @@ class _Arriving(io.RawIOBase):
             self._connection.settimeout(self._seconds)  # for the answer
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _PageHandler(BaseHTTPRequestHandler):
     """Serves the requests of one connection."""
 
     server: ExploreServer
@@ -205,7 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self._arriving = _Arriving(self.connection)
+        self._arriving = _DeadlineReader(self.connection)
         self.rfile = io.BufferedReader(self._arriving)
 
     def handle_one_request(self) -> None:
@@ -232,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._check_host()
             response = respond()
-        except _RefusedError as fault:
+        except _BadRequestError as fault:
             # What is left of the request is not read.
             self.close_connection = True
             response = _refusal(fault.status, str(fault))
@@ -267,12 +267,12 @@ class _Handler(BaseHTTPRequestHandler):
         parts = split_address(f"//{hosts[0]}") if len(hosts) == 1 else None
         port = self.server.server_port
         if parts is None or parts.hostname not in _NAMES or (parts.port or 80) != port:
-            raise _RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this host is not served")
+            raise _BadRequestError(HTTPStatus.MISDIRECTED_REQUEST, "this host is not served")
 
     def _page(self) -> _Response:
         if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
             # What is not read here would be taken for the next request.
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
+            raise _BadRequestError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
         path = self.path.partition("?")[0]
         if path == "/":
             page = _asset("explore.html")
@@ -286,7 +286,7 @@ class _Handler(BaseHTTPRequestHandler):
                 # The page has a policy of its own, by the hashes of its scripts.
                 framed = {"Content-Security-Policy": "frame-ancestors 'self'"}
                 return _Response(200, _HTML, page_of_map.encode("utf-8"), framed)
-        raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing here")
+        raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
 
     def _answer(self) -> _Response:
         self._check_origin()
@@ -294,41 +294,41 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         answer = self.server.explorer.answers.get(self.path.removeprefix(_API))
         if answer is None or not self.path.startswith(_API):
-            raise _RefusedError(HTTPStatus.NOT_FOUND, "there is no such answer")
+            raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is no such answer")
         return _json(200, answer(body))
 
     def _check_origin(self) -> None:
         """Refuse what a page of another origin sends; browsers always say which one."""
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{self.headers['Host']}":
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "this origin is not served")
+            raise _BadRequestError(HTTPStatus.FORBIDDEN, "this origin is not served")
         if self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "this site is not served")
+            raise _BadRequestError(HTTPStatus.FORBIDDEN, "this site is not served")
 
     def _check_token(self) -> None:
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
         given, wanted = token.strip().encode("latin-1", "replace"), self.server.token.encode()
         if not (hmac.compare_digest(given, wanted) and scheme.lower() == "bearer"):
-            raise _RefusedError(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong")
+            raise _BadRequestError(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong")
 
     def _body(self) -> dict[str, Any]:
         kind = self.headers.get_content_type()
         if kind != _JSON:
-            raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {_JSON}")
+            raise _BadRequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {_JSON}")
         lengths = self.headers.get_all("Content-Length") or []
         length = lengths[0] if len(lengths) == 1 else ""
         if not (length.isascii() and length.isdecimal()) or "Transfer-Encoding" in self.headers:
-            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, "the body needs a Content-Length")
+            raise _BadRequestError(HTTPStatus.LENGTH_REQUIRED, "the body needs a Content-Length")
         if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
             message = f"the body is larger than {MOST_BYTES:,} bytes"
-            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+            raise _BadRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         try:
             # Half a character can neither be written to a file nor be shown.
             body = repair_surrogates(json.loads(self._read(int(length))), "", [])
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, "the body is no JSON object")
+            raise _BadRequestError(HTTPStatus.BAD_REQUEST, "the body is no JSON object")
         return body
 
     def _read(self, length: int) -> bytes:
@@ -338,7 +338,7 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(TimeoutError):
             body = self.rfile.read(length)
         if len(body) < length:
-            raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
+            raise _BadRequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
         return body
 
 

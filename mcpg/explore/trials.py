@@ -11,7 +11,7 @@ from mcpg.engine import Engine
 from mcpg.engine.compare import RankingComparison, compare
 from mcpg.engine.results import Strategy
 from mcpg.index import Index
-from mcpg.index.what_if import WhatIf
+from mcpg.index.what_if import HintOverlay
 
 
 def compare_with_hints(
@@ -47,6 +47,6 @@ def engine_with_hints(engine: Engine, tool: Tool, hints: Hints) -> Engine:
 
     def what_if(index: Index) -> Index:
         number = next(n for n in range(len(index)) if index.tool_id(n) == tool.id)
-        return WhatIf(index, number).with_hints(Hints.merge(hints, tool.hints))
+        return HintOverlay(index, number).with_hints(Hints.merge(hints, tool.hints))
 
     return Engine(engine.consult(what_if))

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from mcpg.documents.front_matter import flow, quoted
+from mcpg.documents.front_matter import flow, quote_scalar
 from mcpg.errors import InputError, OutputError
 from mcpg.json_types import JsonValue
 from mcpg.text.safeyaml import YamlPath, load_yaml
@@ -61,7 +61,7 @@ class YamlText:
             parent[key] = value
         else:
             expected = {key: value}
-        return self._checked(self._member_added(path, key, value), expected)
+        return self._check_edit(self._member_added(path, key, value), expected)
 
     def with_items(self, path: YamlPath, items: Sequence[JsonValue]) -> YamlText:
         """Return the text with *items* at the end of the list at *path*; one value becomes a list.
@@ -73,10 +73,10 @@ class YamlText:
         old = _at(expected, path)
         whole = [*(old if isinstance(old, list) else [] if old is None else [old]), *items]
         if not path:
-            return self._checked(self._items_added(path, items, whole), whole)
+            return self._check_edit(self._items_added(path, items, whole), whole)
         parent: Any = _at(expected, path[:-1])
         parent[path[-1]] = whole
-        return self._checked(self._items_added(path, items, whole), expected)
+        return self._check_edit(self._items_added(path, items, whole), expected)
 
     def with_value(self, path: YamlPath, value: JsonValue) -> YamlText:
         """Return the text with another value at *path*.
@@ -87,7 +87,7 @@ class YamlText:
         expected = copy.deepcopy(self.value)
         parent: Any = _at(expected, path[:-1])
         parent[path[-1]] = value
-        return self._checked(self._replaced(path, value), expected)
+        return self._check_edit(self._replace_value(path, value), expected)
 
     def without(self, path: YamlPath) -> YamlText:
         """Return the text without the member or item at *path*.
@@ -101,12 +101,12 @@ class YamlText:
         if not self._node(path[:-1])[1].flow_style and parent:
             key, node = self._node(path)
             start = self.text.rfind("\n", 0, (key or node).start_mark.index) + 1
-            return self._checked(self.text[:start] + self.text[self._after(node) :], expected)
+            return self._check_edit(self.text[:start] + self.text[self._after(node) :], expected)
         if path[:-1]:
-            return self._checked(self._replaced(path[:-1], parent), expected)
-        return self._checked(flow(parent) + self._line_end, expected)
+            return self._check_edit(self._replace_value(path[:-1], parent), expected)
+        return self._check_edit(flow(parent) + self._line_end, expected)
 
-    def _checked(self, text: str, expected: JsonValue) -> YamlText:
+    def _check_edit(self, text: str, expected: JsonValue) -> YamlText:
         try:
             edited = YamlText(text, self._place)
         except InputError:
@@ -137,27 +137,27 @@ class YamlText:
             return self.text + gap + self._block(key, value, 0)
         if isinstance(node, yaml.MappingNode) and node.value:
             if node.flow_style:
-                return self._inserted(_end(node), f", {quoted(key)}: {flow(value)}")
+                return self._insert_text(_end(node), f", {quote_scalar(key)}: {flow(value)}")
             column = node.value[0][0].start_mark.column
             return self._inserted_line(self._after(node), self._block(key, value, column))
         if node.start_mark.index == node.end_mark.index and holder is not None:
             block = self._block(key, value, holder.start_mark.column + _STEP)
             return self._inserted_line(self._line_after(holder.end_mark.index), block)
-        return self._replaced(path, {key: value})
+        return self._replace_value(path, {key: value})
 
     def _items_added(
         self, path: YamlPath, items: Sequence[JsonValue], whole: Sequence[JsonValue]
     ) -> str:
         node = self._node(path)[1]
         if not isinstance(node, yaml.SequenceNode) or not node.value:
-            return self._replaced(path, list(whole))
+            return self._replace_value(path, list(whole))
         if node.flow_style:
-            return self._inserted(_end(node), "".join(f", {flow(item)}" for item in items))
+            return self._insert_text(_end(node), "".join(f", {flow(item)}" for item in items))
         margin = " " * node.start_mark.column
         lines = (f"{margin}- {flow(item)}{self._line_end}" for item in items)
         return self._inserted_line(self._after(node), "".join(lines))
 
-    def _replaced(self, path: YamlPath, value: JsonValue) -> str:
+    def _replace_value(self, path: YamlPath, value: JsonValue) -> str:
         node = self._node(path)[1]
         start, end = node.start_mark.index, node.end_mark.index
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
@@ -165,18 +165,18 @@ class YamlText:
         gap = " " if start == end else ""
         return f"{self.text[:start]}{gap}{flow(value)}{self.text[end:]}"
 
-    def _inserted(self, place: int, text: str) -> str:
+    def _insert_text(self, place: int, text: str) -> str:
         return self.text[:place] + text + self.text[place:]
 
     def _inserted_line(self, place: int, lines: str) -> str:
         """Insert *lines* at the beginning of a line, or below a last line without an end."""
         gap = "" if not place or self.text[place - 1] == "\n" else self._line_end
-        return self._inserted(place, gap + lines)
+        return self._insert_text(place, gap + lines)
 
     def _block(self, key: str, value: JsonValue, column: int) -> str:
         """Return a member as lines: a mapping with a line for each member, the rest on one."""
         margin = " " * column
-        name = key if _PLAIN.fullmatch(key) and key.lower() not in _WORDS else quoted(key)
+        name = key if _PLAIN.fullmatch(key) and key.lower() not in _WORDS else quote_scalar(key)
         if not isinstance(value, dict) or not value:
             return f"{margin}{name}: {flow(value)}{self._line_end}"
         parts = (self._block(one, part, column + _STEP) for one, part in value.items())

@@ -10,11 +10,11 @@ from mcpg.engine.trace import MatchExplanation
 from mcpg.errors import Diagnostic
 from mcpg.gateway.json import diagnostics_json
 from mcpg.json_types import JsonObject
-from mcpg.values import rounded, to_json
+from mcpg.values import round_shown_score, to_json
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedCatalogue:
     """One of the two catalogues.
 
     Attributes:
@@ -26,7 +26,9 @@ class Side:
     loading: tuple[Diagnostic, ...] = ()
 
 
-def compare_json(comparison: RankingComparison, before: Side, after: Side) -> JsonObject:
+def compare_json(
+    comparison: RankingComparison, before: ComparedCatalogue, after: ComparedCatalogue
+) -> JsonObject:
     """Return the object that `explain --compare` prints, its numbers at full precision."""
     now = _side(after, comparison.now, comparison.size_now)
     return {
@@ -50,7 +52,7 @@ def compare_json(comparison: RankingComparison, before: Side, after: Side) -> Js
     }
 
 
-def _side(side: Side, explanation: Explanation, size: int) -> JsonObject:
+def _side(side: ComparedCatalogue, explanation: Explanation, size: int) -> JsonObject:
     return {
         "bundle": side.name,
         "tools": size,
@@ -76,6 +78,6 @@ def _place(match: MatchExplanation | None, standing: str) -> JsonObject:
     return {
         "standing": standing,
         "rank": match.rank if match else None,
-        "score": rounded(match.score) if match else None,
+        "score": round_shown_score(match.score) if match else None,
         "fusedScore": match.fused_score if match else None,
     }

@@ -25,21 +25,21 @@ from mcpg.engine.results import (
     check_kind,
     check_limit,
     check_text,
-    texts_of,
+    check_texts,
 )
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway.brief_searches import is_brief_search
 from mcpg.gateway.calls import Fault, Invoked, Limits
 from mcpg.gateway.calls.invoke import Invoker
 from mcpg.gateway.calls.record import CallRecorder, RecordedCall
-from mcpg.gateway.index.build import Plan
+from mcpg.gateway.index.build import IndexSpec
 from mcpg.gateway.index.manager import IndexManager, OnIndex, Snapshot
 from mcpg.gateway.opening import (
     ConfigurationLike,
     GatewayOptions,
     SourceLike,
-    configured,
-    sources_of,
+    read_configuration,
+    collect_sources,
 )
 from mcpg.gateway.primitives.service import Primitives
 from mcpg.gateway.routing.route import route
@@ -50,17 +50,17 @@ from mcpg.gateway.sources import (
     FileGraph,
     GeneratedGraph,
     GraphSource,
-    Registry,
+    SourceRegistry,
     ServerSource,
     Source,
     ToolLock,
-    kind_of,
+    name_source_kind,
 )
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress, current_session
 from mcpg.telemetry.observer import Observer
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")
@@ -172,14 +172,14 @@ class Gateway:
             check_kind(name, given, kinds)
         self.limits = limits or Limits()
         self._live = live or Live(os.environ)
-        opened, noticed = sources_of(sources, self._live)
-        self._registry = Registry(opened)
+        opened, noticed = collect_sources(sources, self._live)
+        self._registry = SourceRegistry(opened)
         if observer is not None:
             services = replace(services, observer=observer)
         self._observer = services.observer
-        self._plan = Plan(
+        self._plan = IndexSpec(
             graph,
-            frozenset(texts_of("reserved", reserved)),
+            frozenset(check_texts("reserved", reserved)),
             services,
             cache_dir,
             check_limit(limit),
@@ -211,12 +211,12 @@ class Gateway:
             SourceError: It is no configuration of a client.
             UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
         """
-        sources, options = configured(configuration, options)
+        sources, options = read_configuration(configuration, options)
         return cls(sources, **options)
 
     def __repr__(self) -> str:
         state = "open" if self._stack is not None else "not open"
-        return f"<{type(self).__name__}: {counted(len(self.sources), 'source')}, {state}>"
+        return f"<{type(self).__name__}: {format_count(len(self.sources), 'source')}, {state}>"
 
     async def __aenter__(self) -> Self:
         """Open the gateway."""
@@ -256,7 +256,7 @@ class Gateway:
         Raises:
             UsageError: The gateway is not open.
         """
-        self._open()
+        self._require_manager()
         return self._sessions
 
     @property
@@ -266,7 +266,7 @@ class Gateway:
         Raises:
             UsageError: The gateway is not open.
         """
-        self._open()
+        self._require_manager()
         return self._primitives
 
     # Sources
@@ -331,7 +331,7 @@ class Gateway:
         """
         if force:
             self._registry.invalidate_all()
-        return await self._open().latest()
+        return await self._require_manager().latest()
 
     async def warm_up(self) -> Snapshot:
         """Build the index and warm up its engine, so that the first request is fast."""
@@ -342,7 +342,7 @@ class Gateway:
 
     async def snapshot(self) -> Snapshot:
         """Return the current snapshot; wait only for changes by the host itself."""
-        return await self._open().ready()
+        return await self._require_manager().ready()
 
     async def _use(self) -> Snapshot:
         """Return the current snapshot for a request, which keeps lists of servers up to date."""
@@ -373,7 +373,7 @@ class Gateway:
         """
         check_text("tool", tool)
         snapshot = await self._use()
-        found = await self._found(snapshot, tool)
+        found = await self._find_tool(snapshot, tool)
         if isinstance(found, Fault):
             raise NotFoundError(found.message, remedy=found.remedy)
         return found
@@ -429,7 +429,7 @@ class Gateway:
         snapshot = await self._use()
         began, start = time.time(), time.perf_counter()
         with observed_call(self._observer, session) as report:
-            found = await self._found(snapshot, tool, source_id, name)
+            found = await self._find_tool(snapshot, tool, source_id, name)
             if isinstance(found, Fault):
                 invoked, owner = Invoked("", faults=(found,)), None
             else:
@@ -449,9 +449,9 @@ class Gateway:
                         params=params,
                         current_schema=snapshot.current_schema(found),
                     )
-                self._primitives.called(owner)
+                self._primitives.record_call(owner)
                 if invoked.wire is not None:
-                    wire = self._primitives.readdressed(invoked.wire, owner)
+                    wire = self._primitives.rewrite_addresses(invoked.wire, owner)
                     invoked = replace(invoked, wire=wire)
             report(invoked, owner)
         if self._recorder is not None and invoked.tool_id:
@@ -465,7 +465,7 @@ class Gateway:
         """Close the connections to servers that a *session* of calls has of its own."""
         self.sessions.end_client(session)
 
-    async def _found(
+    async def _find_tool(
         self,
         snapshot: Snapshot,
         tool: str | None,
@@ -473,12 +473,12 @@ class Gateway:
         name: str | None = None,
     ) -> Tool | Fault:
         """Return what `Snapshot.find` does, in a thread unless an id is known at once."""
-        known = snapshot.known(tool) if tool and not (source_id or name) else None
+        known = snapshot.find_by_id(tool) if tool and not (source_id or name) else None
         if known is not None:
             return known
         return await self._in_thread(partial(snapshot.find, tool, source_id, name))
 
-    def _open(self) -> IndexManager:
+    def _require_manager(self) -> IndexManager:
         if self._stack is None:
             raise not_open()
         return self._manager
@@ -532,7 +532,7 @@ def observed_call(
 
         def report(invoked: Invoked, owner: Source | None) -> None:
             outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
-            kind = kind_of(owner) if owner else ""
+            kind = name_source_kind(owner) if owner else ""
             record(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id, session))
 
         yield report

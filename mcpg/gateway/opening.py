@@ -39,11 +39,11 @@ from mcpg.sources.model import (
     PYTHON,
     FileKind,
     kind_of_named,
-    listed,
+    as_list,
     missing_source,
     read_text,
 )
-from mcpg.sources.openapi.operations import Document
+from mcpg.sources.openapi.operations import ApiDocument
 from mcpg.telemetry.observer import Observer
 
 SourceLike: TypeAlias = Source | str | os.PathLike[str]
@@ -98,13 +98,13 @@ def open_sources(
             set.
         UsageError: An argument makes no sense, is the standard input, or they are not a list.
     """
-    opening = Opening(live)
-    for argument in listed(arguments):
-        opening.named(argument, source_id=source_id)
+    opening = SourceCollector(live)
+    for argument in as_list(arguments):
+        opening.add_named(argument, source_id=source_id)
     return opening.sources, opening.diagnostics
 
 
-def sources_of(
+def collect_sources(
     given: SourceLike | Iterable[SourceLike], live: Live
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources that a host gives a gateway, and diagnostics.
@@ -122,16 +122,16 @@ def sources_of(
         given = [given]
     elif isinstance(given, bytes | Mapping) or not isinstance(given, Iterable):
         raise not_a_source(given)
-    opening = Opening(live)
+    opening = SourceCollector(live)
     for one in given:
         if isinstance(one, str | os.PathLike):
-            opening.named(os.fspath(one))
+            opening.add_named(os.fspath(one))
         else:
             opening.add(one)
     return opening.sources, opening.diagnostics
 
 
-def configured(
+def read_configuration(
     configuration: ConfigurationLike, options: GatewayOptions
 ) -> tuple[tuple[Source, ...], GatewayOptions]:
     """Return the sources and the options of a gateway for a client's *configuration*.
@@ -159,7 +159,7 @@ def configured(
         text = read_text(Path(place), place)
     else:
         raise wrong_type("configuration", configuration, "a path or a JSON object")
-    opening = Opening(live or Live(os.environ))
+    opening = SourceCollector(live or Live(os.environ))
     opening.configuration(text, place)
     return opening.sources, {**options, "diagnostics": (*noticed, *opening.diagnostics)}
 
@@ -179,7 +179,7 @@ def with_headers(source: Source, live: Live) -> FileSource:
     text = read_text(path, source.path)
     if kind_of_named(text_of_path(path.name), text, source.path) is not FileKind.OPENAPI:
         raise _no_headers()
-    address = Document(text, source.path).address
+    address = ApiDocument(text, source.path).address
     if address is None:
         message = "the document names no server with a host, to which the headers could be sent"
         remedy = "set `base_url` and `headers` of the source in mcpg.toml"
@@ -196,7 +196,7 @@ def _no_headers() -> UsageError:
     return UsageError(message, place=_HEADER, remedy="name one, or leave the option out")
 
 
-class Opening:
+class SourceCollector:
     """Collects sources, and gives each a unique id."""
 
     def __init__(self, live: Live) -> None:
@@ -220,7 +220,7 @@ class Opening:
         """Diagnostics of the arguments and configurations."""
         return tuple(self._diagnostics)
 
-    def named(
+    def add_named(
         self,
         argument: str,
         *,
@@ -243,16 +243,16 @@ class Opening:
             sessions: Whether sessions share a server, unless a configuration says.
         """
         found = len(self._found)
-        self._named(argument, source_id, timeout, call_timeout, addressing)
+        self._add_named(argument, source_id, timeout, call_timeout, addressing)
         if trust_hints:
             self._found[found:] = [
-                (_trusted(source), is_fixed) for source, is_fixed in self._found[found:]
+                (_with_trusted_hints(source), is_fixed) for source, is_fixed in self._found[found:]
             ]
         self._found[found:] = [
             (_with_sessions(source, sessions), is_fixed) for source, is_fixed in self._found[found:]
         ]
 
-    def _named(
+    def _add_named(
         self,
         argument: str,
         source_id: str | None,
@@ -279,7 +279,7 @@ class Opening:
             )
         elif is_server:
             if self._is_new(argument):
-                server = _renamed(server_at(argument, self._live), source_id)
+                server = _rename_server(server_at(argument, self._live), source_id)
                 self.server(server, source_id or server.place, timeout, is_fixed=False)
         elif is_module:
             self._file(argument, argument, argument.removeprefix(PYTHON), source_id)
@@ -361,7 +361,7 @@ class Opening:
         self._diagnostics += diagnostics
         for server in servers:
             name = server.name or server.place
-            self.server(_renamed(server, source_id), name, timeout, is_fixed=True)
+            self.server(_rename_server(server, source_id), name, timeout, is_fixed=True)
 
     def _file(
         self,
@@ -411,7 +411,7 @@ def _with_sessions(source: Source, setting: SessionSetting | None) -> Source:
     return replace(source, server=replace(source.server, sessions=setting))
 
 
-def _trusted(source: Source) -> Source:
+def _with_trusted_hints(source: Source) -> Source:
     if isinstance(source, FileSource):
         return replace(source, trust_hints=True)
     if isinstance(source, ServerSource):
@@ -419,7 +419,7 @@ def _trusted(source: Source) -> Source:
     return source
 
 
-def _renamed(server: Server, source_id: str | None) -> Server:
+def _rename_server(server: Server, source_id: str | None) -> Server:
     return server if source_id is None else replace(server, name=source_id)
 
 

@@ -10,11 +10,11 @@ import anyio
 
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server, StdioServer
-from mcpg.sources.live.connection import LEGACY, Connection
-from mcpg.sources.session_scope import scope_of
+from mcpg.sources.live.connection import LEGACY, ServerConnection
+from mcpg.sources.session_scope import decide_scope
 
 if TYPE_CHECKING:
-    from mcpg.sources.live.client import Listing
+    from mcpg.sources.live.client import ServerTools
 
 
 PAUSES = 1.0, 60.0
@@ -84,7 +84,7 @@ class ServerState:
         self.is_asking = False
         self.owes_roots = False
         self.roots: JsonObject | None = None
-        self.scope = scope_of(server).scope
+        self.scope = decide_scope(server).scope
         self.refuses_older = False
         self.is_lost = False
         self.due = math.inf
@@ -93,7 +93,7 @@ class ServerState:
         self._backoff = Backoff(pauses)
         self._is_waiting = False
 
-    def update(self, listing: Listing) -> bool:
+    def update(self, listing: ServerTools) -> bool:
         """Record the tools of *listing*; return whether they differ from those before."""
         self.tasks = frozenset(name for tool in listing.tools if (name := _name_of_task(tool)))
         before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
@@ -101,7 +101,7 @@ class ServerState:
         self._backoff.record_list(has_changed=has_changed)
         return before is not None and has_changed
 
-    async def announced(self) -> bool:
+    async def record_and_wait(self) -> bool:
         """Record the announcement of a change, and wait until the tools may be listed."""
         self._backoff.record_announcement()
         if self._is_waiting:
@@ -122,7 +122,7 @@ class ServerState:
         is_stdio = isinstance(self.server, StdioServer)
         return self.asks_one or (not is_stdio and self._assigns.get(mode, True))
 
-    def learn(self, connection: Connection) -> None:
+    def learn(self, connection: ServerConnection) -> None:
         """Record what an opened *connection* has shown."""
         self.refuses_older = self.refuses_older or connection.refuses_older
         if connection.is_open:

@@ -17,13 +17,13 @@ from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.gateway.server_state import PAUSES, ServerState
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
-from mcpg.sources.live.client import Listing
+from mcpg.sources.live.client import ServerTools
 from mcpg.sources.live.connection import (
     AUTO,
     LEGACY,
     PING_SECONDS,
     ROOTS_CHANGED,
-    Connection,
+    ServerConnection,
 )
 from mcpg.sources.live.errors import FailureKind, NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
@@ -31,10 +31,10 @@ from mcpg.sources.live.questions import ROOTS
 from mcpg.sources.live.requests import (
     CallResult,
     Host,
-    Origin,
-    Patience,
+    MessageOrigin,
+    RequestDeadline,
     Progress,
-    Underway,
+    PendingRequest,
     current_caller,
     current_session,
 )
@@ -67,7 +67,7 @@ _NO_SESSION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class RequestTimeout:
     """The time of a request.
 
     Attributes:
@@ -139,7 +139,7 @@ class Sessions:
         self.uses = 0
         self._is_left = False
         self._log_level: str | None = None
-        self._connections: list[Connection] = []
+        self._connections: list[ServerConnection] = []
         self._states: list[ServerState] = []
         self._groups = ProcessGroups()
         self._tasks: TaskGroup | None = None
@@ -194,7 +194,7 @@ class Sessions:
             UsageError: The context was not entered.
         """
         seconds = self._live.timeout if timeout is None else timeout
-        answer: Listing | str = ""
+        answer: ServerTools | str = ""
         known = self._state(server)
         known.is_lost, known.uses = False, self.uses
         with _for_all():
@@ -217,7 +217,7 @@ class Sessions:
         name: str,
         arguments: JsonObject,
         *,
-        timeout: float | Allowance,  # noqa: ASYNC109 - the servers' time, not the caller's scope
+        timeout: float | RequestTimeout,  # noqa: ASYNC109 - the servers' time, not the caller's scope
         progress: Progress | None = None,
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
@@ -242,7 +242,7 @@ class Sessions:
             given["_meta"] = meta
         is_task = name in self._state(server).tasks
 
-        async def work(connection: Connection, request: Underway) -> CallResult:
+        async def work(connection: ServerConnection, request: PendingRequest) -> CallResult:
             return await connection.call(given, request, is_task=is_task)
 
         return await self._exchange(server, work, timeout, progress)
@@ -253,7 +253,7 @@ class Sessions:
         method: str,
         params: JsonObject | None = None,
         *,
-        timeout: float | Allowance,  # noqa: ASYNC109 - as above
+        timeout: float | RequestTimeout,  # noqa: ASYNC109 - as above
         progress: Progress | None = None,
     ) -> JsonObject:
         """Return the result of a request, as the server sends it.
@@ -270,7 +270,7 @@ class Sessions:
             UsageError: The context was not entered.
         """
 
-        async def work(connection: Connection, request: Underway) -> JsonObject:
+        async def work(connection: ServerConnection, request: PendingRequest) -> JsonObject:
             return await connection.request(method, params, request)
 
         return await self._exchange(server, work, timeout, progress)
@@ -282,7 +282,7 @@ class Sessions:
             CallError: It cannot be connected to.
         """
 
-        async def work(connection: Connection, _: Underway) -> JsonObject:
+        async def work(connection: ServerConnection, _: PendingRequest) -> JsonObject:
             return await connection.capabilities()
 
         with _for_all():
@@ -314,17 +314,17 @@ class Sessions:
     async def _exchange(
         self,
         server: Server,
-        work: Callable[[Connection, Underway], Awaitable[_T]],
-        time: float | Allowance,
+        work: Callable[[ServerConnection, PendingRequest], Awaitable[_T]],
+        time: float | RequestTimeout,
         progress: Progress | None,
     ) -> _T:
         """Return the result of *work* with a connection to *server*."""
-        allowed = time if isinstance(time, Allowance) else Allowance(time)
+        allowed = time if isinstance(time, RequestTimeout) else RequestTimeout(time)
         seconds = max(allowed.seconds, self._live.timeout)
         granted = allowed.granted or allowed.seconds
-        patience = Patience(granted, allowed.seconds, allowed.end)
-        underway = Underway(current_caller.get(), patience, progress)
-        connection: Connection | None = None
+        patience = RequestDeadline(granted, allowed.seconds, allowed.end)
+        underway = PendingRequest(current_caller.get(), patience, progress)
+        connection: ServerConnection | None = None
         try:
             with underway.running():
                 connection = await self._connection(server, seconds, compares=True)
@@ -344,7 +344,7 @@ class Sessions:
         connection.ping()
         raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted))
 
-    async def _learning(self, connection: Connection, work: Awaitable[_T]) -> _T:
+    async def _learning(self, connection: ServerConnection, work: Awaitable[_T]) -> _T:
         """Return the result of *work* with a connection, and record what the connection shows."""
         known = self._state(connection.server)
         try:
@@ -353,14 +353,14 @@ class Sessions:
             if fault.kind is FailureKind.UNAVAILABLE:
                 known.is_lost = connection.is_usable
             elif fault.error is not None:
-                self._reached(known)
+                self._list_reached(known)
             raise
         finally:
             known.learn(connection)
-        self._reached(known)
+        self._list_reached(known)
         return result
 
-    def _reached(self, known: ServerState) -> None:
+    def _list_reached(self, known: ServerState) -> None:
         """Begin to list the tools of a server again that could not be reached before."""
         if known.is_lost:
             known.is_lost = False
@@ -374,7 +374,7 @@ class Sessions:
 
     async def _connection(
         self, server: Server, seconds: float, *, compares: bool = False
-    ) -> Connection:
+    ) -> ServerConnection:
         """Return the connection to a server, which may still be opening.
 
         One is shared by all that need none of their own, except that a server that speaks the older
@@ -382,17 +382,17 @@ class Sessions:
         only these have.
         """
         mode = self._mode(server)
-        client = self._client_of(server, mode)
+        client = self._own_client(server, mode)
         known = [one for one in self._connections if (one.server, one.client) == (server, client)]
         for one in known:
             is_fit = one.mode == mode or (one.mode == AUTO and await one.speaks_older())
             if is_fit and one.is_usable:
                 return one
-        return self._opened(server, client, mode, seconds, compares=compares)
+        return self._begin_opening(server, client, mode, seconds, compares=compares)
 
-    def _opened(
+    def _begin_opening(
         self, server: Server, client: Hashable | None, mode: str, seconds: float, *, compares: bool
-    ) -> Connection:
+    ) -> ServerConnection:
         """Return a connection that begins to open, perhaps by another request."""
         wanted = server, client, mode
         for one in self._connections:
@@ -407,7 +407,7 @@ class Sessions:
             raise UsageError(message, remedy="enter the context first")
         if client is not None:
             self._check_room(server, client)
-        connection = Connection(
+        connection = ServerConnection(
             server,
             self._live,
             self._groups,
@@ -440,7 +440,7 @@ class Sessions:
         known = self._state(server)
         return known.is_asking or (known.asks_one and client is not None)
 
-    def _client_of(self, server: Server, mode: str) -> Hashable | None:
+    def _own_client(self, server: Server, mode: str) -> Hashable | None:
         """Return the client that has a connection to *server* of its own, `None` if shared.
 
         Raises:
@@ -493,7 +493,9 @@ class Sessions:
         """See `Host.has_clients`."""
         return self.host is not None and self.host.has_clients
 
-    async def asked(self, origin: Origin, method: str, params: JsonObject) -> JsonObject:
+    async def answer_request(
+        self, origin: MessageOrigin, method: str, params: JsonObject
+    ) -> JsonObject:
         """See `Host.asked`; a server that asks its one client gets a connection for each."""
         assert self.host is not None  # noqa: S101 - only then are servers told to ask
         server = origin.server
@@ -501,17 +503,17 @@ class Sessions:
         is_shared = self.host.has_many and origin.client is None
         self._state(server).asks_one |= is_shared and not origin.is_certain
         if method != ROOTS or origin.callers:
-            return await self.host.asked(origin, method, params)
+            return await self.host.answer_request(origin, method, params)
         known = self._state(server)
         if known.roots is not None:
             return known.roots
         try:
-            return await self.host.asked(origin, method, params)
+            return await self.host.answer_request(origin, method, params)
         except MCPError:
             known.owes_roots = True
             raise
 
-    async def _give_roots(self, connection: Connection, underway: Underway) -> None:
+    async def _give_roots(self, connection: ServerConnection, underway: PendingRequest) -> None:
         """Ask a client for its roots that can only be asked during a call, such as this one."""
         known = self._state(connection.server)
         caller = underway.caller
@@ -520,23 +522,25 @@ class Sessions:
         if caller is None or not caller.takes_input:
             return
         known.owes_roots = False
-        origin = Origin(connection.server, (caller,), is_certain=True)
-        with suppress(MCPError), underway.patience.suspended():
-            known.roots = await self.host.asked(origin, ROOTS, {})
+        origin = MessageOrigin(connection.server, (caller,), is_certain=True)
+        with suppress(MCPError), underway.patience.suspend():
+            known.roots = await self.host.answer_request(origin, ROOTS, {})
             await connection.roots_changed()
 
-    async def told(self, origin: Origin, method: str, params: JsonObject) -> None:
+    async def receive_notification(
+        self, origin: MessageOrigin, method: str, params: JsonObject
+    ) -> None:
         """See `Host.told`."""
         assert self.host is not None  # noqa: S101 - as above
-        await self.host.told(origin, method, params)
+        await self.host.receive_notification(origin, method, params)
 
-    async def _compare(self, connection: Connection, seconds: float) -> None:
+    async def _compare(self, connection: ServerConnection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):
             listing = await self._learning(connection, connection.list_tools(seconds))
             if self._update(connection.server, listing):
                 self._report_change(connection.server)
 
-    def _update(self, server: Server, listing: Listing) -> bool:
+    def _update(self, server: Server, listing: ServerTools) -> bool:
         """Record the tools of a server; return whether they differ from those before."""
         known = self._state(server)
         known.due = anyio.current_time() + self._choose_period(listing.ttl)
@@ -572,7 +576,7 @@ class Sessions:
             if isinstance(server, HttpServer) and self._find_shared(server) is None:
                 await self._connection(server, seconds, compares=True)
 
-    def _find_shared(self, server: Server) -> Connection | None:
+    def _find_shared(self, server: Server) -> ServerConnection | None:
         """Return an open connection to *server* that clients share, best that of lists."""
         shared = [one for one in self._connections if (one.server, one.client) == (server, None)]
         usable = [one for one in shared if one.is_open and one.is_usable]
@@ -585,10 +589,10 @@ class Sessions:
             self._relists.start_soon(self._relist_missed, server)
 
     async def _relist_missed(self, server: Server) -> None:
-        if await self._state(server).announced():
+        if await self._state(server).record_and_wait():
             await self._relist(server)
 
-    async def _run(self, connection: Connection, seconds: float) -> None:
+    async def _run(self, connection: ServerConnection, seconds: float) -> None:
         try:
             if connection.client is not None and self._tasks is not None:
                 self._tasks.start_soon(self._end_idle, connection)
@@ -600,7 +604,7 @@ class Sessions:
                 place = connection.server.place
                 self.crashed(error(Code.SOURCE_LOAD_FAILED, connection.crash, place))
 
-    async def _end_idle(self, connection: Connection) -> None:
+    async def _end_idle(self, connection: ServerConnection) -> None:
         """End the connection of a session that has had no request for long."""
         while connection.is_usable:
             left = connection.idle_since + self._limits.session_seconds - anyio.current_time()
@@ -610,7 +614,7 @@ class Sessions:
                 await connection.closing.wait()
 
     async def _list_changed(self, server: Server) -> None:
-        if await self._state(server).announced():
+        if await self._state(server).record_and_wait():
             self._report_change(server)
 
     def _report_change(self, server: Server) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from mcpg.catalog.lock import Lock
+from mcpg.catalog.lock import ApprovedTools
 from mcpg.catalog.lock_file import read_lock
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.engine.results import wrong_type
 from mcpg.errors import McpgError, Severity, UsageError
 from mcpg.files import is_file, text_of_path
 from mcpg.net.addresses import has_control, is_header_name
-from mcpg.sources.client_config import Server, StdioServer, secrets_of
+from mcpg.sources.client_config import Server, StdioServer, find_secrets
 from mcpg.sources.model import PYTHON, FileKind, SourceBatch, kind_of_named, read_text
 from mcpg.sources.openapi.operations import is_base_address
 
@@ -104,7 +104,7 @@ def not_a_source(given: object) -> UsageError:
     return UsageError(f"{type(given).__name__} is not a source", remedy=remedy)
 
 
-def kind_of(source: Source) -> str:
+def name_source_kind(source: Source) -> str:
     """Return the kind of a source: `stdio`, `http`, `function` or `file`."""
     if isinstance(source, FileSource):
         return "function" if source.path.startswith(PYTHON) else "file"
@@ -196,7 +196,7 @@ def secrets_of_source(source: FileSource) -> tuple[str, ...]:
     parts = urlsplit(base_url)
     query = [text for _, text in parse_qsl(parts.query)]
     raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
-    known = secrets_of(base_url, source.headers)
+    known = find_secrets(base_url, source.headers)
     return (*known, *parts.path.split("/"), *query, *raw)
 
 
@@ -252,7 +252,7 @@ class ToolLock:
         UsageError: *on_change* is something else.
     """
 
-    lock: Lock = field(repr=False)
+    lock: ApprovedTools = field(repr=False)
     place: str
     on_change: OnChange | Literal["warn", "hide"] = OnChange.WARN
 
@@ -300,7 +300,7 @@ GENERATED = GeneratedGraph()
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourceReading:
     """The tools and documents that one source returned."""
 
     source: Source
@@ -308,7 +308,7 @@ class Reading:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _RegisteredSource:
     """A source, what it last returned, and as of which versions it changed and was queried."""
 
     source: Source
@@ -322,7 +322,7 @@ class _Entry:
         return self.queried >= self.changed
 
 
-class Registry:
+class SourceRegistry:
     """Sources by their ids, in the order in which they were added.
 
     Attributes:
@@ -339,7 +339,7 @@ class Registry:
         """
         self.version = 0
         self.required = 0
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, _RegisteredSource] = {}
         for source in sources:
             self.add(source)
 
@@ -362,15 +362,15 @@ class Registry:
         if key in self._entries:
             message = f"there is a source {source.id!r} already"
             raise UsageError(message, place=source.id, remedy="give it another id")
-        entry = self._entries[key] = _Entry(source)
-        self._changed(entry, is_required=True)
+        entry = self._entries[key] = _RegisteredSource(source)
+        self._record_change(entry, is_required=True)
 
     def remove(self, source_id: str) -> Source | None:
         """Remove a source and return it, `None` where there is none of this id."""
         entry = self._entries.pop(_key(source_id), None)
         if entry is None:
             return None
-        self._changed(is_required=True)
+        self._record_change(is_required=True)
         return entry.source
 
     def invalidate(self, source_id: str) -> bool:
@@ -378,12 +378,12 @@ class Registry:
         entry = self._entries.get(_key(source_id))
         if entry is None:
             return False
-        self._changed(entry, is_required=False)
+        self._record_change(entry, is_required=False)
         return True
 
     def invalidate_all(self) -> None:
         """Record that every source has to be queried again."""
-        self._changed(*self._entries.values(), is_required=True)
+        self._record_change(*self._entries.values(), is_required=True)
 
     def retry(self) -> bool:
         """Record that failed sources have to be queried again; return whether there are any.
@@ -392,7 +392,7 @@ class Registry:
         """
         failed = [one for one in self._entries.values() if one.has_failed and one.is_fresh]
         if failed:
-            self._changed(*failed, is_required=False)
+            self._record_change(*failed, is_required=False)
         return bool(failed)
 
     def stale(self) -> tuple[Source, ...]:
@@ -419,15 +419,15 @@ class Registry:
             batch = replace(entry.batch, diagnostics=batch.diagnostics)
         entry.batch = batch
 
-    def readings(self) -> list[Reading]:
+    def readings(self) -> list[SourceReading]:
         """Return what every source last returned."""
         return [
-            Reading(entry.source, entry.batch)
+            SourceReading(entry.source, entry.batch)
             for entry in self._entries.values()
             if entry.batch is not None
         ]
 
-    def _changed(self, *entries: _Entry, is_required: bool) -> None:
+    def _record_change(self, *entries: _RegisteredSource, is_required: bool) -> None:
         self.version += 1
         for entry in entries:
             entry.changed = self.version

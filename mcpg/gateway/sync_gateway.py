@@ -19,11 +19,11 @@ from mcpg.gateway.calls import Limits
 from mcpg.gateway.calls.record import CallRecorder
 from mcpg.gateway.gateway import WRAPPED, Gateway, not_open
 from mcpg.gateway.index.manager import OnIndex
-from mcpg.gateway.opening import ConfigurationLike, GatewayOptions, SourceLike, configured
+from mcpg.gateway.opening import ConfigurationLike, GatewayOptions, SourceLike, read_configuration
 from mcpg.gateway.sources import GENERATED, GraphSource, Source, ToolLock
 from mcpg.sources.client_config import Live
 from mcpg.telemetry.observer import Observer
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")
@@ -90,13 +90,13 @@ class SyncGateway:
         cls, configuration: ConfigurationLike, **options: Unpack[GatewayOptions]
     ) -> Self:
         """Return a gateway to the servers of a configuration, as `Gateway.from_config`."""
-        sources, options = configured(configuration, options)
+        sources, options = read_configuration(configuration, options)
         return cls(sources, **options)
 
     def __repr__(self) -> str:
         state = "open" if self._opened is not None else "not open"
         count = len(self._gateway.sources)
-        return f"<{type(self).__name__}: {counted(count, 'source')}, {state}>"
+        return f"<{type(self).__name__}: {format_count(count, 'source')}, {state}>"
 
     def __enter__(self) -> Self:
         """Open the gateway.

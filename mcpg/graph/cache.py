@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpg import __version__
-from mcpg.caches import sealed, unsealed
+from mcpg.caches import add_digest, check_digest
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.files import atomic_write, read_bytes
@@ -77,7 +77,7 @@ class GraphCache:
         entries = sorted(self._folder.glob(f"*{SUFFIX}"), key=_last_use, reverse=True)
         room = MOST_BYTES
         for place, entry in enumerate(entries):
-            room -= size_of(entry)
+            room -= measure_entry(entry)
             if place and (place >= MOST_GRAPHS or room < 0):
                 remove_entry(entry)
         for left in self._folder.glob(f"*{SUFFIX}*{_UNFINISHED}"):
@@ -118,7 +118,7 @@ class CacheEntry:
         """Return the JSON value of the part *name*; `None` unless it is whole."""
         with suppress(McpgError):
             found = read_bytes(self.path / name, _LARGEST_PART)
-            payload = unsealed(found.removeprefix(MAGIC), self._key)
+            payload = check_digest(found.removeprefix(MAGIC), self._key)
             if found.startswith(MAGIC) and payload is not None:
                 self._mark_use()
                 return json.loads(payload)
@@ -127,7 +127,7 @@ class CacheEntry:
     def keep_part(self, name: str, value: Any) -> None:
         """Keep *value*, a JSON value, as the part *name*."""
         with suppress(McpgError, OSError):
-            atomic_write(self.path / name, self._sealed(value), sync=False, special=False)
+            atomic_write(self.path / name, self._seal_value(value), sync=False, special=False)
             self._mark_use()
             self._cache.drop_oldest()
 
@@ -145,7 +145,7 @@ class CacheEntry:
         del store
         (work / _DATA / _LOG).unlink(missing_ok=True)
         digests = _digests(work / _DATA)
-        (work / SEAL).write_bytes(self._sealed({"files": digests, "note": note}))
+        (work / SEAL).write_bytes(self._seal_value({"files": digests, "note": note}))
         self.path.mkdir(exist_ok=True)
         if self.store() is None:
             self.drop_store()
@@ -154,8 +154,8 @@ class CacheEntry:
         self._mark_use()
         self._cache.drop_oldest()
 
-    def _sealed(self, value: Any) -> bytes:
-        return MAGIC + sealed(json.dumps(value).encode(), self._key)
+    def _seal_value(self, value: Any) -> bytes:
+        return MAGIC + add_digest(json.dumps(value).encode(), self._key)
 
     def _mark_use(self) -> None:
         with suppress(OSError):
@@ -265,7 +265,7 @@ def is_entry(path: Path) -> bool:
     return False
 
 
-def size_of(path: Path) -> int:
+def measure_entry(path: Path) -> int:
     """Return how many bytes the files of the entry at *path* take."""
     return sum(file.stat().st_size for file in _files(path))
 

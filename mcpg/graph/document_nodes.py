@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.addresses import tool_path, tool_uri
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.documents.reader import TOOL_KEY, read_mappings, stem_of
+from mcpg.documents.reader import TOOL_KEY, read_mappings, parse_stem
 from mcpg.errors import DocumentError, SourceError
 from mcpg.graph import terms as v
 from mcpg.graph.iris import (
@@ -30,7 +30,7 @@ from mcpg.graph.iris import (
     source_iri,
 )
 from mcpg.graph.parsing import ANONYMOUS
-from mcpg.graph.terms import Literal, Triple
+from mcpg.graph.terms import RdfLiteral, Triple
 from mcpg.graph.triples import FLAGS, PREDICATES, TEXTS, TIERS, stated_by
 from mcpg.json_types import JsonObject
 from mcpg.relations.edges import Coverage, EdgeOrigin, FieldMapping
@@ -38,10 +38,10 @@ from mcpg.text.written_numbers import read_float
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
-Statements: TypeAlias = Mapping[str, Mapping[str, Sequence[str | Literal]]]
+Statements: TypeAlias = Mapping[str, Mapping[str, Sequence[str | RdfLiteral]]]
 """The values of each predicate of each subject, in the order of the graph."""
 
-_Gathered: TypeAlias = dict[str, dict[str, dict[str | Literal, None]]]
+_Gathered: TypeAlias = dict[str, dict[str, dict[str | RdfLiteral, None]]]
 
 MAX_PARTS = 256 * 1024 * 1024
 """The most characters of all examples, edges and sources of the tools of a graph."""
@@ -63,10 +63,10 @@ def by_subject(triples: Iterable[Triple], place: str) -> Statements:
     Raises:
         SourceError: Tools share parts such that together they are far longer than the graph.
     """
-    found = _gathered(triples)
-    base = _base_of(found)
+    found = _collect_statements(triples)
+    base = _find_base(found)
     if base is not None:
-        found = _gathered(_with_original_iris(found, base))
+        found = _collect_statements(_with_original_iris(found, base))
     if _measure_parts(found) > MAX_PARTS:
         message = f"has parts of tools that come to more than {MAX_PARTS:,} characters"
         raise SourceError(message, place=place, remedy="give each tool examples of its own")
@@ -76,7 +76,7 @@ def by_subject(triples: Iterable[Triple], place: str) -> Statements:
     }
 
 
-def _gathered(triples: Iterable[Triple]) -> _Gathered:
+def _collect_statements(triples: Iterable[Triple]) -> _Gathered:
     found: _Gathered = {}
     for subject, predicate, value in triples:
         found.setdefault(subject, {}).setdefault(predicate, {})[value] = None
@@ -86,7 +86,7 @@ def _gathered(triples: Iterable[Triple]) -> _Gathered:
 def _measure_parts(found: _Gathered) -> int:
     """Return how long the parts of all nodes are, each as often as it is one."""
     sizes = {
-        node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, Literal))
+        node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, RdfLiteral))
         for node, facts in found.items()
     }
     return sum(
@@ -98,7 +98,7 @@ def _measure_parts(found: _Gathered) -> int:
     )
 
 
-def _base_of(found: _Gathered) -> str | None:
+def _find_base(found: _Gathered) -> str | None:
     """Return the base IRI below which a graph has its nodes, which sources give away.
 
     A graph that was merged of several keeps the IRIs that tell them apart.
@@ -107,7 +107,7 @@ def _base_of(found: _Gathered) -> str | None:
     for node, facts in found.items():
         is_source = v.MCPG_SOURCE in facts.get(v.RDF_TYPE, ())
         for name in facts.get(v.SCHEMA_NAME, ()) if is_source else ():
-            usual = source_iri(name.text if isinstance(name, Literal) else name)
+            usual = source_iri(name.text if isinstance(name, RdfLiteral) else name)
             own = f"source/{usual.removeprefix(SOURCES)}"
             is_own = node != usual and node.endswith(own)
             bases.add(node.removesuffix(own) if is_own else BASE)
@@ -120,7 +120,7 @@ def _with_original_iris(found: _Gathered, base: str) -> Iterator[Triple]:
         own = original_iri(subject, base)
         for predicate, values in facts.items():
             for value in values:
-                named = value if isinstance(value, Literal) else original_iri(value, base)
+                named = value if isinstance(value, RdfLiteral) else original_iri(value, base)
                 yield own, predicate, named
 
 
@@ -155,7 +155,7 @@ class NodeReader:
         self.place = place
         self._statements = statements
         self._facts = statements.get(node, {})
-        self._stated: Mapping[tuple[str, str | Literal], None] = {}
+        self._stated: Mapping[tuple[str, str | RdfLiteral], None] = {}
 
     def tool(self) -> ToolDocument:
         """Read the document of the tool.
@@ -166,7 +166,7 @@ class NodeReader:
         self._read_front_matter()
         name = self._text(v.MCPG_TOOL_NAME) or self._text(v.SCHEMA_NAME)
         if not name:
-            raise self._refused("nothing names the tool", "give it a `toolName`")
+            raise self._make_error("nothing names the tool", "give it a `toolName`")
         schema = self._json(v.MCPG_INPUT_SCHEMA)
         members: JsonObject = {} if schema is None else {"input_schema": schema}
         tool = Tool(
@@ -196,7 +196,7 @@ class NodeReader:
         title = self._text(v.SCHEMA_NAME) or self._text(v.MCPG_PATH) or self.node
         path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
         # Links may name a page by its file.
-        name = stem_of(path) or title
+        name = parse_stem(path) or title
         tool = Tool(
             id="",
             source_id="",
@@ -245,7 +245,7 @@ class NodeReader:
     def _source(self) -> str:
         """Return the name of the source, which its IRI carries as well."""
         for source in self._facts.get(v.MCPG_HAS_SOURCE, ()):
-            if isinstance(source, Literal):
+            if isinstance(source, RdfLiteral):
                 return source.text
             name = self._of(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
             return source.removeprefix(SOURCES) if name is None else name
@@ -255,7 +255,7 @@ class NodeReader:
         lists = {name: tuple(self._texts(predicate)) for name, predicate in TEXTS.items()}
         # Those that another producer writes, who knows no others.
         own = {*lists["keywords"], *lists["tags"]}
-        own |= {one.text for key, one in self._stated if isinstance(one, Literal)}
+        own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
         further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
         lists["keywords"] = (*lists["keywords"], *further)
         flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
@@ -305,7 +305,7 @@ class NodeReader:
         stated = self._json(v.MCPG_MAPPING)
         found, faults = read_mappings(stated.get("fields") if stated else [])
         if faults:
-            raise self._refused(f"the mapping of an edge has {faults[0]}", "correct the mapping")
+            raise self._make_error(f"the mapping of an edge has {faults[0]}", "correct the mapping")
         return found
 
     def _weight(self) -> float:
@@ -316,7 +316,7 @@ class NodeReader:
             weight = 0.0
         if not 0 < weight <= 1:
             remedy = "use a number in (0, 1]"
-            raise self._refused(f"the confidence {stated!r} of an edge is invalid", remedy)
+            raise self._make_error(f"the confidence {stated!r} of an edge is invalid", remedy)
         return weight
 
     def _of(self, node: str) -> NodeReader:
@@ -335,7 +335,7 @@ class NodeReader:
 
         What front matter states in a language, or of another type, is said beside the text.
         """
-        found = [one for one in self._facts.get(predicate, ()) if isinstance(one, Literal)]
+        found = [one for one in self._facts.get(predicate, ()) if isinstance(one, RdfLiteral)]
         for one in sorted(found, key=lambda one: bool(one.language)):
             if one.datatype == v.XSD_STRING or (predicate, one) not in self._stated:
                 yield one.text
@@ -354,7 +354,7 @@ class NodeReader:
         except (ValueError, RecursionError):
             value = stated
         if value is not None and not isinstance(value, dict):
-            raise self._refused(f"its `{_key(predicate)}` is no JSON object", "write an object")
+            raise self._make_error(f"its `{_key(predicate)}` is no JSON object", "write an object")
         return value
 
     def _choice(self, kind: type[Choice], predicate: str) -> Choice | None:
@@ -363,9 +363,9 @@ class NodeReader:
             return None if stated is None else kind(stated)
         except ValueError as fault:
             remedy = f"write {', '.join(kind)}"
-            raise self._refused(f"its `{_key(predicate)}` is {stated!r}", remedy) from fault
+            raise self._make_error(f"its `{_key(predicate)}` is {stated!r}", remedy) from fault
 
-    def _refused(self, message: str, remedy: str) -> DocumentError:
+    def _make_error(self, message: str, remedy: str) -> DocumentError:
         return DocumentError(message, place=self.place, remedy=remedy)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, Node
+from mcpg.graph.network import GROUP, PAGE, THING, TOOL, NetworkEdge, Network, NetworkNode
 from mcpg.graph.terms import (
     KB_MEMBER_OF,
     KB_NEXT_STEP,
@@ -27,13 +27,13 @@ from mcpg.graph.terms import (
     XSD_DECIMAL,
     XSD_INTEGER,
     XSD_STRING,
-    Literal,
+    RdfLiteral,
     Triple,
     context_text,
 )
 from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
-from mcpg.text.safeyaml import UNSAFE, json_form, lines_kept, turtle_form, visible_form
+from mcpg.text.safeyaml import UNSAFE, json_form, escape_unsafe, turtle_form, visible_form
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 _NO_XML = {0xFFFE: "\\u{fffe}", 0xFFFF: "\\u{ffff}"}
 
 
-def shown(text: str) -> str:
+def escape_visibly(text: str) -> str:
     """Write what is unsafe in *text*, and what XML has no room for, as visible escapes."""
-    return lines_kept(text).translate(_NO_XML)
+    return escape_unsafe(text).translate(_NO_XML)
 
 
 def on_one_line(text: str, longest: int) -> str:
     """Return *text* as `shown`, on one line, and cut to *longest* characters."""
-    line = " ".join(shown(text).split())
+    line = " ".join(escape_visibly(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
@@ -113,11 +113,11 @@ def graphml(network: Network) -> Iterator[str]:
     yield "  </graph>\n</graphml>\n"
 
 
-def _data(owner: str, one: Node | Edge) -> str:
+def _data(owner: str, one: NetworkNode | NetworkEdge) -> str:
     names = {"label": "name"} if owner == "edge" else {}
     values = {name: str(getattr(one, names.get(name, name))) for name in _KEYS[owner]}
     return "".join(
-        f'<data key="{owner}-{name}">{escape(shown(text))}</data>'
+        f'<data key="{owner}-{name}">{escape(escape_visibly(text))}</data>'
         for name, text in values.items()
         if text
     )
@@ -184,8 +184,8 @@ def nquads(triples: Iterable[Triple]) -> Iterator[str]:
         yield f"<{subject}> <{predicate}> {_nquads_term(value)} .\n"
 
 
-def _nquads_term(value: str | Literal) -> str:
-    if not isinstance(value, Literal):
+def _nquads_term(value: str | RdfLiteral) -> str:
+    if not isinstance(value, RdfLiteral):
         return f"<{value}>"
     text = _string(value.text)
     if value.language:
@@ -235,20 +235,20 @@ def beyond_xml(triples: Iterable[Triple]) -> int:
     """Return how many of *triples* RDF/XML cannot hold as they are."""
     return sum(
         _match_local_name(predicate) is None
-        or (isinstance(value, Literal) and _NOT_XML.search(value.text) is not None)
+        or (isinstance(value, RdfLiteral) and _NOT_XML.search(value.text) is not None)
         for _, predicate, value in triples
     )
 
 
-def _element(predicate: str, value: str | Literal) -> str:
+def _element(predicate: str, value: str | RdfLiteral) -> str:
     local = _match_local_name(predicate)
     if local is None:
         return ""
-    name = _prefixed(predicate)
+    name = _abbreviate_iri(predicate)
     space = ""
     if name.startswith("<"):
         name, space = f"ns:{local[0]}", f" xmlns:ns={quoteattr(predicate[: local.start()])}"
-    if not isinstance(value, Literal):
+    if not isinstance(value, RdfLiteral):
         return f"    <{name}{space} rdf:resource={quoteattr(value)}/>\n"
     kind = ""
     if value.language:
@@ -286,8 +286,8 @@ def turtle(triples: Iterable[Triple]) -> Iterator[str]:
     """
     for prefix, namespace in PREFIXES.items():
         yield f"@prefix {prefix}: <{namespace}> .\n"
-    names = _Names()
-    verbs = _Names({RDF_TYPE: "a"})
+    names = _TurtleNames()
+    verbs = _TurtleNames({RDF_TYPE: "a"})
     for subject, group in groupby(triples, _SUBJECT):
         facts = " ;\n    ".join(
             f"{verbs[predicate]} {', '.join([_turtle_term(one[2], names) for one in same])}"
@@ -296,17 +296,17 @@ def turtle(triples: Iterable[Triple]) -> Iterator[str]:
         yield f"\n{names[subject]} {facts} .\n"
 
 
-class _Names(dict[str, str]):
+class _TurtleNames(dict[str, str]):
     """IRIs as Turtle writes them, those of the vocabularies with their prefix."""
 
     def __missing__(self, iri: str) -> str:
         if iri.startswith(_NAMESPACES):
-            self[iri] = name = _prefixed(iri)
+            self[iri] = name = _abbreviate_iri(iri)
             return name
         return f"<{iri}>"
 
 
-def _prefixed(iri: str) -> str:
+def _abbreviate_iri(iri: str) -> str:
     for prefix, namespace in PREFIXES.items():
         local = iri.removeprefix(namespace)
         if local != iri and local.isascii() and local.isalpha():
@@ -322,8 +322,8 @@ _SHORT = {
 }
 
 
-def _turtle_term(value: str | Literal, names: _Names) -> str:
-    if not isinstance(value, Literal):
+def _turtle_term(value: str | RdfLiteral, names: _TurtleNames) -> str:
+    if not isinstance(value, RdfLiteral):
         return names[value]
     text, datatype, language = value
     form = _SHORT.get(datatype)

@@ -33,11 +33,11 @@ class EndpointInvalidError(UsageError):
     """What should be the address of an endpoint is none."""
 
 
-class _FailedError(Exception):
+class _EndpointFailedError(Exception):
     """An endpoint did not answer as it should; says how."""
 
 
-class _StaysHere(urllib.request.HTTPRedirectHandler):
+class _NoRedirectHandler(urllib.request.HTTPRedirectHandler):
     """Follows no redirection: where it leads is on nobody's list."""
 
     def redirect_request(self, *_: Any) -> None:
@@ -66,9 +66,11 @@ class FederationProxy:
         self._server: ThreadingHTTPServer | None = None
         self._failures: list[str] = []
         # Neither proxies of the environment nor redirections: the address is what it is.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _StaysHere)
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), _NoRedirectHandler
+        )
 
-    def address_of(self, endpoint: str) -> str:
+    def get_proxy_address(self, endpoint: str) -> str:
         """Return the address behind which this proxy asks *endpoint*.
 
         Raises:
@@ -94,20 +96,20 @@ class FederationProxy:
             server.shutdown()
             server.server_close()
 
-    def asked(self, path: str, query: bytes, kinds: str) -> tuple[HTTPStatus, str, bytes]:
+    def forward_query(self, path: str, query: bytes, kinds: str) -> tuple[HTTPStatus, str, bytes]:
         """Ask the endpoint behind *path*; give status, content type and content."""
         token, _, place = path.strip("/").partition("/")
         if not (secrets.compare_digest(token, self._path) and place.isdecimal()):
             return HTTPStatus.NOT_FOUND, "text/plain", b""
         endpoint = self.allowed[int(place)]
         try:
-            return HTTPStatus.OK, *self._fetched(endpoint, query, kinds)
-        except _FailedError as fault:
+            return HTTPStatus.OK, *self._fetch(endpoint, query, kinds)
+        except _EndpointFailedError as fault:
             message = f"the endpoint {endpoint} {fault}"
             self._failures.append(message)
             return HTTPStatus.BAD_GATEWAY, "text/plain", message.encode()
 
-    def _fetched(self, endpoint: str, query: bytes, kinds: str) -> tuple[str, bytes]:
+    def _fetch(self, endpoint: str, query: bytes, kinds: str) -> tuple[str, bytes]:
         headers = {"Content-Type": "application/sparql-query", "Accept": kinds}
         request = urllib.request.Request(endpoint, query, headers, method="POST")  # noqa: S310 - checked
         seconds = self.seconds
@@ -117,15 +119,15 @@ class FederationProxy:
             with self._opener.open(request, timeout=seconds) as answer:
                 return answer.headers.get_content_type(), self._read(answer, until)
         except TimeoutError:
-            raise _FailedError(late) from None
+            raise _EndpointFailedError(late) from None
         except urllib.error.HTTPError as fault:
             fault.close()
-            raise _FailedError(f"responded with status {fault.code}") from None
+            raise _EndpointFailedError(f"responded with status {fault.code}") from None
         except (OSError, ValueError) as fault:
             reason = getattr(fault, "reason", fault)
             if isinstance(reason, TimeoutError):
-                raise _FailedError(late) from None
-            raise _FailedError(f"cannot be reached: {type(reason).__name__}") from None
+                raise _EndpointFailedError(late) from None
+            raise _EndpointFailedError(f"cannot be reached: {type(reason).__name__}") from None
 
     def _read(self, answer: Any, until: float) -> bytes:
         """Read an answer piece by piece, for it may drip."""
@@ -133,7 +135,7 @@ class FederationProxy:
         while piece := answer.read1(_PIECE):
             data += piece
             if len(data) > self._size:
-                raise _FailedError(f"returned more than {self._size:,} bytes")
+                raise _EndpointFailedError(f"returned more than {self._size:,} bytes")
             if time.monotonic() > until:
                 raise TimeoutError
         return bytes(data)
@@ -174,7 +176,7 @@ def _handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             size = min(int(self.headers.get("Content-Length") or 0), _LARGEST_QUERY)
             kinds = self.headers.get("Accept") or "application/sparql-results+json"
-            status, kind, data = proxy.asked(self.path, self.rfile.read(size), kinds)
+            status, kind, data = proxy.forward_query(self.path, self.rfile.read(size), kinds)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 from mcpg.documents.addresses import BASE_URI
-from mcpg.documents.labels import BASE, LABELS, digest, escaped, label_iri, slug
+from mcpg.documents.labels import BASE, LABELS, digest, escape_iri, label_iri, slug
 from mcpg.errors import UsageError
-from mcpg.graph.terms import KB, PREFIXES, Literal, Triple
+from mcpg.graph.terms import KB, PREFIXES, RdfLiteral, Triple
 
 __all__ = [
     "BASE",
@@ -22,13 +22,13 @@ __all__ = [
     "checked_base",
     "digest",
     "document_uri",
-    "escaped",
+    "escape_iri",
     "group_label",
     "neutral",
     "node_iri",
     "original_iri",
     "part_iri",
-    "rebased",
+    "rebase_triples",
     "rebased_iri",
     "slug",
     "source_iri",
@@ -67,7 +67,7 @@ def node_iri(name: str) -> str:
         return label_iri(name)
     scheme, _, rest = name.partition(":")
     is_short = scheme in PREFIXES and not rest.startswith("//")
-    return escaped(f"{PREFIXES[scheme]}{rest}" if is_short else neutral(name))
+    return escape_iri(f"{PREFIXES[scheme]}{rest}" if is_short else neutral(name))
 
 
 def part_iri(owner: str, kind: str, name: str) -> str:
@@ -129,7 +129,7 @@ def checked_base(base: str, place: str = "--base-iri") -> str:
         UsageError: It is no absolute IRI that ends in a slash or a colon.
     """
     fault = ""
-    if _ABSOLUTE.match(base) is None or escaped(base) != base:
+    if _ABSOLUTE.match(base) is None or escape_iri(base) != base:
         fault = "is not an absolute IRI"
     elif "#" in base or "?" in base:
         fault = "has a fragment or a query"
@@ -141,18 +141,18 @@ def checked_base(base: str, place: str = "--base-iri") -> str:
     return base
 
 
-def rebased(triples: Iterable[Triple], base: str) -> Iterator[Triple]:
+def rebase_triples(triples: Iterable[Triple], base: str) -> Iterator[Triple]:
     """Return *triples* with all that is the project's own below *base* instead of `BASE`.
 
     Groups that are made of what tools have in common are the project's own as well.
     """
-    names = _Rebased(base)
+    names = _RebasedIris(base)
     for subject, predicate, value in triples:
-        found = value if isinstance(value, Literal) else names[value]
+        found = value if isinstance(value, RdfLiteral) else names[value]
         yield names[subject], predicate, found
 
 
-class _Rebased(dict[str, str]):
+class _RebasedIris(dict[str, str]):
     """IRIs below another base."""
 
     def __init__(self, base: str) -> None:
@@ -165,7 +165,7 @@ class _Rebased(dict[str, str]):
 
 
 def rebased_iri(iri: str, base: str) -> str:
-    """Return *iri* as `rebased` has it."""
+    """Return *iri* as `rebase_triples` has it."""
     if base == BASE:
         return iri
     if iri.startswith(SOURCES):

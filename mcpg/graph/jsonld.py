@@ -10,7 +10,7 @@ from mcpg.errors import DocumentError, SourceError
 from mcpg.graph.document_nodes import by_subject, tools_in
 from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import RdfFormat, triples_in, triples_of_json_ld
-from mcpg.graph.terms import compacted, context
+from mcpg.graph.terms import compact_iri, context
 from mcpg.graph.triples import framed_documents, triples_of
 from mcpg.json_types import JsonValue
 
@@ -21,7 +21,7 @@ def to_jsonld(document: ToolDocument) -> dict[str, Any]:
     Of a tool, `from_jsonld` gives an equal document back, whatever a JSON-LD processor did to the
     object meanwhile, as long as arrays keep their order.
     """
-    own = compacted(node_iri(document.uri))
+    own = compact_iri(node_iri(document.uri))
     nodes = framed_documents(triples_of([document]))
     return {"@context": dict(context()), **next(node for node in nodes if node["id"] == own)}
 

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
-from mcpg.documents.facts import facts_of
+from mcpg.documents.facts import parse_facts
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import terms as v
-from mcpg.graph.terms import Literal, Triple, compacted, terms
+from mcpg.graph.terms import RdfLiteral, Triple, compact_iri, terms
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS
 
@@ -34,7 +34,7 @@ _NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER}
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NetworkNode:
     """One thing to draw.
 
     Attributes:
@@ -55,7 +55,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class NetworkEdge:
     """One line to draw.
 
     Attributes:
@@ -86,12 +86,12 @@ class Network:
         edges: In the order of their triples.
     """
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[NetworkNode, ...]
+    edges: tuple[NetworkEdge, ...]
 
 
 @dataclass(slots=True)
-class _Facts:
+class _SubjectFacts:
     """What the triples say of one subject.
 
     Attributes:
@@ -105,13 +105,13 @@ class _Facts:
     references: list[tuple[str, str]] = field(default_factory=list)
 
 
-def network_of(triples: Iterable[Triple]) -> Network:
+def build_network(triples: Iterable[Triple]) -> Network:
     """Return what *triples* say as nodes and edges.
 
     Parameters, examples, sources and statements are no nodes; a statement's weight and reason stand
     at the edge that it is about.
     """
-    facts = _gathered(triples)
+    facts = _collect_facts(triples)
     drawn = {iri: one for iri, one in facts.items() if _HIDDEN.isdisjoint(one.types)}
     lines = [
         (subject, predicate, target)
@@ -128,13 +128,13 @@ def network_of(triples: Iterable[Triple]) -> Network:
     )
 
 
-def _gathered(triples: Iterable[Triple]) -> dict[str, _Facts]:
-    facts: dict[str, _Facts] = {}
+def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
+    facts: dict[str, _SubjectFacts] = {}
     for subject, predicate, value in triples:
         one = facts.get(subject)
         if one is None:
-            one = facts[subject] = _Facts()
-        if isinstance(value, Literal):
+            one = facts[subject] = _SubjectFacts()
+        if isinstance(value, RdfLiteral):
             one.texts.setdefault(predicate, value.text)
         elif predicate == v.RDF_TYPE:
             one.types.append(value)
@@ -143,7 +143,9 @@ def _gathered(triples: Iterable[Triple]) -> dict[str, _Facts]:
     return facts
 
 
-def _statements(facts: dict[str, _Facts]) -> Iterator[tuple[tuple[str, str, str], _Facts]]:
+def _statements(
+    facts: dict[str, _SubjectFacts],
+) -> Iterator[tuple[tuple[str, str, str], _SubjectFacts]]:
     for one in facts.values():
         if v.RDF_STATEMENT in one.types:
             parts = dict(one.references)
@@ -151,12 +153,12 @@ def _statements(facts: dict[str, _Facts]) -> Iterator[tuple[tuple[str, str, str]
             yield (subject, predicate, parts.get(v.RDF_OBJECT, "")), one
 
 
-def _node(iri: str, known: dict[str, _Facts]) -> Node:
-    facts = known.get(iri) or _Facts()
+def _node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
+    facts = known.get(iri) or _SubjectFacts()
     kind = next((kind for one, kind in _KINDS.items() if one in facts.types), THING)
     source = known.get(dict(facts.references).get(v.MCPG_HAS_SOURCE, ""))
     name = facts.texts.get(v.SCHEMA_NAME) or iri
-    return Node(
+    return NetworkNode(
         iri,
         kind,
         facts.texts.get(v.MCPG_TOOL_ID) or name,
@@ -166,14 +168,16 @@ def _node(iri: str, known: dict[str, _Facts]) -> Node:
     )
 
 
-def _edge(line: tuple[str, str, str], places: dict[str, int], stated: _Facts | None) -> Edge:
+def _edge(
+    line: tuple[str, str, str], places: dict[str, int], stated: _SubjectFacts | None
+) -> NetworkEdge:
     subject, predicate, target = line
     term = terms().get(predicate)
     texts = stated.texts if stated else {}
-    return Edge(
+    return NetworkEdge(
         places[subject],
         places[target],
-        term.name if term else compacted(predicate),
+        term.name if term else compact_iri(predicate),
         predicate,
         _weight(texts.get(v.KB_CONFIDENCE, "")),
         texts.get(v.MCPG_REASON, ""),
@@ -212,7 +216,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class EdgeStatistics:
     """The edges of one kind.
 
     Attributes:
@@ -287,7 +291,7 @@ class Statistics:
     groups: int
     things: int
     pages: int
-    kinds: tuple[Edges, ...]
+    kinds: tuple[EdgeStatistics, ...]
     dangling: int
     incoming: Spread
     outgoing: Spread
@@ -298,7 +302,7 @@ class Statistics:
     densest: tuple[Group, ...]
 
 
-def statistics_of(
+def compute_statistics(
     documents: Mapping[str, ToolDocument], pages: Sequence[ToolDocument] = (), *, top: int = 10
 ) -> Statistics:
     """Count what the graph of *documents* and *pages* is made of.
@@ -334,9 +338,9 @@ def statistics_of(
         pages=len(pages),
         kinds=tuple(_kinds(links)),
         dangling=sum(link.target not in known for link in links),
-        incoming=spread_of(incoming),
-        outgoing=spread_of(outgoing),
-        degree=spread_of(degree),
+        incoming=measure_spread(incoming),
+        outgoing=measure_spread(outgoing),
+        degree=measure_spread(degree),
         components=component_sizes(len(ids), joined),
         orphans=tuple(tool for number, tool in enumerate(ids) if not degree[number]),
         hubs=tuple(
@@ -348,7 +352,7 @@ def statistics_of(
     )
 
 
-def spread_of(values: Sequence[int]) -> Spread:
+def measure_spread(values: Sequence[int]) -> Spread:
     """Return how *values* are spread; all zeros for none."""
     if not values:
         return Spread()
@@ -416,16 +420,16 @@ def _members(ids: Iterable[str], documents: Mapping[str, ToolDocument]) -> dict[
 def _things(documents: Iterable[ToolDocument]) -> Iterator[str]:
     for document in documents:
         if document.further:
-            facts = facts_of(document.further)
+            facts = parse_facts(document.further)
             yield from (entity.id or entity.label for entity in (*facts.about, *facts.mentions))
 
 
-def _kinds(links: Sequence[Link]) -> Iterator[Edges]:
+def _kinds(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
     for kind in EdgeKind:
         own = [link for link in links if link.kind is kind]
         authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
         weight = fmean(link.weight for link in own) if own else 0.0
-        yield Edges(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
+        yield EdgeStatistics(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
 
 
 def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth: int) -> set[str]:
@@ -453,7 +457,7 @@ def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth
     return reached
 
 
-def induced(documents: Iterable[ToolDocument], uris: Collection[str]) -> list[ToolDocument]:
+def select_subgraph(documents: Iterable[ToolDocument], uris: Collection[str]) -> list[ToolDocument]:
     """Return the *documents* with one of *uris*, without edges that lead elsewhere."""
     kept = [document for document in documents if document.uri in uris]
     known = {document.uri for document in kept}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
-from mcpg.graph.terms import CONTEXT_IRI, RDF_LANG_STRING, XSD_STRING, Literal, Triple, context
+from mcpg.graph.terms import CONTEXT_IRI, RDF_LANG_STRING, XSD_STRING, RdfLiteral, Triple, context
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.library_errors import rdf_reason
 
@@ -73,7 +73,7 @@ _QUAD = re.compile(
 )
 
 
-def format_of(place: str, text: str) -> RdfFormat:
+def detect_format(place: str, text: str) -> RdfFormat:
     """Return the format of *text*: that of the extension of *place*, else what it looks like."""
     ends = (form for end, form in EXTENSIONS.items() if place.casefold().endswith(end))
     stated = next(ends, None)
@@ -104,39 +104,39 @@ def triples_in(
         SourceError: It is broken, or beyond a bound.
     """
     if form is RdfFormat.JSON_LD:
-        found = _of_json_ld(_parsed_json(text, place), text, place, contexts or {})
+        found = _of_json_ld(_parse_json(text, place), text, place, contexts or {})
     else:
         if form is RdfFormat.RDF_XML:
             _check_entities(text, place)
-        found = _parsed(text, form, place)
-    return _bounded(found, place)
+        found = _parse_triples(text, form, place)
+    return _limit_triples(found, place)
 
 
 def triples_of_json_ld(
     data: JsonValue, place: str, contexts: Mapping[str, Any] | None = None
 ) -> Iterator[Triple]:
     """Return the triples of the parsed JSON-LD *data*; see `triples_in`."""
-    return _bounded(_of_json_ld(data, "", place, contexts or {}), place)
+    return _limit_triples(_of_json_ld(data, "", place, contexts or {}), place)
 
 
-def _bounded(triples: Iterable[Triple], place: str) -> Iterator[Triple]:
+def _limit_triples(triples: Iterable[Triple], place: str) -> Iterator[Triple]:
     for count, triple in enumerate(triples):
         value = triple[2]
         if count >= MAX_TRIPLES:
-            raise _refused(f"has more than {MAX_TRIPLES:,} triples", place, "split the graph")
-        if isinstance(value, Literal) and len(value.text) > MAX_LITERAL:
+            raise _make_error(f"has more than {MAX_TRIPLES:,} triples", place, "split the graph")
+        if isinstance(value, RdfLiteral) and len(value.text) > MAX_LITERAL:
             message = f"has a value of more than {MAX_LITERAL:,} characters"
-            raise _refused(message, place, "shorten it")
+            raise _make_error(message, place, "shorten it")
         yield triple
 
 
-def _parsed(text: str, form: RdfFormat, place: str) -> Iterator[Triple]:
+def _parse_triples(text: str, form: RdfFormat, place: str) -> Iterator[Triple]:
     try:
         yield from _triples(text, form)
     except SyntaxError as fault:
         reason, line = rdf_reason(fault)
         remedy = "check it with any RDF tool, or export the graph again"
-        raise _refused(reason, f"{place}:{line}" if line else place, remedy) from fault
+        raise _make_error(reason, f"{place}:{line}" if line else place, remedy) from fault
 
 
 def _triples(text: str, form: RdfFormat) -> Iterator[Triple]:
@@ -150,7 +150,9 @@ def _triples(text: str, form: RdfFormat) -> Iterator[Triple]:
         if isinstance(value, pyoxigraph.Literal):
             datatype = RDF_LANG_STRING if value.language else value.datatype.value
             datatype = known.setdefault(datatype, datatype)
-            found: str | Literal = Literal(value.value, datatype, (value.language or "").lower())
+            found: str | RdfLiteral = RdfLiteral(
+                value.value, datatype, (value.language or "").lower()
+            )
         else:
             found = _node(value, known)
         yield subject, _node(quad.predicate, known), found
@@ -195,19 +197,19 @@ def _check_entities(text: str, place: str) -> None:
     entities = {found[1]: found[2] or found[3] or "" for found in _ENTITY.finditer(text)}
     if len(_ANY_ENTITY.findall(text)) != len(entities):
         message = "declares an entity that is external, repeated or none of a text"
-        raise _refused(message, place, remedy)
+        raise _make_error(message, place, remedy)
     if any("&" in _HARMLESS.sub("", value) for value in entities.values()):
-        raise _refused("declares an entity that refers to another", place, remedy)
+        raise _make_error("declares an entity that refers to another", place, remedy)
     expanded = sum(len(entities.get(found[1], "")) for found in _REFERENCE.finditer(text))
     if expanded > MAX_ENTITIES:
         message = f"has entities that expand to more than {MAX_ENTITIES:,} characters"
-        raise _refused(message, place, remedy)
+        raise _make_error(message, place, remedy)
 
 
-def _parsed_json(text: str, place: str) -> JsonValue:
+def _parse_json(text: str, place: str) -> JsonValue:
     value, *more = parse_json_documents(text, place)
     if more:
-        raise _refused("holds several JSON values", place, "put them into one array")
+        raise _make_error("holds several JSON values", place, "put them into one array")
     return value
 
 
@@ -299,11 +301,11 @@ def _by_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
 
 def _of_pyld(triple: Mapping[str, Any]) -> Triple:
     value = triple["object"]
-    found: str | Literal = value["value"]
+    found: str | RdfLiteral = value["value"]
     if value["type"] == "literal":
         language = value.get("language", "")
         datatype = RDF_LANG_STRING if language else value.get("datatype", XSD_STRING)
-        found = Literal(value["value"], datatype, language.lower())
+        found = RdfLiteral(value["value"], datatype, language.lower())
     return triple["subject"]["value"], triple["predicate"]["value"], found
 
 
@@ -321,7 +323,7 @@ def _cause(fault: Exception) -> str:
 
 
 def _no_json_ld(reason: str, place: str) -> SourceError:
-    return _refused(
+    return _make_error(
         f"cannot be read as JSON-LD: {reason}",
         place,
         "check it with any JSON-LD processor; contexts are never fetched, so a document holds its"
@@ -329,5 +331,5 @@ def _no_json_ld(reason: str, place: str) -> SourceError:
     )
 
 
-def _refused(message: str, place: str, remedy: str) -> SourceError:
+def _make_error(message: str, place: str, remedy: str) -> SourceError:
     return SourceError(message, place=place, remedy=remedy)

@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.authored import lines_of
-from mcpg.documents.facts import datatype_of, lexical_form
+from mcpg.documents.authored import write_authored_lines
+from mcpg.documents.facts import infer_datatype, lexical_form
 from mcpg.documents.front_matter import EXTRAS_KEY, member
 from mcpg.documents.model import ToolDocument
-from mcpg.documents.reader import GROUPS_KEY, LINK_KEYS, RELATIONS_KEY, evidence_of
+from mcpg.documents.reader import GROUPS_KEY, LINK_KEYS, RELATIONS_KEY, state_evidence
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, SourceError, error, warning
 from mcpg.graph import terms as v
 from mcpg.graph.document_nodes import NodeReader, Statements, by_subject, pages_in, tools_in
 from mcpg.graph.iris import node_iri
-from mcpg.graph.parsing import ANONYMOUS, format_of, triples_in
-from mcpg.graph.terms import Literal, Triple, compacted
+from mcpg.graph.parsing import ANONYMOUS, detect_format, triples_in
+from mcpg.graph.terms import RdfLiteral, Triple, compact_iri
 from mcpg.graph.triples import FLAGS, TEXTS, TIERS, distinct_documents, number, triples_of
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources import SourceBatch
 from mcpg.sources.model import RawGraph
 from mcpg.text.safeyaml import plain_value
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _TYPES, _PROPERTIES = "rdf_types", "rdf_properties"
 _THINGS = {
@@ -68,9 +68,9 @@ def with_graphs_read(batch: SourceBatch) -> SourceBatch:
         diagnostics += found.diagnostics
         for document in found.documents:
             try:
-                documents.append(_text_of(document, graph))
+                documents.append(_write_source_document(document, graph))
             except DocumentError as fault:
-                diagnostics.append(_refused(fault))
+                diagnostics.append(_make_diagnostic(fault))
     return replace(batch, documents=tuple(documents), diagnostics=tuple(diagnostics), graphs=())
 
 
@@ -84,7 +84,7 @@ def read_graph(text: str, place: str) -> GraphDocuments:
     Raises:
         SourceError: It is broken or too large, or has neither tools nor pages.
     """
-    statements = by_subject(triples_in(text, format_of(place, text), place), place)
+    statements = by_subject(triples_in(text, detect_format(place, text), place), place)
     found: dict[str, ToolDocument] = {}
     refused: list[Diagnostic] = []
     for reader in tools_in(statements, place):
@@ -98,7 +98,7 @@ def read_graph(text: str, place: str) -> GraphDocuments:
             remedy=f"give each tool the class {v.MCPG_TOOL}, as `mcpg graph export` does",
         )
     kept, repeated = distinct_documents(found.values())
-    whole = _completed(found, kept, statements)
+    whole = _add_front_matter(found, kept, statements)
     left_out = _left_out(found, whole, statements, place)
     return GraphDocuments(tuple(whole), (*refused, *repeated, *left_out))
 
@@ -112,15 +112,15 @@ def _read(
     try:
         found[reader.node] = read()
     except DocumentError as fault:
-        refused.append(_refused(fault))
+        refused.append(_make_diagnostic(fault))
 
 
-def _refused(fault: DocumentError) -> Diagnostic:
+def _make_diagnostic(fault: DocumentError) -> Diagnostic:
     advice = f": {fault.remedy}" if fault.remedy else ""
     return error(Code.DOCUMENT_INVALID, f"{fault.message}{advice}", fault.place)
 
 
-def _completed(
+def _add_front_matter(
     found: Mapping[str, ToolDocument], kept: Iterable[ToolDocument], statements: Statements
 ) -> list[ToolDocument]:
     """Return the documents *kept* with what else *statements* say of them as front matter."""
@@ -145,7 +145,7 @@ def _completed(
 
 def _with_front_matter(
     document: ToolDocument,
-    said: Iterable[tuple[str, str | Literal]],
+    said: Iterable[tuple[str, str | RdfLiteral]],
     statements: Statements,
     described: set[str],
 ) -> ToolDocument:
@@ -155,7 +155,7 @@ def _with_front_matter(
     """
     further: dict[str, list[JsonValue]] = {}
     # A document may have prefixes of its own.
-    shortened = str if "rdf_prefixes" in document.further else compacted
+    shortened = str if "rdf_prefixes" in document.further else compact_iri
     for predicate, value in said:
         if isinstance(value, str) and value.startswith(ANONYMOUS):
             continue
@@ -167,11 +167,11 @@ def _with_front_matter(
         elif not predicate.startswith(v.MCPG):
             property_ = {shortened(predicate): _property(value, shortened)}
             further.setdefault(_PROPERTIES, []).append(property_)
-    joined = {key: [*_listed(document.further.get(key)), *items] for key, items in further.items()}
+    joined = {key: [*_as_list(document.further.get(key)), *items] for key, items in further.items()}
     return replace(document, further={**document.further, **joined})
 
 
-def _property(value: str | Literal, shortened: Callable[[str], str]) -> JsonValue:
+def _property(value: str | RdfLiteral, shortened: Callable[[str], str]) -> JsonValue:
     if isinstance(value, str):
         return {"id": value}
     if value.language:
@@ -179,7 +179,7 @@ def _property(value: str | Literal, shortened: Callable[[str], str]) -> JsonValu
     if value.datatype == v.XSD_STRING:
         return value.text
     native = plain_value(value.text)
-    if datatype_of(native) == value.datatype and lexical_form(native) == value.text:
+    if infer_datatype(native) == value.datatype and lexical_form(native) == value.text:
         return native
     return {"value": value.text, "datatype": shortened(value.datatype)}
 
@@ -187,7 +187,7 @@ def _property(value: str | Literal, shortened: Callable[[str], str]) -> JsonValu
 def _label(node: str, statements: Statements) -> str:
     """Return the name of a thing, "" for one that is too long to stand in every document."""
     names = statements.get(node, {}).get(v.SCHEMA_NAME, ())
-    found = next((one.text.strip() for one in names if isinstance(one, Literal)), "")
+    found = next((one.text.strip() for one in names if isinstance(one, RdfLiteral)), "")
     return found if len(found) <= _LONGEST_LABEL else ""
 
 
@@ -206,7 +206,7 @@ def _thing(node: str, statements: Statements, described: set[str]) -> JsonValue:
     return item
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def _as_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -225,14 +225,15 @@ def _left_out(
         if subject in names or _DOCUMENTS.isdisjoint(facts.get(v.RDF_TYPE, ()))
         for predicate, values in facts.items()
         for value in values
-        if _comparable((names.get(subject, subject), predicate, _named(value, names))) not in given
+        if _comparable((names.get(subject, subject), predicate, _replace_name(value, names)))
+        not in given
     ]
     if not missing:
         return []
     subject, predicate = missing[0]
-    first = f"{compacted(predicate)} of {subject}"
+    first = f"{compact_iri(predicate)} of {subject}"
     shown = first if len(first) <= _SHOWN else f"{first[: _SHOWN - 1]}…"
-    statements_ = counted(len(missing), "statement")
+    statements_ = format_count(len(missing), "statement")
     message = f"{statements_} that no document can make: left out, such as {shown}"
     return [warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message, place)]
 
@@ -240,7 +241,7 @@ def _left_out(
 def _comparable(triple: Triple) -> Triple:
     """Return *triple* with a number in one form, which other programs write in another."""
     subject, predicate, value = triple
-    if not isinstance(value, Literal) or value.datatype not in _NUMBERS:
+    if not isinstance(value, RdfLiteral) or value.datatype not in _NUMBERS:
         return triple
     try:
         return subject, predicate, number(float(value.text))
@@ -248,11 +249,11 @@ def _comparable(triple: Triple) -> Triple:
         return triple
 
 
-def _named(value: str | Literal, names: Mapping[str, str]) -> str | Literal:
-    return value if isinstance(value, Literal) else names.get(value, value)
+def _replace_name(value: str | RdfLiteral, names: Mapping[str, str]) -> str | RdfLiteral:
+    return value if isinstance(value, RdfLiteral) else names.get(value, value)
 
 
-def _text_of(document: ToolDocument, graph: RawGraph) -> SourceDocument:
+def _write_source_document(document: ToolDocument, graph: RawGraph) -> SourceDocument:
     text = _page_text(document) if document.is_page else write_document(document)
     return SourceDocument(document.path, text, document.uri, document.tool.place or graph.place)
 
@@ -269,11 +270,11 @@ def _page_text(page: ToolDocument) -> str:
     }
     for kind, key in LINK_KEYS.items():
         values[key] = [link.target for link in page.links if link.kind is kind]
-    evidence = evidence_of(page.links)
+    evidence = state_evidence(page.links)
     if evidence:
         values[EXTRAS_KEY] = {RELATIONS_KEY: evidence}
     front = {key: value for key, value in values.items() if value not in ([], "", None)}
-    kept = lines_of(page.further, page.written).removesuffix("\n")
+    kept = write_authored_lines(page.further, page.written).removesuffix("\n")
     own = (line for key, value in front.items() for line in member(key, value))
     lines = (*own, *([kept] if kept else ()))
     return "\n".join(("---", *lines, "---", "", page.body, ""))

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
-from mcpg.graph.terms import PREFIXES, RDF_TYPE, Literal, Triple
+from mcpg.graph.terms import PREFIXES, RDF_TYPE, RdfLiteral, Triple
 from mcpg.graph.triples import triples_of
 from mcpg.values import to_json
 
@@ -66,17 +66,18 @@ class GraphSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description as `mcpg graph schema --format json` prints it."""
-        from mcpg.graph.sparql_worker import shortened  # noqa: PLC0415 - needs the SPARQL engine
+        from mcpg.graph.sparql_worker import shorten_iri  # noqa: PLC0415 - needs the SPARQL engine
 
         return {
             "schema": "mcpg/graph-schema/1",
             "triples": self.triples,
             "prefixes": dict(self.prefixes),
             "classes": [
-                {"iri": one.iri, "name": shortened(one.iri), **to_json(one)} for one in self.classes
+                {"iri": one.iri, "name": shorten_iri(one.iri), **to_json(one)}
+                for one in self.classes
             ],
             "predicates": [
-                {"iri": one.iri, "name": shortened(one.iri), **to_json(one)}
+                {"iri": one.iri, "name": shorten_iri(one.iri), **to_json(one)}
                 for one in self.predicates
             ],
             "search": to_json(self.profile, {"iri": "predicate"}),
@@ -122,10 +123,10 @@ def schema_of_triples(
     """Describe the graph of *triples*; see `schema_of`."""
     triples = list(triples)
     types = _types(triples)
-    uses: dict[str, _Use] = defaultdict(_Use)
+    uses: dict[str, _PredicateCounter] = defaultdict(_PredicateCounter)
     for subject, predicate, value in triples:
         uses[predicate].take(types.get(subject, ()), value, types)
-    predicates = (use.told(iri) for iri, use in uses.items())
+    predicates = (use.to_predicate_use(iri) for iri, use in uses.items())
     counts: Counter[str] = Counter()
     first: dict[str, str] = {}
     for node, classes in types.items():
@@ -135,13 +136,13 @@ def schema_of_triples(
     return GraphSchema(
         len(triples),
         PREFIXES,
-        tuple(ClassUse(one, counts[one], first[one]) for one in _ordered(counts)),
+        tuple(ClassUse(one, counts[one], first[one]) for one in _sort_by_count(counts)),
         tuple(sorted(predicates, key=lambda one: (-one.count, one.iri))),
         profile,
     )
 
 
-class _Use:
+class _PredicateCounter:
     """Counts what stands on either side of a predicate."""
 
     def __init__(self) -> None:
@@ -151,30 +152,37 @@ class _Use:
         self._example: str | None = None
 
     def take(
-        self, subject: tuple[str, ...], value: str | Literal, types: Mapping[str, tuple[str, ...]]
+        self,
+        subject: tuple[str, ...],
+        value: str | RdfLiteral,
+        types: Mapping[str, tuple[str, ...]],
     ) -> None:
         self._count += 1
         self._subjects.update(subject)
-        if isinstance(value, Literal):
+        if isinstance(value, RdfLiteral):
             self._objects[value.datatype] += 1
         else:
             self._objects.update(types.get(value, (NODE,)))
         if self._example is None:
-            self._example = value.text if isinstance(value, Literal) else value
+            self._example = value.text if isinstance(value, RdfLiteral) else value
 
-    def told(self, iri: str) -> PredicateUse:
+    def to_predicate_use(self, iri: str) -> PredicateUse:
         return PredicateUse(
-            iri, self._count, _ordered(self._subjects), _ordered(self._objects), self._example or ""
+            iri,
+            self._count,
+            _sort_by_count(self._subjects),
+            _sort_by_count(self._objects),
+            self._example or "",
         )
 
 
 def _types(triples: Iterable[Triple]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = defaultdict(list)
     for subject, predicate, value in triples:
-        if predicate == RDF_TYPE and not isinstance(value, Literal):
+        if predicate == RDF_TYPE and not isinstance(value, RdfLiteral):
             found[subject].append(value)
     return {node: tuple(classes) for node, classes in found.items()}
 
 
-def _ordered(counts: Counter[str]) -> tuple[str, ...]:
+def _sort_by_count(counts: Counter[str]) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda one: (-counts[one], one)))

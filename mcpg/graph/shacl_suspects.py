@@ -60,11 +60,11 @@ _KINDS = {
 }
 
 
-class _UnknownError(Exception):
+class _UnprovableError(Exception):
     """A shape has something that is not looked at here."""
 
 
-class Suspects:
+class ShaclPrefilter:
     """Narrows the targets of shapes to nodes that may violate them.
 
     Attributes:
@@ -85,9 +85,9 @@ class Suspects:
         for shape in sorted(targeted):
             nodes: Any = self._store  # more than it can target
             try:
-                nodes = self._targets_of(shape)
+                nodes = self._find_targets(shape)
                 suspects = self._suspects(shape, nodes)
-            except _UnknownError:
+            except _UnprovableError:
                 self.is_narrow = False
                 self.count += len(nodes)
                 continue
@@ -99,7 +99,7 @@ class Suspects:
         self.is_narrow &= not any(self._implicit())
 
     def _suspects(self, shape: Any, nodes: Mapping[Value, None]) -> list[Value]:
-        conforms = self._compiled(shape, ())
+        conforms = self._compile_shape(shape, ())
         return [node for node in nodes if not conforms(node, self._facts(node))]
 
     def _implicit(self) -> Iterator[Any]:
@@ -109,12 +109,12 @@ class Suspects:
             if kinds & {SH.NodeShape, SH.PropertyShape}:
                 yield shape
 
-    def _targets_of(self, shape: Any) -> dict[Value, None]:
+    def _find_targets(self, shape: Any) -> dict[Value, None]:
         found: dict[Value, None] = {}
         for node in self._shapes.objects(shape, SH.targetNode):
-            found[_oxigraph_term(node)] = None
+            found[_prove_term(node)] = None
         for node_class in self._shapes.objects(shape, SH.targetClass):
-            for one in self._with_subclasses(_oxigraph_term(node_class)):
+            for one in self._with_subclasses(_prove_term(node_class)):
                 found.update((quad.subject, None) for quad in self._quads(None, RDF.type, one))
         for predicate in self._shapes.objects(shape, SH.targetSubjectsOf):
             found.update((quad.subject, None) for quad in self._quads(None, predicate, None))
@@ -143,21 +143,21 @@ class Suspects:
                 found[quad.predicate.value].append(quad.object)
         return found
 
-    def _compiled(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
+    def _compile_shape(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
         """Return the function that proves that a node, of which the facts are given, conforms."""
         if shape not in self._checks:
             if shape in above:
-                raise _UnknownError
-            self._checks[shape] = self._made(shape, (*above, shape))
+                raise _UnprovableError
+            self._checks[shape] = self._build_check(shape, (*above, shape))
         return self._checks[shape]
 
-    def _made(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
+    def _build_check(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
         if (None, SH.parameter, None) in self._shapes:
-            raise _UnknownError
+            raise _UnprovableError
         if (shape, RDF.type, RDFS.Class) in self._shapes:
-            raise _UnknownError
-        values_of = self._values_of(shape)
-        checks = [*self._checks_of(shape, above)]
+            raise _UnprovableError
+        values_of = self._compile_path(shape)
+        checks = [*self._build_checks(shape, above)]
 
         def conforms(node: Value, facts: Facts) -> bool:
             values = values_of(node, facts)
@@ -165,37 +165,37 @@ class Suspects:
 
         return conforms
 
-    def _values_of(self, shape: Any) -> Callable[[Value, Facts], Sequence[Value]]:
+    def _compile_path(self, shape: Any) -> Callable[[Value, Facts], Sequence[Value]]:
         paths = list(self._shapes.objects(shape, SH.path))
         if not paths:
             return lambda node, _: (node,)
         if len(paths) > 1:
-            raise _UnknownError
+            raise _UnprovableError
         (path,) = paths
         if isinstance(path, rdflib.URIRef):
             name = str(path)
             return lambda _, facts: facts.get(name, ())
         steps = list(self._shapes.predicate_objects(path))
         if len(steps) != 1 or steps[0][0] != SH.inversePath:
-            raise _UnknownError
+            raise _UnprovableError
         inverse = steps[0][1]
         if not isinstance(inverse, rdflib.URIRef):
-            raise _UnknownError
+            raise _UnprovableError
         return lambda node, _: [quad.subject for quad in self._quads(None, inverse, node)]
 
-    def _parameters_of(self, shape: Any) -> Mapping[Any, list[Any]]:
+    def _read_parameters(self, shape: Any) -> Mapping[Any, list[Any]]:
         found: defaultdict[Any, list[Any]] = defaultdict(list)
         for predicate, value in self._shapes.predicate_objects(shape):
             if predicate not in _SILENT and predicate.startswith(SH):
                 found[predicate].append(value)
         if not found.keys().isdisjoint(_COUNTS) and not self._has_path(shape):
-            raise _UnknownError
+            raise _UnprovableError
         return found
 
-    def _checks_of(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
-        for predicate, values in self._parameters_of(shape).items():
+    def _build_checks(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
+        for predicate, values in self._read_parameters(shape).items():
             if len(values) > 1 and predicate in (*_SINGLE, SH["in"]):
-                raise _UnknownError  # the validator refuses such a shape
+                raise _UnprovableError  # the validator refuses such a shape
             if predicate in _SINGLE:
                 yield _SINGLE[predicate](values[0])
             elif predicate in (SH.property, SH.node, SH["and"]):
@@ -215,7 +215,7 @@ class Suspects:
             return _pattern_check(value)
         if predicate == SH["in"]:
             return self._membership_check(value)
-        raise _UnknownError
+        raise _UnprovableError
 
     def _nested_checks(
         self, shape: Any, predicate: Any, nested: Sequence[Any], above: tuple[Any, ...]
@@ -227,8 +227,8 @@ class Suspects:
             has_path = self._has_path(one)
             is_known = (one, None, None) in self._shapes
             if not is_known or (predicate != SH["and"] and has_path != (predicate == SH.property)):
-                raise _UnknownError
-            yield self._nested_check(self._compiled(one, above), is_of_node=is_of_node)
+                raise _UnprovableError
+            yield self._nested_check(self._compile_shape(one, above), is_of_node=is_of_node)
 
     def _nested_check(self, conforms: Callable[[Value, Facts], bool], *, is_of_node: bool) -> Check:
         if is_of_node:
@@ -238,7 +238,7 @@ class Suspects:
     def _negation_check(self, nested: Sequence[Any], above: tuple[Any, ...]) -> Check:
         for one in nested:
             # Whatever is wrong with it shows here.
-            self._compiled(one, above)
+            self._compile_shape(one, above)
         # Without a value there is nothing to violate; with one, the validator decides.
         return lambda _, values: not values
 
@@ -247,19 +247,19 @@ class Suspects:
 
     def _items(self, head: Any) -> list[Any]:
         if head != RDF.nil and (head, RDF.first, None) not in self._shapes:
-            raise _UnknownError
+            raise _UnprovableError
         try:
             return list(self._shapes.items(head))
         except ValueError as fault:  # it has no end
-            raise _UnknownError from fault
+            raise _UnprovableError from fault
 
     def _class_check(self, node_class: Any) -> Check:
-        wanted = _oxigraph_term(node_class)
+        wanted = _prove_term(node_class)
         is_member = cache(lambda node: any(True for _ in self._quads(node, RDF.type, wanted)))
         return lambda _, values: all(is_member(value) for value in values)
 
     def _membership_check(self, head: Any) -> Check:
-        members = {_oxigraph_term(one) for one in self._items(head)}
+        members = {_prove_term(one) for one in self._items(head)}
         return lambda _, values: all(value in members for value in values)
 
 
@@ -283,14 +283,14 @@ def _length_check(number: Any, *, is_least: bool) -> Check:
 
 def _kind_check(kind: Any) -> Check:
     if kind not in _KINDS:
-        raise _UnknownError
+        raise _UnprovableError
     kinds = _KINDS[kind]
     return lambda _, values: all(isinstance(value, kinds) for value in values)
 
 
 def _datatype_check(datatype: Any) -> Check:
     if datatype not in _PLAIN_FORMS:
-        raise _UnknownError
+        raise _UnprovableError
     name, form = str(datatype), _PLAIN_FORMS[datatype]
     return lambda _, values: all(
         isinstance(value, pyoxigraph.Literal)
@@ -301,10 +301,10 @@ def _datatype_check(datatype: Any) -> Check:
 
 
 def _range_check(bound: Any, holds: Callable[[Decimal, Decimal], bool]) -> Check:
-    term = _oxigraph_term(bound)
+    term = _prove_term(bound)
     limit = _number(term)
     if limit is None:
-        raise _UnknownError
+        raise _UnprovableError
 
     def check(_: Facts, values: Sequence[Value]) -> bool:
         numbers = [
@@ -318,11 +318,11 @@ def _range_check(bound: Any, holds: Callable[[Decimal, Decimal], bool]) -> Check
 
 def _pattern_check(pattern: Any) -> Check:
     if not isinstance(pattern, rdflib.Literal) or pattern.datatype or len(pattern) < 1:
-        raise _UnknownError
+        raise _UnprovableError
     try:
         search = re.compile(str(pattern)).search
     except (re.error, OverflowError) as fault:
-        raise _UnknownError from fault
+        raise _UnprovableError from fault
     return lambda _, values: all(
         _is_named(value) and search(value.value) is not None for value in values
     )
@@ -330,7 +330,7 @@ def _pattern_check(pattern: Any) -> Check:
 
 def _disjoint_check(predicate: Any) -> Check:
     if not isinstance(predicate, rdflib.URIRef):
-        raise _UnknownError
+        raise _UnprovableError
     name = str(predicate)
     # Of literals, the validator decides which are equal.
     return lambda facts, values: (
@@ -343,7 +343,7 @@ def _disjoint_check(predicate: Any) -> Check:
 
 
 def _presence_check(wanted: Any) -> Check:
-    value = _oxigraph_term(wanted)
+    value = _prove_term(wanted)
     return lambda _, values: value in values
 
 
@@ -366,7 +366,7 @@ def _whole(number: Any) -> int:
     form = _PLAIN_FORMS[XSD.integer]
     is_whole = isinstance(number, rdflib.Literal) and number.datatype == XSD.integer
     if not is_whole or not form.match(str(number)) or int(number) < 0:
-        raise _UnknownError
+        raise _UnprovableError
     return int(number)
 
 
@@ -388,14 +388,14 @@ def _text(value: Value) -> str:
     return value.value if _is_named(value) else ""
 
 
-def _oxigraph_term(term: Any) -> Value:
+def _prove_term(term: Any) -> Value:
     if isinstance(term, rdflib.URIRef):
         try:
             return pyoxigraph.NamedNode(str(term))
         except ValueError as fault:
-            raise _UnknownError from fault
+            raise _UnprovableError from fault
     if not isinstance(term, rdflib.Literal):
-        raise _UnknownError
+        raise _UnprovableError
     if term.language:
         return pyoxigraph.Literal(str(term), language=term.language)
     datatype = str(term.datatype or XSD.string)

@@ -14,7 +14,7 @@ import pyshacl
 import rdflib
 
 from mcpg.graph.rdflib_view import OxigraphView, rdflib_term
-from mcpg.graph.shacl_suspects import Suspects
+from mcpg.graph.shacl_suspects import ShaclPrefilter
 from mcpg.graph.worker import bound_memory, memory_taken
 
 MAX_DEPTH = 30
@@ -31,7 +31,7 @@ _BLANK = re.compile(r"['\"]?\b(?:_:)?n?[0-9a-f]{32}b[0-9]+\b['\"]?")
 def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any]:
     """Return the function that validates the graph *data*, in Turtle, against `shapes` in Turtle.
 
-    It returns the members of a `mcpg.graph.validation.Result` for each result, or the reason why
+    It returns the members of a `mcpg.graph.validation.ShaclResult` for each result, or the reason why
     there are none. From now on this process has no way to the network, and the memory that *head*
     grants beyond what it has taken.
     """
@@ -44,7 +44,7 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any
 
 def _work(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]] | str:
     try:
-        return found(data, shapes)
+        return validate_data(data, shapes)
     except RecursionError:
         return "they refer to one another without an end"
     except MemoryError:
@@ -53,7 +53,7 @@ def _work(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]] | str:
         return _cause(fault)
 
 
-def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
+def validate_data(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     """Validate a graph, and give the members of each result."""
     asked = rdflib.Graph(bind_namespaces="none")
     for text in shapes:
@@ -61,14 +61,14 @@ def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     _import_prefixes(asked)
     store = pyoxigraph.Store()
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
-    suspects = Suspects(store, asked)
+    suspects = ShaclPrefilter(store, asked)
     suspects.narrow()
     if suspects.is_narrow or suspects.count <= FEW_NODES:
         graph = rdflib.Graph(OxigraphView(store), bind_namespaces="none")
-        return validated(graph, asked)
+        return run_pyshacl(graph, asked)
     graph = whole_graph(store)
     del store, suspects
-    return validated(graph, asked)
+    return run_pyshacl(graph, asked)
 
 
 def _import_prefixes(shapes: rdflib.Graph) -> None:
@@ -82,7 +82,7 @@ def _import_prefixes(shapes: rdflib.Graph) -> None:
             shapes.add((node, _SH.declare, declared))
 
 
-def validated(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ...]]:
+def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ...]]:
     """Validate *graph* against *shapes* by the library."""
     _, report, _ = pyshacl.validate(
         graph, shacl_graph=shapes, inplace=True, max_validation_depth=MAX_DEPTH
@@ -110,16 +110,16 @@ def _members(report: rdflib.Graph, node: Any) -> tuple[str, ...]:
     return (
         # A severity of its author's own fails, as it does by the definition of conformance.
         severity if severity in {"warning", "info"} else "violation",
-        _unnamed(min(messages, default="")),
+        _hide_blank_names(min(messages, default="")),
         str(report.value(node, _SH.focusNode)),
-        _named(report.value(node, _SH.resultPath)),
-        "" if value is None else _unnamed(str(value)),
+        _format_iri(report.value(node, _SH.resultPath)),
+        "" if value is None else _hide_blank_names(str(value)),
         constraint.removesuffix("ConstraintComponent"),
-        _named(report.value(node, _SH.sourceShape)),
+        _format_iri(report.value(node, _SH.sourceShape)),
     )
 
 
-def _named(value: Any) -> str:
+def _format_iri(value: Any) -> str:
     return str(value) if isinstance(value, rdflib.URIRef) else ""
 
 
@@ -132,9 +132,9 @@ def _cause(fault: BaseException) -> str:
     while fault.__cause__ is not None or fault.__context__ is not None:
         fault = fault.__cause__ or fault.__context__ or fault
     text = str(getattr(fault, "message", "") or fault) or type(fault).__name__
-    return _unnamed(" ".join(text.split()).removesuffix("."))
+    return _hide_blank_names(" ".join(text.split()).removesuffix("."))
 
 
-def _unnamed(text: str) -> str:
+def _hide_blank_names(text: str) -> str:
     """Take out the names that a library makes up anew in every run for nodes without one."""
     return _BLANK.sub("a node without a name", text)

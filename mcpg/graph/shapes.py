@@ -14,7 +14,7 @@ from urllib.request import url2pathname
 
 from mcpg.errors import Code, Diagnostic, InputError, McpgError, warning
 from mcpg.graph.suggestions import MOST_SUGGESTED, unknown_names
-from mcpg.graph.terms import OWL, RDF_TYPE, RDFS, Triple, compacted
+from mcpg.graph.terms import OWL, RDF_TYPE, RDFS, Triple, compact_iri
 from mcpg.library_errors import turtle_reason
 from mcpg.suggestions import Suggester
 
@@ -79,7 +79,7 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
     for place, text in given.items():
         check_shapes(text, place)
     found = dict(given)
-    known = {_resolved(place) for place in found}
+    known = {_resolve_path(place) for place in found}
     for place in (waiting := list(found)):
         for path in _files_imported(place, found):
             if path in known:
@@ -113,10 +113,10 @@ def find_unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
                 near = known.suggest(name) if next(shown) < MOST_SUGGESTED else ()
                 advice = f"; did you mean sh:{near[0]}?" if near else ""
                 message = f"SHACL has no sh:{name[:_SHOWN]}, so it has no effect{advice}"
-                yield warning(Code.SHAPE_TERM_UNKNOWN, message, _place_of(name, lines, place))
+                yield warning(Code.SHAPE_TERM_UNKNOWN, message, _locate_name(name, lines, place))
 
 
-class Targets:
+class ShapeTargets:
     """The targets of shapes, and which of them have a node in a graph.
 
     Args:
@@ -145,10 +145,10 @@ class Targets:
         """Report the targets that no node of the graph meets."""
         self._add_superclasses()
         unmet = [one for one in self._targets if not self._is_met(*one[1:])]
-        names = ((value, compacted(value)) for _, _, value in unmet)
+        names = ((value, compact_iri(value)) for _, _, value in unmet)
         near = unknown_names(name for value, name in names if name != value)
         for place, kind, value in unmet:
-            likely = near.get(compacted(value))
+            likely = near.get(compact_iri(value))
             advice = f"; did you mean {likely[0]}?" if likely else ""
             message = f"sh:{kind} <{value[:_SHOWN]}> matches no node of the graph{advice}"
             yield warning(Code.SHAPE_TARGET_EMPTY, message, place)
@@ -187,7 +187,7 @@ def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
             if is_class and not types[one.subject].isdisjoint(_SHAPES):
                 kind, node = _TARGET_CLASS, one.subject
             if kind in _TARGETS and _is_named(node) and one.subject not in off:
-                yield _place_of(node.value, lines, place), kind, node.value
+                yield _locate_name(node.value, lines, place), kind, node.value
 
 
 def _is_named(term: Any) -> bool:
@@ -209,7 +209,7 @@ def _lines_by_name(text: str) -> Mapping[str, int]:
     return lines
 
 
-def _place_of(name: str, lines: Mapping[str, int], place: str) -> str:
+def _locate_name(name: str, lines: Mapping[str, int], place: str) -> str:
     """Return `file:line` of the first IRI that ends as *name* does, the file if none is found."""
     line = lines.get(re.split("[#/:]", name.rstrip("#/:"))[-1])
     return f"{place}:{line}" if line else place
@@ -224,7 +224,7 @@ def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
     for address in _imports(texts[place], place):
         parts = urlsplit(address)
         if parts.scheme == "file" and parts.netloc in _LOCAL_HOSTS:
-            yield _path_of(parts.path, address, place)
+            yield _parse_file_address(parts.path, address, place)
         elif address not in _ontologies(texts):
             raise InputError(
                 f"imports {address}, and validation reads nothing from the network",
@@ -233,7 +233,7 @@ def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
             )
 
 
-def _path_of(written: str, address: str, place: str) -> Path:
+def _parse_file_address(written: str, address: str, place: str) -> Path:
     try:
         return Path(url2pathname(written)).resolve()
     except (OSError, RuntimeError, ValueError) as fault:
@@ -277,12 +277,12 @@ def _read(path: Path, place: str) -> str:
     return text
 
 
-def _resolved(place: str) -> Path:
+def _resolve_path(place: str) -> Path:
     return Path(place).resolve()
 
 
 def _base(place: str) -> str:
-    return _resolved(place).as_uri()
+    return _resolve_path(place).as_uri()
 
 
 def _triples(text: str, place: str) -> list[Any]:

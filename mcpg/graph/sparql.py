@@ -20,13 +20,13 @@ from mcpg.documents.model import ToolDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.cache import CachedGraph
 from mcpg.graph.federation import FederationProxy
-from mcpg.graph.sparql_worker import Answer
+from mcpg.graph.sparql_worker import SparqlAnswer
 from mcpg.graph.suggestions import unknown_names
 from mcpg.graph.terms import PREFIXES
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 from mcpg.library_errors import sparql_reason
 
-__all__ = ["Answer", "Limits", "SparqlEndpoint"]
+__all__ = ["SparqlAnswer", "Limits", "SparqlEndpoint"]
 
 
 # Each quantifier is possessive or bounded, so that no text takes longer than its length allows; a
@@ -68,7 +68,7 @@ class Service:
         return self.term[1:-1] if self.term.startswith("<") else None
 
 
-def unescaped(query: str) -> str:
+def unescape_query(query: str) -> str:
     r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first."""
     return _ESCAPE.sub(_character, query)
 
@@ -94,7 +94,7 @@ def services_in(query: str) -> list[Service]:
 
 def unknown_names_in(text: str) -> dict[str, list[str]]:
     """Return the prefixed names of a query that nothing defines, each with the likeliest others."""
-    tokens = _tokens(unescaped(text))
+    tokens = _tokens(unescape_query(text))
     declared = {
         name.removesuffix(":")
         for (_, word), (_, name) in pairwise(tokens)
@@ -112,7 +112,7 @@ def _tokens(query: str) -> list[tuple[str | None, str]]:
     ]
 
 
-def _in_order_of(query: str, variables: Sequence[str]) -> Sequence[str]:
+def _sort_variables(query: str, variables: Sequence[str]) -> Sequence[str]:
     """Return *variables*, those of `SELECT *` in the order in which the *query* names them."""
     tokens = _tokens(query)
     words = [text.upper() for _, text in tokens]
@@ -134,7 +134,7 @@ LONGEST = 1024 * 1024
 """The most characters of a query."""
 
 
-def checked(text: str) -> str:
+def check_query(text: str) -> str:
     """Return the query *text* without escapes of characters.
 
     Raises:
@@ -145,7 +145,7 @@ def checked(text: str) -> str:
             f"the query has more than {LONGEST:,} characters",
             remedy="split the query",
         )
-    query = unescaped(text)
+    query = unescape_query(text)
     if any("\ud800" <= character <= "\udfff" for character in query):
         raise InputError("the query contains a lone surrogate", remedy="write it as UTF-8")
     return query
@@ -177,17 +177,17 @@ def through_proxy(
             "the endpoints of the query cannot be determined reliably",
             remedy="write SERVICE <address> with the full address",
         )
-    return _readdressed(query, services, proxy)
+    return _replace_endpoints(query, services, proxy)
 
 
-def _readdressed(query: str, services: list[Service], proxy: FederationProxy) -> str:
+def _replace_endpoints(query: str, services: list[Service], proxy: FederationProxy) -> str:
     for service in reversed(services):
         if service.endpoint is None:
             raise UsageError(
                 f"SERVICE {service.term} does not name its endpoint",
                 remedy="write the full endpoint address between < and >",
             )
-        address = proxy.address_of(service.endpoint)
+        address = proxy.get_proxy_address(service.endpoint)
         query = f"{query[: service.start]}<{address}>{query[service.end :]}"
     return query
 
@@ -242,11 +242,11 @@ class SparqlEndpoint:
             UsageError: An address of *services* is none, or is neither safe nor local.
         """
         # Kept, for a process that was ended is followed by another.
-        self._graph = documents if isinstance(documents, CachedGraph) else _graph_of(documents)
+        self._graph = documents if isinstance(documents, CachedGraph) else _make_graph(documents)
         self._data: bytes | None = None
         self._limits = limits or Limits()
         self._services = tuple(services)
-        self._proxy = self._made_proxy() if self._services else None
+        self._proxy = self._make_proxy() if self._services else None
         self._worker: Worker | None = None
         self._lock = Lock()
 
@@ -270,44 +270,44 @@ class SparqlEndpoint:
             if self._proxy is not None:
                 self._proxy.close()
 
-    def query(self, text: str) -> Answer:
+    def query(self, text: str) -> SparqlAnswer:
         """Answer the query *text*: `SELECT`, `ASK`, `CONSTRUCT` or `DESCRIBE`.
 
         Raises:
             UsageError: It is an update, or asks an endpoint that it may not ask.
             InputError: It is no SPARQL, or cannot be answered within the limits.
         """
-        query = checked(text)
+        query = check_query(text)
         limits = self._limits
         with self._lock:
             self._running()
             until = time.monotonic() + limits.seconds
             if "service" in query.casefold():
-                query = self._federated(query, until)
+                query = self._route_services(query, until)
             bounds = {"rows": limits.rows, "size": limits.size}
-            found = self._asked({"query": query, **bounds}, until)
+            found = self._ask_worker({"query": query, **bounds}, until)
             if found.get("kind") == "evaluation" and self._graph.is_damaged():
                 self._end()
                 self._graph.drop_store()
-                found = self._asked({"query": query, **bounds}, until)
-            return _answer_of(found, self._proxy.failures() if self._proxy else [], query)
+                found = self._ask_worker({"query": query, **bounds}, until)
+            return _read_answer(found, self._proxy.failures() if self._proxy else [], query)
 
-    def _federated(self, query: str, until: float) -> str:
+    def _route_services(self, query: str, until: float) -> str:
         """Return *query* such that it reaches other endpoints through the proxy."""
-        proxy = self._proxy = self._proxy or self._made_proxy()
+        proxy = self._proxy = self._proxy or self._make_proxy()
         # What went wrong too late for an earlier query is nothing to this one.
         proxy.failures()
         query = through_proxy(query, proxy, partial(self._endpoints, until=until))
         proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
         return query
 
-    def _made_proxy(self) -> FederationProxy:
+    def _make_proxy(self) -> FederationProxy:
         from mcpg.graph.federation import FederationProxy  # noqa: PLC0415 - few queries need it
 
         return FederationProxy(self._services, self._limits.seconds, self._limits.size)
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
-        found = self._asked({"query": query, "is_parsed": True}, until)
+        found = self._ask_worker({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(
                 "a query that contains the word SERVICE must parse before it runs, and this one"
@@ -317,7 +317,7 @@ class SparqlEndpoint:
         endpoints: list[str] = found["endpoints"]
         return endpoints
 
-    def _asked(self, request: dict[str, Any], until: float) -> dict[str, Any]:
+    def _ask_worker(self, request: dict[str, Any], until: float) -> dict[str, Any]:
         try:
             found: dict[str, Any] = self._running().ask(request, until)
         except WorkerEndedError as fault:
@@ -336,10 +336,10 @@ class SparqlEndpoint:
     def _running(self) -> Worker:
         if self._worker is None or not self._worker.is_running:
             self._end()
-            self._worker = self._started()
+            self._worker = self._start_worker()
         return self._worker
 
-    def _started(self) -> Worker:
+    def _start_worker(self) -> Worker:
         head = {"memory": self._limits.memory, "parses": bool(self._services)}
         if self._data is None and self._graph.store is not None:
             try:
@@ -360,17 +360,17 @@ class SparqlEndpoint:
             worker.close()
 
 
-def _graph_of(documents: Iterable[ToolDocument]) -> CachedGraph:
+def _make_graph(documents: Iterable[ToolDocument]) -> CachedGraph:
     known = tuple(documents)
     return CachedGraph(lambda: known)
 
 
-def _answer_of(found: dict[str, Any], failures: list[str], query: str) -> Answer:
+def _read_answer(found: dict[str, Any], failures: list[str], query: str) -> SparqlAnswer:
     error = found.get("error")
     if error is None:
-        return Answer(
+        return SparqlAnswer(
             found["form"],
-            tuple(_in_order_of(query, found.get("variables", ()))),
+            tuple(_sort_variables(query, found.get("variables", ()))),
             tuple(found.get("rows", ())),
             found.get("truth", False),
             tuple(found.get("triples", ())),

@@ -26,7 +26,7 @@ _PARSER_FAULTS = (RecursionError, ValueError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SparqlAnswer:
     """The answer to one query.
 
     Attributes:
@@ -84,12 +84,12 @@ def _safe(line: str) -> str:
     return "\t".join(UNSAFE.sub(turtle_form, part) for part in line.split("\t"))
 
 
-def shown(term: dict[str, Any] | None) -> str:
+def format_term(term: dict[str, Any] | None) -> str:
     """Return *term* for people: a literal's text, an IRI with its prefix where it has one."""
     if term is None:
         return ""
     if term["type"] == "uri":
-        return shortened(term["value"])
+        return shorten_iri(term["value"])
     if term["type"] == "literal":
         language = f"@{term['xml:lang']}" if "xml:lang" in term else ""
         return f"{term['value']}{language}"
@@ -100,7 +100,7 @@ def shown(term: dict[str, Any] | None) -> str:
 _LOCAL_NAME = re.compile(r"\w(?:[\w.-]*[\w-])?")
 
 
-def shortened(iri: str) -> str:
+def shorten_iri(iri: str) -> str:
     """Return *iri* with a prefix that every query has, where one fits."""
     for prefix, namespace in PREFIXES.items():
         rest = iri.removeprefix(namespace)
@@ -148,16 +148,18 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
         # The time of a query does not go by with imports.
         import rdflib.plugins.sparql.algebra  # noqa: F401, PLC0415 - as below
     bound_memory(memory_taken() + head["memory"])
-    return lambda request: parsed(request) if request.get("is_parsed") else answered(store, request)
+    return lambda request: (
+        parse_services(request) if request.get("is_parsed") else answer_query(store, request)
+    )
 
 
-def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
+def answer_query(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
     """Evaluate a request; faults of the query, or from outside, are returned as `error`."""
     try:
         found = store.query(request["query"], prefixes=dict(PREFIXES))
         if isinstance(found, pyoxigraph.QueryBoolean):
             return {"form": ASK, "truth": bool(found)}
-        room = _Room(request["rows"], request["size"])
+        room = _ResultLimit(request["rows"], request["size"])
         if isinstance(found, pyoxigraph.QueryTriples):
             return {
                 "form": GRAPH,
@@ -173,7 +175,7 @@ def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]
         return {"error": str(fault), "kind": "evaluation"}
 
 
-def parsed(request: dict[str, Any]) -> dict[str, Any]:
+def parse_services(request: dict[str, Any]) -> dict[str, Any]:
     """Return the address of each `SERVICE`, as `endpoints`, or the `error` of the parser.
 
     The parser is slow on long texts and cannot be interrupted. So it runs here, in the process that
@@ -208,7 +210,7 @@ def _is_update(query: str) -> bool:
         return False
 
 
-class _Room:
+class _ResultLimit:
     """Takes so many results, and so many characters of them."""
 
     def __init__(self, rows: int, size: int) -> None:

@@ -47,7 +47,7 @@ def likely_names(name: str) -> list[str]:
     prefix, _, local = name.partition(":")
     known = _known_by_local_name()
     same = known.get(local.casefold(), ())
-    others = (one.partition(":")[2] for one in sorted(_known()))
+    others = (one.partition(":")[2] for one in sorted(_list_known_names()))
     near = [] if same else suggest(local, others, _MOST_NAMES)
     found = [*same, *(one for word in near for one in known[word.casefold()])]
     return sorted(found, key=lambda one: not one.startswith(f"{prefix}:"))[:_MOST_NAMES]
@@ -59,11 +59,11 @@ def _is_unknown(name: str, declared: frozenset[str]) -> bool:
         return False
     if prefix not in PREFIXES:
         return True
-    return prefix in OURS and bool(local) and name not in _known()
+    return prefix in OURS and bool(local) and name not in _list_known_names()
 
 
 @cache
-def _known() -> frozenset[str]:
+def _list_known_names() -> frozenset[str]:
     return frozenset(
         f"{prefix}:{value.removeprefix(namespace)}"
         for prefix, namespace in PREFIXES.items()
@@ -75,6 +75,6 @@ def _known() -> frozenset[str]:
 @cache
 def _known_by_local_name() -> Mapping[str, tuple[str, ...]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in sorted(_known()):
+    for name in sorted(_list_known_names()):
         found[name.partition(":")[2].casefold()].append(name)
     return {local: tuple(names) for local, names in found.items()}

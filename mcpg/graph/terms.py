@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mcpg.documents import namespaces
 from mcpg.json_types import JsonObject
-from mcpg.text.written_numbers import write_json
+from mcpg.text.written_numbers import write_exact_json
 
 PREFIXES = namespaces.PREFIXES
 """The prefix of each namespace, as in every export and every query."""
@@ -123,7 +123,7 @@ MCPG_HAS_SOURCE = f"{MCPG}source"
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
-class Literal(NamedTuple):
+class RdfLiteral(NamedTuple):
     """A value.
 
     Attributes:
@@ -137,18 +137,18 @@ class Literal(NamedTuple):
     language: str = ""
 
 
-Triple: TypeAlias = tuple[str, str, str | Literal]
+Triple: TypeAlias = tuple[str, str, str | RdfLiteral]
 """IRI of a subject, IRI of a predicate, and the IRI or the value of an object."""
 
 
-def plain(text: str) -> Literal:
+def plain(text: str) -> RdfLiteral:
     """Return *text* as a value; half of a surrogate pair becomes U+FFFD."""
-    return Literal(_UNPAIRED.sub("\ufffd", text))
+    return RdfLiteral(_UNPAIRED.sub("\ufffd", text))
 
 
-def json_value(value: JsonObject) -> Literal:
+def json_value(value: JsonObject) -> RdfLiteral:
     """Return a JSON object as an rdf:JSON value, its members in the order in which they stand."""
-    return Literal(_UNPAIRED.sub("\ufffd", write_json(value)), RDF_JSON)
+    return RdfLiteral(_UNPAIRED.sub("\ufffd", write_exact_json(value)), RDF_JSON)
 
 
 CONTEXT_IRI = "urn:mcpg:context"
@@ -160,7 +160,7 @@ REFERENCE = "@id"
 _FOLDER = files("mcpg.graph") / "data"
 
 
-class Term(NamedTuple):
+class ContextTerm(NamedTuple):
     """How JSON calls a predicate.
 
     Attributes:
@@ -194,10 +194,12 @@ def context() -> Mapping[str, Any]:
 
 
 @cache
-def terms() -> Mapping[str, Term]:
+def terms() -> Mapping[str, ContextTerm]:
     """Return the key of each predicate, by IRI."""
     return {
-        expanded(entry["@id"]): Term(name, _kind(entry), entry.get("@container") == "@set")
+        expand_name(entry["@id"]): ContextTerm(
+            name, _kind(entry), entry.get("@container") == "@set"
+        )
         for name, entry in _entries()
     }
 
@@ -206,17 +208,17 @@ def terms() -> Mapping[str, Term]:
 def class_names() -> Mapping[str, str]:
     """Return the key of each class, by IRI."""
     named = {name: iri for name, iri in context().items() if name[:1].isupper()}
-    return {expanded(iri): name for name, iri in named.items()}
+    return {expand_name(iri): name for name, iri in named.items()}
 
 
-def expanded(name: str) -> str:
+def expand_name(name: str) -> str:
     """Return the IRI that *name* abbreviates, or *name* when it has no prefix of ours."""
     prefix, colon, local = name.partition(":")
     is_short = colon and prefix in PREFIXES and not local.startswith("//")
     return f"{PREFIXES[prefix]}{local}" if is_short else name
 
 
-def compacted(iri: str) -> str:
+def compact_iri(iri: str) -> str:
     """Return *iri* with its prefix, or as it is when none of ours fits."""
     if iri.startswith(_NAMESPACES):
         for prefix, namespace in PREFIXES.items():
@@ -242,4 +244,4 @@ def _entries() -> list[tuple[str, Any]]:
 
 def _kind(entry: Mapping[str, Any]) -> str:
     kind = entry.get("@type", XSD_STRING)
-    return kind if kind.startswith("@") else expanded(kind)
+    return kind if kind.startswith("@") else expand_name(kind)

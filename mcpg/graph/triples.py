@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample, walk_parameters
 from mcpg.code.page import ENTRY_TYPE as CODE_ENTRY_TYPE
 from mcpg.documents.authored import values_as_written
-from mcpg.documents.facts import Entity, Facts, Property, facts_of, means_itself
-from mcpg.documents.markdown import read_markdown, targets_of, with_pages
+from mcpg.documents.facts import Entity, FrontMatterFacts, Property, parse_facts, means_itself
+from mcpg.documents.markdown import read_markdown, collect_targets, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import mapping_json
 from mcpg.errors import Code, Diagnostic, warning
@@ -35,7 +35,7 @@ from mcpg.graph.iris import (
     group_label,
     node_iri,
     part_iri,
-    rebased,
+    rebase_triples,
     slug,
     source_iri,
 )
@@ -51,17 +51,17 @@ from mcpg.graph.terms import (
     SCHEMA_HAS_PART,
     XSD_BOOLEAN,
     XSD_STRING,
-    Literal,
+    RdfLiteral,
     Triple,
     class_names,
-    compacted,
+    compact_iri,
     json_value,
     plain,
     terms,
 )
 from mcpg.relations.edges import EdgeKind
 
-Said: TypeAlias = tuple[str, str | Literal]
+Said: TypeAlias = tuple[str, str | RdfLiteral]
 Node: TypeAlias = dict[str, Any]
 
 
@@ -90,7 +90,7 @@ _NOT_PLAIN = {v.RDF_JSON, v.RDF_LANG_STRING}
 
 
 @dataclass(slots=True)
-class Stated:
+class StatedFacts:
     """What a set of documents states, by the node that it is said of.
 
     Attributes:
@@ -110,19 +110,19 @@ class Stated:
             yield from self.about(node)
 
 
-def stated_by(documents: Sequence[ToolDocument]) -> Stated:
+def stated_by(documents: Sequence[ToolDocument]) -> StatedFacts:
     """Gather what the front matter of *documents* states."""
-    stated = Stated()
+    stated = StatedFacts()
     stating = [document for document in documents if document.further or document.written]
     if not stating:
         return stated
-    nodes = _Nodes(documents)
+    nodes = _NodeResolver(documents)
     for document in stating:
         _take(document, nodes, stated)
     return stated
 
 
-class _Nodes:
+class _NodeResolver:
     """The nodes that documents mean by the names that they use.
 
     Attributes:
@@ -137,13 +137,13 @@ class _Nodes:
         addresses = dict(zip((tool.id for tool in tools), places, strict=True))
         pages = [document for document in documents if document.is_page]
         self.tools = {node_iri(document.uri) for document in described}
-        self._targets = with_pages(targets_of(tools, addresses), pages)
+        self._targets = with_pages(collect_targets(tools, addresses), pages)
 
-    def meant(self, name: str, document: ToolDocument, prefixes: Mapping[str, str]) -> str:
+    def resolve_name(self, name: str, document: ToolDocument, prefixes: Mapping[str, str]) -> str:
         """Return the node that *name* means in *document*."""
         itself = means_itself(name)
         uri = document.uri if itself else self._targets.resolve(name, document.path)
-        return _expanded(name, prefixes) if uri is None else node_iri(uri)
+        return _expand_name(name, prefixes) if uri is None else node_iri(uri)
 
     def named_by(self, entity: Entity, document: ToolDocument) -> str | None:
         """Return the node of the document that *entity* names: by its id, or by a bare label."""
@@ -153,9 +153,9 @@ class _Nodes:
         return None if uri is None else node_iri(uri)
 
 
-def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
+def _take(document: ToolDocument, nodes: _NodeResolver, stated: StatedFacts) -> None:
     node = node_iri(document.uri)
-    facts = facts_of(values_as_written(document.further, document.written))
+    facts = parse_facts(values_as_written(document.further, document.written))
     prefixes = {**v.PREFIXES, **dict(facts.prefixes)}
     own = stated.of[node]
     own.update(dict.fromkeys(_document_facts(facts, prefixes)))
@@ -171,7 +171,7 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
         for entity in entities:
             is_mention = predicate == v.SCHEMA_MENTIONS
             named = nodes.named_by(entity, document) if is_mention else None
-            thing = named or _expanded(entity.id or entity.label, prefixes)
+            thing = named or _expand_name(entity.id or entity.label, prefixes)
             own[predicate, thing] = None
             if named and not entity.id:
                 continue  # a document has a name and a class of its own
@@ -179,11 +179,11 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
             said = _entity_facts(entity, node, prefixes, is_topic=is_topic)
             stated.of[thing].update(dict.fromkeys(said))
     for one in facts.statements:
-        subject = nodes.meant(one.subject, document, prefixes)
+        subject = nodes.resolve_name(one.subject, document, prefixes)
         predicate = _predicate(one.predicate, prefixes)
         # A group of a tool is in the list of its document, by the name that it has there.
         if predicate != v.KB_MEMBER_OF or subject not in nodes.tools:
-            stated.of[subject][predicate, nodes.meant(one.object, document, prefixes)] = None
+            stated.of[subject][predicate, nodes.resolve_name(one.object, document, prefixes)] = None
 
 
 def _predicate(name: str, prefixes: Mapping[str, str]) -> str:
@@ -193,7 +193,7 @@ def _predicate(name: str, prefixes: Mapping[str, str]) -> str:
         return plain_name
     prefix, colon, local = name.partition(":")
     known = prefix if prefix in prefixes else prefix.casefold()
-    iri = _expanded(f"{known}{colon}{local}" if known in prefixes else name, prefixes)
+    iri = _expand_name(f"{known}{colon}{local}" if known in prefixes else name, prefixes)
     return _IN_ANY_CASE.get(iri.casefold(), iri)
 
 
@@ -203,11 +203,11 @@ def _entry_key(name: str) -> str:
     return re.sub(r"[\s_-]+", "", local).casefold()
 
 
-def _document_facts(facts: Facts, prefixes: Mapping[str, str]) -> Iterator[Said]:
+def _document_facts(facts: FrontMatterFacts, prefixes: Mapping[str, str]) -> Iterator[Said]:
     kinds = (ENTRY_TYPES.get(_entry_key(name)) for name in facts.entry_types)
     yield from ((v.RDF_TYPE, kind) for kind in kinds if kind)
     for name in facts.types:
-        yield v.RDF_TYPE, _expanded(name, prefixes)
+        yield v.RDF_TYPE, _expand_name(name, prefixes)
     yield from ((v.KB_ENTRY_TYPE, plain(name)) for name in facts.entry_types)
     yield from ((v.KB_SOURCE_PROJECT, plain(name)) for name in facts.source_projects)
     if facts.published:
@@ -215,24 +215,24 @@ def _document_facts(facts: Facts, prefixes: Mapping[str, str]) -> Iterator[Said]
     if facts.modified:
         yield v.SCHEMA_DATE_MODIFIED, _date(facts.modified)
     for one in facts.properties:
-        yield _expanded(one.predicate, prefixes), _value(one, prefixes)
+        yield _expand_name(one.predicate, prefixes), _value(one, prefixes)
 
 
 def _entity_facts(
     entity: Entity, document: str, prefixes: Mapping[str, str], *, is_topic: bool
 ) -> Iterator[Said]:
     """Describe a thing: what it is called, what it is, and which document says so."""
-    yield v.RDF_TYPE, _expanded(entity.type, prefixes) if entity.type else v.SCHEMA_THING
+    yield v.RDF_TYPE, _expand_name(entity.type, prefixes) if entity.type else v.SCHEMA_THING
     if is_topic:
         yield v.RDF_TYPE, v.SKOS_CONCEPT
         yield v.SKOS_PREF_LABEL, plain(entity.label)
     yield v.SCHEMA_NAME, plain(entity.label)
     for address in entity.same_as:
-        yield v.SCHEMA_SAME_AS, _expanded(address, prefixes)
+        yield v.SCHEMA_SAME_AS, _expand_name(address, prefixes)
     yield v.PROV_DERIVED_FROM, document
 
 
-def _expanded(name: str, prefixes: Mapping[str, str]) -> str:
+def _expand_name(name: str, prefixes: Mapping[str, str]) -> str:
     """Return the IRI of *name*: one of a prefix, an IRI as it stands, or that of a label."""
     prefix, colon, local = name.partition(":")
     if colon and prefix in prefixes and not local.startswith("//"):
@@ -240,19 +240,19 @@ def _expanded(name: str, prefixes: Mapping[str, str]) -> str:
     return node_iri(name)
 
 
-def _value(one: Property, prefixes: Mapping[str, str]) -> str | Literal:
+def _value(one: Property, prefixes: Mapping[str, str]) -> str | RdfLiteral:
     if one.is_iri:
-        return _expanded(one.value, prefixes)
+        return _expand_name(one.value, prefixes)
     if _LANGUAGE.match(one.language):
-        return Literal(plain(one.value).text, v.RDF_LANG_STRING, one.language.lower())
+        return RdfLiteral(plain(one.value).text, v.RDF_LANG_STRING, one.language.lower())
     if not one.datatype:
         return plain(one.value)
-    datatype = _expanded(one.datatype, prefixes)
-    return Literal(plain(one.value).text, XSD_STRING if datatype in _NOT_PLAIN else datatype)
+    datatype = _expand_name(one.datatype, prefixes)
+    return RdfLiteral(plain(one.value).text, XSD_STRING if datatype in _NOT_PLAIN else datatype)
 
 
-def _date(text: str) -> Literal:
-    return Literal(text, v.XSD_DATE) if _DATE.match(text) else plain(text)
+def _date(text: str) -> RdfLiteral:
+    return RdfLiteral(text, v.XSD_DATE) if _DATE.match(text) else plain(text)
 
 
 PREDICATES: Mapping[EdgeKind, str] = {
@@ -282,7 +282,7 @@ FLAGS: Mapping[str, str] = {
 TIERS: Mapping[str, str] = {"cost_tier": v.MCPG_COST_TIER, "latency_tier": v.MCPG_LATENCY_TIER}
 """The predicate of each price, by its attribute."""
 
-_TRUE, _FALSE = Literal("true", v.XSD_BOOLEAN), Literal("false", v.XSD_BOOLEAN)
+_TRUE, _FALSE = RdfLiteral("true", v.XSD_BOOLEAN), RdfLiteral("false", v.XSD_BOOLEAN)
 
 
 def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[Triple]:
@@ -295,11 +295,11 @@ def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[
         documents: No two with the same node, see `distinct_documents`.
         base: What the IRIs begin with that are the project's own, see `mcpg.graph.iris`.
     """
-    found = _triples_of(list(documents))
-    return found if base == BASE else rebased(found, base)
+    found = _make_triples(list(documents))
+    return found if base == BASE else rebase_triples(found, base)
 
 
-def _triples_of(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
+def _make_triples(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
     stated, found = stated_by(documents), _describe(documents)
     return _with_stated(found, stated) if stated.of else found
 
@@ -309,7 +309,7 @@ def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
     groups = dict.fromkeys(name for document in documents for name in document.groups)
     yield from _scheme(groups)
     for document in documents:
-        yield from _shared(document, described, groups)
+        yield from _describe_shared(document, described, groups)
         yield from _document(document)
 
 
@@ -333,24 +333,24 @@ def distinct_documents(
     return list(kept.values()), found
 
 
-def truth(value: bool) -> Literal:
+def truth(value: bool) -> RdfLiteral:
     """Return a truth value."""
     return _TRUE if value else _FALSE
 
 
-def number(value: float) -> Literal:
+def number(value: float) -> RdfLiteral:
     """Return a number as an xsd:decimal in its canonical form, which has no exponent."""
-    return Literal(format(Decimal(repr(value)).normalize(), "f"), v.XSD_DECIMAL)
+    return RdfLiteral(format(Decimal(repr(value)).normalize(), "f"), v.XSD_DECIMAL)
 
 
-def _with_stated(triples: Iterable[Triple], stated: Stated) -> Iterator[Triple]:
+def _with_stated(triples: Iterable[Triple], stated: StatedFacts) -> Iterator[Triple]:
     """Put what authors state of each node beside what *triples* say of it, and then the rest."""
     for node, own in groupby(triples, _SUBJECT):
         yield from dict.fromkeys((*own, *stated.about(node)))
     yield from stated.rest()
 
 
-def _shared(
+def _describe_shared(
     document: ToolDocument, described: set[str], groups: Container[str]
 ) -> Iterator[Triple]:
     """Describe the source and those *groups* of *document* that are not *described* yet."""
@@ -371,7 +371,7 @@ def _scheme(groups: Collection[str]) -> Iterator[Triple]:
     if not groups:
         return
     yield GROUP_SCHEME, v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME
-    yield GROUP_SCHEME, v.SCHEMA_NAME, Literal("Groups of tools")
+    yield GROUP_SCHEME, v.SCHEMA_NAME, RdfLiteral("Groups of tools")
     tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
     yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
 
@@ -435,7 +435,7 @@ def _identity(node: str, tool: Tool, *, is_tool: bool) -> Iterator[Triple]:
     if tool.title is not None:
         yield node, v.MCPG_TITLE, plain(tool.title)
     yield node, v.MCPG_HAS_SOURCE, source_iri(tool.source_id)
-    yield node, v.MCPG_SOURCE_KIND, Literal(tool.source_kind.value)
+    yield node, v.MCPG_SOURCE_KIND, RdfLiteral(tool.source_kind.value)
 
 
 def _hints(node: str, hints: Hints) -> Iterator[Triple]:
@@ -451,7 +451,7 @@ def _hints(node: str, hints: Hints) -> Iterator[Triple]:
     for attribute, predicate in TIERS.items():
         tier = getattr(hints, attribute)
         if tier is not None:
-            yield node, predicate, Literal(tier.value)
+            yield node, predicate, RdfLiteral(tier.value)
 
 
 def _schemas(node: str, tool: Tool) -> Iterator[Triple]:
@@ -513,7 +513,7 @@ def _section(part: str, heading: str, position: int) -> Iterator[Triple]:
     yield part, v.RDF_TYPE, v.SCHEMA_CREATIVE_WORK
     yield part, v.RDF_TYPE, v.MCPG_SECTION
     yield part, v.SCHEMA_NAME, plain(heading)
-    yield part, v.SCHEMA_POSITION, Literal(str(position), v.XSD_INTEGER)
+    yield part, v.SCHEMA_POSITION, RdfLiteral(str(position), v.XSD_INTEGER)
 
 
 def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
@@ -548,9 +548,9 @@ def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
     yield part, v.KB_CONFIDENCE, number(link.weight)
     if link.reason:
         yield part, v.MCPG_REASON, plain(link.reason)
-    yield part, v.MCPG_ORIGIN, Literal(link.origin.value)
+    yield part, v.MCPG_ORIGIN, RdfLiteral(link.origin.value)
     if link.coverage is not None:
-        yield part, v.MCPG_COVERAGE, Literal(link.coverage.value)
+        yield part, v.MCPG_COVERAGE, RdfLiteral(link.coverage.value)
     if link.fields:
         yield part, v.MCPG_MAPPING, json_value({"fields": list(map(mapping_json, link.fields))})
     if document_uri(target) != link.target:
@@ -582,10 +582,10 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
     """
     keys = terms()
     for subject, group in groupby(triples, _SUBJECT):
-        node: Node = {"id": compacted(subject)}
+        node: Node = {"id": compact_iri(subject)}
         for _, predicate, value in group:
-            if predicate == RDF_TYPE and not isinstance(value, Literal):
-                node.setdefault("type", []).append(class_names().get(value) or compacted(value))
+            if predicate == RDF_TYPE and not isinstance(value, RdfLiteral):
+                node.setdefault("type", []).append(class_names().get(value) or compact_iri(value))
                 continue
             term = keys.get(predicate)
             if term is not None and term.kind == _kind(value) and _is_in_json(value):
@@ -593,7 +593,7 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
             elif term is not None and term.kind == XSD_STRING and _is_in_a_language(value):
                 _add(node, term.name, _explicit(value), is_set=term.is_set)
             else:
-                _add(node, compacted(predicate), _explicit(value), is_set=False)
+                _add(node, compact_iri(predicate), _explicit(value), is_set=False)
         yield node
 
 
@@ -614,12 +614,12 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
         del parts[node["id"]]
     placed: set[str] = set()
     for node in documents:
-        placed.update(one for key in EMBEDDED for one in _listed(node.get(key, ())))
+        placed.update(one for key in EMBEDDED for one in _as_strings(node.get(key, ())))
         yield {key: _within(key, value, parts) for key, value in node.items()}
     yield from (node for name, node in parts.items() if name not in placed)
 
 
-def _listed(value: Any) -> Iterable[str]:
+def _as_strings(value: Any) -> Iterable[str]:
     return [value] if isinstance(value, str) else value
 
 
@@ -631,37 +631,37 @@ def _within(key: str, value: Any, by_id: Mapping[str, Node]) -> Any:
     return by_id.get(value, value)
 
 
-def _kind(value: str | Literal) -> str:
-    return value.datatype if isinstance(value, Literal) else REFERENCE
+def _kind(value: str | RdfLiteral) -> str:
+    return value.datatype if isinstance(value, RdfLiteral) else REFERENCE
 
 
-def _is_in_json(value: str | Literal) -> bool:
+def _is_in_json(value: str | RdfLiteral) -> bool:
     """Return whether JSON has a value like *value*; a boolean may be written as anything."""
-    is_boolean = isinstance(value, Literal) and value.datatype == XSD_BOOLEAN
+    is_boolean = isinstance(value, RdfLiteral) and value.datatype == XSD_BOOLEAN
     return not is_boolean or value in (_TRUE, _FALSE)
 
 
-def _is_in_a_language(value: str | Literal) -> bool:
-    return isinstance(value, Literal) and bool(value.language)
+def _is_in_a_language(value: str | RdfLiteral) -> bool:
+    return isinstance(value, RdfLiteral) and bool(value.language)
 
 
-def _plain(value: str | Literal) -> Any:
+def _plain(value: str | RdfLiteral) -> Any:
     """Return *value* under a key that says of which kind it is."""
-    if not isinstance(value, Literal):
-        return compacted(value)
+    if not isinstance(value, RdfLiteral):
+        return compact_iri(value)
     return value.text == "true" if value.datatype == XSD_BOOLEAN else value.text
 
 
-def _explicit(value: str | Literal) -> Any:
+def _explicit(value: str | RdfLiteral) -> Any:
     """Return *value* with its kind, under a key that says nothing of it."""
-    if not isinstance(value, Literal):
-        return {"id": compacted(value)}
+    if not isinstance(value, RdfLiteral):
+        return {"id": compact_iri(value)}
     if value.datatype == XSD_STRING:
         return value.text
     if value.language:
         return {"@language": value.language, "@value": value.text}
     # The keyword, not our name for it, which rdflib does not know within a value.
-    return {"@type": compacted(value.datatype), "@value": value.text}
+    return {"@type": compact_iri(value.datatype), "@value": value.text}
 
 
 def _add(node: Node, key: str, value: Any, *, is_set: bool) -> None:

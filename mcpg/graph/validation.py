@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import quote
 
-from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, text_of
+from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.errors import Diagnostic, DocumentError, InputError, UsageError
@@ -24,7 +24,7 @@ from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
 from mcpg.graph.iris import digest, node_iri, part_iri
 from mcpg.graph.shapes import (
-    Targets,
+    ShapeTargets,
     complete_shapes,
     find_unknown_terms,
     shipped_shapes,
@@ -80,10 +80,10 @@ class SourceLocations:
         """
         self._documents = list(documents)
         self._originals = originals
-        self._fronts: dict[str, _Front] = {}
+        self._fronts: dict[str, _FrontMatterLines] = {}
         self._links: dict[str, Mapping[str, Link]] = {}
 
-    def place_of(self, result: Result) -> str | None:
+    def locate_result(self, result: ShaclResult) -> str | None:
         """Return `file:line` of what *result* is about, or as much of it as is known."""
         owner = self._owner(result.focus)
         if owner is None:
@@ -99,7 +99,9 @@ class SourceLocations:
         # Where the document's own IRI has a fragment, its parts stand below that.
         return known or self._things.get(focus) or self._by_node.get(focus.rsplit("/", 2)[0])
 
-    def _path(self, result: Result, owner: ToolDocument, front: _Front) -> tuple[str | int, ...]:
+    def _path(
+        self, result: ShaclResult, owner: ToolDocument, front: _FrontMatterLines
+    ) -> tuple[str | int, ...]:
         if result.focus in self._things and result.focus not in self._by_node:
             keys = tuple(key for keys in _THINGS.values() for key in keys)
             return front.item(keys, result.focus)
@@ -127,19 +129,19 @@ class SourceLocations:
         for document in self._documents:
             for keys in _THINGS.values() if document.further else ():
                 for key in keys:
-                    for item in _listed(document.further.get(key)):
+                    for item in _as_list(document.further.get(key)):
                         for name in _names(item):
                             found.setdefault(node_iri(name), document)
         return found
 
-    def _front(self, path: str) -> _Front | None:
+    def _front(self, path: str) -> _FrontMatterLines | None:
         if path not in self._fronts and path in self._originals:
             place, content = self._originals[path]
-            self._fronts[path] = _Front(content, place)
+            self._fronts[path] = _FrontMatterLines(content, place)
         return self._fronts.get(path)
 
 
-class _Front:
+class _FrontMatterLines:
     """The front matter of a text, as its author wrote it."""
 
     def __init__(self, content: str, place: str) -> None:
@@ -169,7 +171,7 @@ class _Front:
         """Return the number of the first item under *key* that means a node or value, by that."""
         if key not in self._meanings:
             found = self._meanings[key] = {}
-            for number, item in enumerate(_listed(self._values[key])):
+            for number, item in enumerate(_as_list(self._values[key])):
                 for name in _names(item):
                     for meaning in (name, node_iri(name), _last(name)):
                         found.setdefault(meaning, number)
@@ -180,15 +182,15 @@ class _Front:
         return self._lines.at(*path) if path else f"{self._place}:1"
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def _as_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _names(item: JsonValue) -> list[str]:
     members = item if isinstance(item, dict) else {}
     nested = (members.get(key) for key in ("object", "target", "predicate"))
-    texts = [text_of(item, TARGET_KEYS), text_of(item, LABEL_KEYS)]
-    texts += [text_of(one, TARGET_KEYS) for one in nested]
+    texts = [pick_text(item, TARGET_KEYS), pick_text(item, LABEL_KEYS)]
+    texts += [pick_text(one, TARGET_KEYS) for one in nested]
     texts += [key for key in members if ":" in key]
     return list(filter(None, texts))
 
@@ -211,7 +213,7 @@ _WORKER = "mcpg.graph.shacl_worker"
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ShaclResult:
     """One thing that a shape finds wrong.
 
     Attributes:
@@ -235,7 +237,7 @@ class Result:
 
 def validate(
     data: bytes, shapes: Sequence[str], *, timeout: float, memory: int = MEMORY
-) -> tuple[Result, ...]:
+) -> tuple[ShaclResult, ...]:
     """Validate a graph, with limits on time and memory.
 
     Args:
@@ -257,7 +259,7 @@ def validate(
     answer = _answer(data, shapes, timeout, memory)
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
-    return tuple(sorted((Result(*members) for members in answer), key=_result_order))
+    return tuple(sorted((ShaclResult(*members) for members in answer), key=_result_order))
 
 
 def _answer(
@@ -281,7 +283,7 @@ def _answer(
     return answer
 
 
-def _result_order(result: Result) -> tuple[Any, ...]:
+def _result_order(result: ShaclResult) -> tuple[Any, ...]:
     rank = ("violation", "warning", "info").index(result.severity)
     return rank, result.focus, result.path, result.value, result.message, result.shape
 
@@ -293,7 +295,7 @@ _UNTITLED = "the shape is not satisfied"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ShaclFinding:
     """One thing that a shape finds wrong, and where.
 
     Attributes:
@@ -301,7 +303,7 @@ class Finding:
         place: `file:line`, `file`, or `None` when no document says it.
     """
 
-    result: Result
+    result: ShaclResult
     place: str | None
 
     @property
@@ -324,7 +326,7 @@ class Validation:
         shapes: The files of further shapes, with those that they import.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ShaclFinding, ...]
     documents: int
     triples: int
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -357,11 +359,11 @@ def validate_documents(
         UsageError: The validator is not installed.
     """
     texts = complete_shapes(shapes)
-    targets = Targets(shapes)
+    targets = ShapeTargets(shapes)
     kept, noticed = distinct_documents(documents)
     count = 0
 
-    def counted() -> Iterator[Triple]:
+    def count_triples() -> Iterator[Triple]:
         nonlocal count
         for triple in triples_of(kept):
             count += 1
@@ -369,11 +371,11 @@ def validate_documents(
                 targets.see(triple)
             yield triple
 
-    data = "".join(turtle(counted())).encode()
+    data = "".join(turtle(count_triples())).encode()
     based = [with_base(text, place) for place, text in texts.items()]
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
-    findings = [Finding(result, blame.place_of(result)) for result in results]
+    findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
     ordered = sorted(findings, key=_finding_order)
     pages = sum(document.is_page for document in kept)
     doubts = (*find_unknown_terms(texts), *targets.find_unmet()) if shapes else ()
@@ -381,7 +383,7 @@ def validate_documents(
     return Validation(tuple(ordered), len(kept), count, diagnostics, pages, tuple(texts))
 
 
-def _finding_order(finding: Finding) -> tuple[int, str, int, str]:
+def _finding_order(finding: ShaclFinding) -> tuple[int, str, int, str]:
     rank = ("violation", "warning", "info").index(finding.result.severity)
     file, _, line = (finding.place or "").rpartition(":")
     number = int(line) if line.isdigit() else 0

@@ -63,7 +63,12 @@ class Worker:
         Raises:
             WorkerEndedError: It ended before it was ready.
         """
-        ours = {"path": sys.path, "module": module, "bytes": len(data), "seconds": _left(until)}
+        ours = {
+            "path": sys.path,
+            "module": module,
+            "bytes": len(data),
+            "seconds": _compute_timeout(until),
+        }
         # The folder in which somebody happens to stand must not lend it its modules.
         self._process = subprocess.Popen(  # noqa: S603 - our own program, nothing of it from outside
             [sys.executable, "-P", "-c", _PROGRAM],
@@ -71,7 +76,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self._exchanged(json.dumps({**head, **ours}).encode() + b"\n" + data, until)
+        self._exchange(json.dumps({**head, **ours}).encode() + b"\n" + data, until)
 
     @property
     def is_running(self) -> bool:
@@ -84,8 +89,8 @@ class Worker:
         Raises:
             WorkerEndedError: The process ended before it had answered.
         """
-        line = json.dumps({**request, "seconds": _left(until)}).encode() + b"\n"
-        return json.loads(self._exchanged(line, until))
+        line = json.dumps({**request, "seconds": _compute_timeout(until)}).encode() + b"\n"
+        return json.loads(self._exchange(line, until))
 
     def close(self) -> None:
         """End the process."""
@@ -96,7 +101,7 @@ class Worker:
                     stream.close()
         self._process.wait()
 
-    def _exchanged(self, data: bytes, until: float) -> bytes:
+    def _exchange(self, data: bytes, until: float) -> bytes:
         answer = b""
         try:
             if self._process.stdin is not None and self._process.stdout is not None:
@@ -113,7 +118,7 @@ class Worker:
         return answer
 
 
-def _left(until: float) -> float:
+def _compute_timeout(until: float) -> float:
     return min(max(until - time.monotonic(), SHORTEST), _LONGEST)
 
 
@@ -128,14 +133,14 @@ def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> Non
         answers: Takes `READY`, then one answer a line.
     """
     with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
-        with _limited(head["seconds"], nowhere):
+        with _limit_time(head["seconds"], nowhere):
             load = import_module(head["module"]).load
             answer: Callable[[dict[str, Any]], Any] = load(head, requests.read(head["bytes"]))
         answers.write(READY)
         answers.flush()
         for line in requests:
             request = json.loads(line)
-            with _limited(request["seconds"], nowhere):
+            with _limit_time(request["seconds"], nowhere):
                 found = json.dumps(answer(request))
             answers.write(found.encode() + b"\n")
             answers.flush()
@@ -161,7 +166,7 @@ def memory_taken() -> int:
 
 
 @contextmanager
-def _limited(seconds: float, nowhere: TextIO) -> Iterator[None]:
+def _limit_time(seconds: float, nowhere: TextIO) -> Iterator[None]:
     """End the process, from a thread of its own, if the block takes longer than *seconds*."""
     faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
     try:

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from mcpg.build_cache import Kind, Memo, given_by
+from mcpg.build_cache import ResultKind, BuildCache, encode_parts
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
 from mcpg.index.fuzzy_sections import described_words
-from mcpg.index.meanings import foreign_language_of, told_text
+from mcpg.index.meanings import detect_foreign_language, join_title_and_description
 from mcpg.index.scoring import field_texts
-from mcpg.relations.kinds import kinds_of
+from mcpg.relations.kinds import weigh_kinds
 from mcpg.text import lexicon, operations, split_words
-from mcpg.text.words import Remembered, words_of_token
+from mcpg.text.words import CachedFunction, words_of_token
 
 # Most fields hold no whole identifier.
 _NONE: Mapping[str, int] = {}
@@ -36,7 +36,7 @@ class FieldWords(NamedTuple):
     wholes: Mapping[str, int]
 
 
-class Analysed(NamedTuple):
+class DocumentTerms(NamedTuple):
     """What a document holds.
 
     Attributes:
@@ -46,7 +46,7 @@ class Analysed(NamedTuple):
         language: The language of its tool, a member of `mcpg.text.lexicon.FOREIGN`; "" for English
             and where nothing tells.
         operation: The probability of each of `mcpg.text.operations.KINDS`, in 255ths.
-        told: The `told_text` of a tool with a language, else "".
+        told: The `join_title_and_description` of a tool with a language, else "".
     """
 
     fields: Sequence[FieldWords]
@@ -57,49 +57,51 @@ class Analysed(NamedTuple):
     told: str
 
 
-def _encode(analysed: Analysed) -> bytes | None:
+def _encode(analysed: DocumentTerms) -> bytes | None:
     # What was found without a word table is not to outlive the fault.
     if lexicon.faults:
         return None
     fields = [(one.field, dict(one.words), dict(one.wholes)) for one in analysed.fields]
-    return given_by((fields, *analysed[1:]))
+    return encode_parts((fields, *analysed[1:]))
 
 
-def _decode(data: bytes) -> Analysed:
+def _decode(data: bytes) -> DocumentTerms:
     try:
         fields, *others = marshal.loads(data)  # noqa: S302 - of this program, in a sealed file
     except EOFError as fault:
         raise ValueError("it was cut short") from fault
-    return Analysed([FieldWords(*members) for members in fields], *others)
+    return DocumentTerms([FieldWords(*members) for members in fields], *others)
 
 
-_ANALYSED = Kind("analysed", _encode, _decode)
+_ANALYSED = ResultKind("analysed", _encode, _decode)
 
 
-def analysed_documents(documents: Iterable[ToolDocument], memo: Memo) -> Iterator[Analysed]:
+def analyse_documents(
+    documents: Iterable[ToolDocument], memo: BuildCache
+) -> Iterator[DocumentTerms]:
     """Yield the words of each of *documents*; *memo* has those known from before."""
-    cut = Remembered(_cut)
+    cut = CachedFunction(_split_token)
 
-    def one(document: ToolDocument) -> Analysed:
+    def one(document: ToolDocument) -> DocumentTerms:
         given = partial(encode_content, document)
-        return memo.recall(_ANALYSED, given, lambda: _analysed(document, cut))
+        return memo.recall(_ANALYSED, given, lambda: _analyse_document(document, cut))
 
     return map(one, documents)
 
 
-def analysed_contents(contents: Iterable[bytes], memo: Memo) -> Iterator[Analysed]:
-    """Yield the words of documents with these *contents*, as `analysed_documents` does."""
-    cut = Remembered(_cut)
+def analyse_contents(contents: Iterable[bytes], memo: BuildCache) -> Iterator[DocumentTerms]:
+    """Yield the words of documents with these *contents*, as `analyse_documents` does."""
+    cut = CachedFunction(_split_token)
 
-    def one(content: bytes) -> Analysed:
+    def one(content: bytes) -> DocumentTerms:
         return memo.recall(
-            _ANALYSED, lambda: content, lambda: _analysed(decode_content(content), cut)
+            _ANALYSED, lambda: content, lambda: _analyse_document(decode_content(content), cut)
         )
 
     return map(one, contents)
 
 
-def _cut(token: str) -> tuple[list[str], list[str]]:
+def _split_token(token: str) -> tuple[list[str], list[str]]:
     """Return the words of *token*, and its whole identifiers."""
     words = words_of_token(token)
     return (
@@ -108,28 +110,28 @@ def _cut(token: str) -> tuple[list[str], list[str]]:
     )
 
 
-_Cut = Remembered[tuple[list[str], list[str]]]
+_Cut = CachedFunction[tuple[list[str], list[str]]]
 
 
-def _analysed(document: ToolDocument, cut: _Cut) -> Analysed:
+def _analyse_document(document: ToolDocument, cut: _Cut) -> DocumentTerms:
     texts: defaultdict[int, list[str]] = defaultdict(list)
     for field, text in field_texts(document):
         texts[field].append(text)
-    found = (_counted(field, " ".join(texts[field]), cut) for field in sorted(texts))
+    found = (_count_field(field, " ".join(texts[field]), cut) for field in sorted(texts))
     tool = document.tool
     held = [one for one in found if one.words]
     name = name_words(tool)
-    language = foreign_language_of(tool) or ""
-    told = told_text(tool) if language else ""
-    return Analysed(held, described_words(tool), name, language, _operation(tool, name), told)
+    language = detect_foreign_language(tool) or ""
+    told = join_title_and_description(tool) if language else ""
+    return DocumentTerms(held, described_words(tool), name, language, _operation(tool, name), told)
 
 
 def _operation(tool: Tool, name: Sequence[str]) -> list[int]:
-    shares = kinds_of(tool, name) or (0.0,) * len(operations.KINDS)
+    shares = weigh_kinds(tool, name) or (0.0,) * len(operations.KINDS)
     return [round(0xFF * share) for share in shares]
 
 
-def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
+def _count_field(field: int, text: str, cut: _Cut) -> FieldWords:
     """Count the words of one field.
 
     A whole identifier is no word more: its parts are counted already.

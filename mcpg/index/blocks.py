@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from zlib import crc32
 
-from mcpg.index.layout import BLOCK_SIZE, Entry, StaleIndexError, block_table, blocks_of
+from mcpg.index.layout import BLOCK_SIZE, Entry, StaleIndexError, block_table, count_blocks
 
 Read: TypeAlias = Callable[[int, int], bytes]
 
@@ -51,7 +51,7 @@ class Blocks:
             StaleIndexError: One is damaged.
         """
         unread = self.unread
-        last = blocks_of(end - self.start)
+        last = count_blocks(end - self.start)
         first = unread.find(1, (start - self.start) // BLOCK_SIZE, last)
         while first >= 0:
             after = unread.find(0, first, last)
@@ -64,7 +64,7 @@ class Blocks:
         Raises:
             StaleIndexError: One is damaged.
         """
-        first, last = (start - self.start) // BLOCK_SIZE, blocks_of(end - self.start)
+        first, last = (start - self.start) // BLOCK_SIZE, count_blocks(end - self.start)
         self.unread[first:last] = b"\1" * len(range(first, last))
         self.check(start, end)
 

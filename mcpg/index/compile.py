@@ -12,10 +12,10 @@ from typing import NamedTuple, ParamSpec
 from zlib import ZLIB_RUNTIME_VERSION
 
 from mcpg import __version__
-from mcpg.build_cache import NO_MEMO, Kind, Memo, given_by, runs_of
+from mcpg.build_cache import NO_BUILD_CACHE, ResultKind, BuildCache, encode_parts, cut_runs
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, document_key, encode_record
-from mcpg.index.analysed import analysed_documents
+from mcpg.index.analysed import analyse_documents
 from mcpg.index.layout import (
     NAMED,
     NO_KEY,
@@ -31,14 +31,14 @@ from mcpg.index.packing import (
     Section,
     bytes_sections,
     keys_sections,
-    numbered,
+    number_holders,
     pack,
     rows_sections,
     texts_sections,
 )
-from mcpg.index.phrases import phrases_of
-from mcpg.index.reader import PAGES, recipe_of
-from mcpg.index.records import compressed, dictionary_of, own_dictionary
+from mcpg.index.phrases import extract_phrases
+from mcpg.index.reader import PAGES, hash_recipe
+from mcpg.index.records import compress_record, sample_dictionary, own_dictionary
 from mcpg.index.word_sections import WordSections, word_sections
 from mcpg.relations.provides import Provision
 from mcpg.text import joined, lexicon
@@ -80,21 +80,21 @@ def summary(description: str) -> str:
 
 def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
     """Return the sections that find tools by a joined id, name, title or alias."""
-    texts, holders = numbered(map(_keys, tools))
+    texts, holders = number_holders(map(_keys, tools))
     yield from keys_sections("keys", texts)
     yield from rows_sections("keys.tools", holders)
 
 
 def phrase_sections(tools: Iterable[Tool]) -> Iterator[Section]:
     """Return the sections that find tools by a phrase among their aliases."""
-    texts, holders = numbered(phrases_of(tool.hints.aliases) for tool in tools)
+    texts, holders = number_holders(extract_phrases(tool.hints.aliases) for tool in tools)
     yield from keys_sections("phrases", texts)
     yield from rows_sections("phrases.tools", holders)
 
 
 def category_sections(tools: Iterable[Tool]) -> Iterator[Section]:
     """Return the sections of categories, as hints write them, and the tools of each."""
-    categories, holders = numbered(tool.hints.categories for tool in tools)
+    categories, holders = number_holders(tool.hints.categories for tool in tools)
     yield from texts_sections("categories", categories)
     yield from rows_sections("categories.tools", holders)
 
@@ -110,7 +110,7 @@ def argument_sections(tools: Sequence[Tool]) -> Iterator[Section]:
 
 def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
     """Return the sections of groups and their members."""
-    groups, members = numbered(document.groups for document in documents)
+    groups, members = number_holders(document.groups for document in documents)
     numbers = {group: number for number, group in enumerate(groups)}
     yield from texts_sections("groups", groups)
     yield from rows_sections("members", members)
@@ -133,7 +133,7 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     pages: Iterable[ToolDocument] = (),
     extra: Sequence[Section] = (),
     provisions: Sequence[Sequence[Provision]] | None = None,
-    memo: Memo = NO_MEMO,
+    memo: BuildCache = NO_BUILD_CACHE,
     word_sections_of: Callable[[Sequence[ToolDocument]], WordSections] | None = None,
 ) -> tuple[Iterator[Section], Header]:
     """Return the sections of an index of *documents*, each made when it is asked for, and a header.
@@ -160,10 +160,12 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     related = _related_sections(ordered, tools, provisions)
     records = _record_sections(ordered, texts or {}, memo)
     if word_sections_of is None:
-        words = word_sections(analysed_documents(ordered, memo))
+        words = word_sections(analyse_documents(ordered, memo))
     else:
         # Another process may still be at work on the words.
-        described, related, records = map(_released, map(deque, (described, related, records)))
+        described, related, records = map(
+            _yield_and_release, map(deque, (described, related, records))
+        )
         words = word_sections_of(ordered)
     members = {
         "generator": f"mcpg {__version__}",
@@ -185,26 +187,26 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
         records,
     )
     # What was compiled without a word table is stale as soon as it is written.
-    made_with = recipe_of(recipe) ^ bool(lexicon.faults)
+    made_with = hash_recipe(recipe) ^ bool(lexicon.faults)
     return sections, Header(key, made_with)
 
 
-def _released(sections: deque[Section]) -> Iterator[Section]:
+def _yield_and_release(sections: deque[Section]) -> Iterator[Section]:
     """Yield *sections*, each released before the next one."""
     while sections:
         yield sections.popleft()
 
 
-def _packed(
+def _compile_with(
     sections_of: Callable[_Parts, tuple[Iterable[Section], Header]],
 ) -> Callable[_Parts, bytes]:
-    def compiled(*parts: _Parts.args, **named: _Parts.kwargs) -> bytes:
+    def compile_parts(*parts: _Parts.args, **named: _Parts.kwargs) -> bytes:
         return pack(*sections_of(*parts, **named))
 
-    return compiled
+    return compile_parts
 
 
-compile_index = _packed(index_sections)
+compile_index = _compile_with(index_sections)
 """Compile documents in memory: pack the `index_sections` of them."""
 
 
@@ -239,31 +241,31 @@ def _place_sections(
 
 
 def _record_sections(
-    documents: Sequence[ToolDocument], texts: Mapping[str, str], memo: Memo
+    documents: Sequence[ToolDocument], texts: Mapping[str, str], memo: BuildCache
 ) -> Iterator[Section]:
-    def record_of(document: ToolDocument) -> bytes:
+    def encode_with_text(document: ToolDocument) -> bytes:
         return encode_record(document, texts.get(document.path))
 
-    shared = dictionary_of(lambda place: record_of(documents[place]), len(documents))
+    shared = sample_dictionary(lambda place: encode_with_text(documents[place]), len(documents))
     checksums = array("I")
 
-    def made(run: Sequence[ToolDocument]) -> _Records:
-        records = [*map(record_of, run)]
+    def compress_run(run: Sequence[ToolDocument]) -> _Records:
+        records = [*map(encode_with_text, run)]
         own = (own_dictionary(shared, _record_texts(document.tool)) for document in run)
-        packed = [*map(compressed, records, own)]
+        packed = [*map(compress_record, records, own)]
         return _Records(array("I", map(crc, records)), packed)
 
-    def given(run: Sequence[ToolDocument]) -> bytes:
+    def describe_run(run: Sequence[ToolDocument]) -> bytes:
         keys = [(document_key(one), texts.get(one.path)) for one in run]
-        return given_by((ZLIB_RUNTIME_VERSION, shared, keys))
+        return encode_parts((ZLIB_RUNTIME_VERSION, shared, keys))
 
-    def packed() -> Iterator[bytes]:
-        for run in runs_of(documents, _name):
-            found = memo.recall(_RECORDS, partial(given, run), partial(made, run))
+    def compress_runs() -> Iterator[bytes]:
+        for run in cut_runs(documents, _name):
+            found = memo.recall(_RECORDS, partial(describe_run, run), partial(compress_run, run))
             checksums.extend(found.checksums)
             yield from found.packed
 
-    records = bytes_sections("records", packed(), "Q")
+    records = bytes_sections("records", compress_runs(), "Q")
     yield Section("records.crc", "I", checksums.tobytes())
     yield Section("records.dictionary", "B", shared)
     yield from records
@@ -302,7 +304,7 @@ def _decode(data: bytes) -> _Records:
     return _Records(numbers[count:], [data[one:end] for one, end in pairwise(ends)])
 
 
-_RECORDS = Kind("records", _encode, _decode)
+_RECORDS = ResultKind("records", _encode, _decode)
 
 
 def _record_texts(tool: Tool) -> Iterator[bytes]:

@@ -32,7 +32,7 @@ _MOST_NAMES = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class ToolName:
     """The name of a tool.
 
     Attributes:
@@ -47,16 +47,16 @@ class Name:
     weight: float
 
 
-class Names:
+class NameTable:
     """The names of an index."""
 
     def __init__(self, index: Terms) -> None:
         self._index = index
         self._size = len(index)
-        self._names: dict[int, Name] = {}
+        self._names: dict[int, ToolName] = {}
         self._rarities: dict[int, float] = {}
 
-    def of_tool(self, tool: int) -> Name:
+    def of_tool(self, tool: int) -> ToolName:
         known = self._names.get(tool)
         if known is None:
             known = self._read(tool)
@@ -64,7 +64,7 @@ class Names:
                 self._names[tool] = known
         return known
 
-    def _read(self, tool: int) -> Name:
+    def _read(self, tool: int) -> ToolName:
         terms = self._index.name_terms(tool).tolist()
         frequencies = self._index.document_frequencies(terms)
         known = self._rarities.get
@@ -72,7 +72,7 @@ class Names:
         weight = 0.0
         for idf in idfs:
             weight += idf
-        return Name(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
+        return ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
 
     def _rarity(self, frequency: int) -> float:
         idf = inverse_document_frequency(self._size, frequency)
@@ -154,10 +154,10 @@ class Postings:
         mask = 0
         for credited in words:
             found = known.get(credited)
-            mask |= self._fields_of(tool, credited) if found is None else found
+            mask |= self._mask_fields(tool, credited) if found is None else found
         return mask
 
-    def _fields_of(self, tool: int, credited: tuple[tuple[int, float], ...]) -> int:
+    def _mask_fields(self, tool: int, credited: tuple[tuple[int, float], ...]) -> int:
         mask = 0
         for term, _ in credited:
             start, end = self._span(term)
@@ -180,7 +180,7 @@ class Postings:
         if known is not None or not self._is_usual(credited):
             return known
         if sum([self.count(term) for term, _ in credited]) <= min(_MOST_MERGED, self._best_left):
-            known = self._best[credited] = self._merged(credited)
+            known = self._best[credited] = self._merge_impacts(credited)
             self._best_left -= len(known) + len(credited)
         return known
 
@@ -191,7 +191,7 @@ class Postings:
             self._asked[credited] = times + 1
         return times == _TIMES_UNMERGED
 
-    def _merged(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
+    def _merge_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
         best: dict[int, float] = {}
         get = best.get
         for term, credit in credited:
@@ -204,7 +204,7 @@ class Postings:
         return best
 
 
-def posting(index: Terms, term: int, document: int) -> tuple[int, int]:
+def find_posting(index: Terms, term: int, document: int) -> tuple[int, int]:
     """Return impact and field mask of *term* in *document*, zeros when it does not occur there."""
     documents, impacts, fields = index.postings(term)
     place = bisect_left(documents, document)
@@ -213,9 +213,9 @@ def posting(index: Terms, term: int, document: int) -> tuple[int, int]:
     return impacts[place], fields[place]
 
 
-def impact_of(index: Terms, term: int, document: int) -> int:
+def find_impact(index: Terms, term: int, document: int) -> int:
     """Return the impact of *term* in *document*, 0 when it does not occur there."""
-    return posting(index, term, document)[0]
+    return find_posting(index, term, document)[0]
 
 
 # Code points take up to 21 bits, so three of them fit one number of 64.
@@ -263,12 +263,12 @@ class Grams:
         """
         known = self._words.get(word)
         if known is None:
-            known = dict(self._found(word))
+            known = dict(self._look_up_grams(word))
             if len(self._words) < _MOST_WORDS:
                 self._words[word] = known
         return known
 
-    def _found(self, word: str) -> Iterator[tuple[int, float]]:
+    def _look_up_grams(self, word: str) -> Iterator[tuple[int, float]]:
         for gram in grams_of_word(word):
             found = self._known[gram] if gram in self._known else self._find(gram)
             if found:

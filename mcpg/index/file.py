@@ -21,7 +21,7 @@ from mcpg.index.layout import (
     Stamp,
     head_size,
 )
-from mcpg.index.reader import Index, recipe_of
+from mcpg.index.reader import Index, hash_recipe
 
 if TYPE_CHECKING:
     from mcpg.index.packing import Section
@@ -41,7 +41,7 @@ _INODES = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedIndex:
     """An index and how it was come by.
 
     Attributes:
@@ -66,7 +66,7 @@ def open_index(path: str, *, in_blocks: bool = False) -> Index:
     """
     if in_blocks and hasattr(os, "pread") and _stamp(path)[0] > _MOST_MAPPED:
         return _read_in_blocks(path)
-    return Index(_mapped(path), in_blocks=in_blocks)
+    return Index(_map_file(path), in_blocks=in_blocks)
 
 
 def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
@@ -86,7 +86,7 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
     atomic_write(path, data, special=False)
 
 
-def write_index_of(source: str, sections: Iterable[Section], header: Header) -> str:
+def write_index_beside(source: str, sections: Iterable[Section], header: Header) -> str:
     """Put the index of the file *source* beside it, and return the path of the index.
 
     Args:
@@ -140,7 +140,7 @@ def index_for(
     *,
     recipe: bytes = b"",
     cache_dir: str | None = None,
-) -> Opened:
+) -> OpenedIndex:
     """Return the index of the file *source*: a fresh one that is found, or one that is built.
 
     It is looked for beside its source and in *cache_dir*, and written to the first of these that
@@ -154,18 +154,16 @@ def index_for(
     """
     places, stamp = _places(source, cache_dir), _stamp(source)
     for path, _ in places:
-        index = _fresh(path, source, stamp, recipe_of(recipe))
+        index = _open_fresh(path, source, stamp, hash_recipe(recipe))
         if index is not None:
-            return Opened(index, OPENED, path)
-    return _stored(_built(source, stamp, build), places)
+            return OpenedIndex(index, OPENED, path)
+    return _store_index(_build_stamped(source, stamp, build), places)
 
 
-def renewed_index(
-    source: str, build: Callable[[], bytes], *, cache_dir: str | None = None
-) -> Index:
+def renew_index(source: str, build: Callable[[], bytes], *, cache_dir: str | None = None) -> Index:
     """Build the index of the file *source* as `index_for` does, whether there is one or not."""
-    data = _built(source, _stamp(source), build)
-    return _stored(data, _places(source, cache_dir)).index
+    data = _build_stamped(source, _stamp(source), build)
+    return _store_index(data, _places(source, cache_dir)).index
 
 
 def fresh_index(
@@ -175,9 +173,9 @@ def fresh_index(
 
     It is looked for as by `index_for`, and checked as `Index` has it.
     """
-    stamp, number = _stamp(source), recipe_of(recipe)
+    stamp, number = _stamp(source), hash_recipe(recipe)
     for path, _ in _places(source, cache_dir):
-        index = _fresh(path, source, stamp, number, in_blocks=in_blocks)
+        index = _open_fresh(path, source, stamp, number, in_blocks=in_blocks)
         if index is not None:
             return index
     return None
@@ -192,9 +190,9 @@ def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | N
     from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
     from mcpg.index.packing import with_section  # noqa: PLC0415 - as above
 
-    stamp, number = _stamp(source), recipe_of(recipe)
+    stamp, number = _stamp(source), hash_recipe(recipe)
     for path, _ in _places(source, cache_dir):
-        index = _fresh(path, source, stamp, number)
+        index = _open_fresh(path, source, stamp, number)
         if index is None:
             continue
         try:
@@ -210,15 +208,15 @@ def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
     return [beside] if cache_dir is None else [beside, (cached_path(source, cache_dir), CACHED)]
 
 
-def _built(source: str, stamp: Stamp, build: Callable[[], bytes]) -> bytes:
-    from mcpg.index.packing import restamped  # noqa: PLC0415 - as for `write_index`
+def _build_stamped(source: str, stamp: Stamp, build: Callable[[], bytes]) -> bytes:
+    from mcpg.index.packing import restamp_index  # noqa: PLC0415 - as for `write_index`
 
     data = build()
     # Otherwise nobody knows which of the two contents was built from: the key will tell.
-    return restamped(data, stamp) if stamp == _stamp(source) else data
+    return restamp_index(data, stamp) if stamp == _stamp(source) else data
 
 
-def _fresh(
+def _open_fresh(
     path: str, source: str, stamp: Stamp, recipe: int, *, in_blocks: bool = False
 ) -> Index | None:
     """Open the index at *path* if it says what *source* says now."""
@@ -242,26 +240,26 @@ def _restamp(path: str, source: str, stamp: Stamp) -> None:
     It does not matter if the file cannot be written.
     """
     from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
-    from mcpg.index.packing import restamped  # noqa: PLC0415 - as above
+    from mcpg.index.packing import restamp_index  # noqa: PLC0415 - as above
 
     if stamp == _stamp(source) != NO_STAMP:
         try:
-            write_index(path, restamped(_mapped(path), stamp))
+            write_index(path, restamp_index(_map_file(path), stamp))
         except OutputError:
             return
 
 
-def _stored(data: bytes, places: Iterable[tuple[str, str]]) -> Opened:
+def _store_index(data: bytes, places: Iterable[tuple[str, str]]) -> OpenedIndex:
     from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
 
     for path, how in places:
         try:
             write_index(path, data)
             # Mapped, the memory is shared with every other process that opens it.
-            return Opened(open_index(path), how, path)
+            return OpenedIndex(open_index(path), how, path)
         except (OutputError, StaleIndexError):
             continue
-    return Opened(Index(data), IN_MEMORY)
+    return OpenedIndex(Index(data), IN_MEMORY)
 
 
 class _File:
@@ -312,7 +310,7 @@ def _own_memory(size: int) -> mmap.mmap:
     return memory
 
 
-def _mapped(path: str) -> Buffer:
+def _map_file(path: str) -> Buffer:
     try:
         with open(path, "rb", opener=_open_regular) as stream:
             return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))

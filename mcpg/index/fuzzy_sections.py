@@ -15,9 +15,9 @@ from mcpg.index.scoring import inverse_document_frequency
 from mcpg.index.speller import (
     SHORTEST_AT_ONE_EDIT,
     SHORTEST_AT_TWO_EDITS,
-    hash_of,
+    hash_part,
     pair_key,
-    pairs_of,
+    cut_pairs,
     with_deletions,
 )
 from mcpg.text import split_words
@@ -36,7 +36,7 @@ def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
 
 def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
     found = sorted(
-        hash_of(part) << 32 | number
+        hash_part(part) << 32 | number
         for number, word in enumerate(words)
         if len(word) >= SHORTEST_AT_ONE_EDIT
         for part in with_deletions(word)
@@ -50,7 +50,7 @@ def _pair_sections(words: Sequence[str]) -> Iterator[Section]:
     holders: dict[int, list[int]] = {}
     for number, word in enumerate(words):
         if len(word) >= SHORTEST_AT_TWO_EDITS:
-            for pair in pairs_of(word):
+            for pair in cut_pairs(word):
                 holders.setdefault(pair_key(len(word), pair), []).append(number)
     keys = sorted(holders)
     yield Section("pairs.key", "Q", array("Q", keys).tobytes())
@@ -65,11 +65,11 @@ def described_words(tool: Tool) -> list[str]:
     return list(dict.fromkeys(split_words(text)))
 
 
-class Grams:
+class GramCollector:
     """The 3-grams of tools, noted one tool after the other."""
 
     def __init__(self) -> None:
-        self._known = _GramsOfWords()
+        self._known = _WordGrams()
         self._held: list[array[int]] = []
 
     def add(self, described: Iterable[str]) -> None:
@@ -105,7 +105,7 @@ def _gram_sections(held: Sequence[array[int]], numbers: Mapping[int, int]) -> li
     ]
 
 
-class _GramsOfWords(dict[str, tuple[int, ...]]):
+class _WordGrams(dict[str, tuple[int, ...]]):
     """For each word met, provisional numbers of its 3-grams.
 
     Attributes:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from mcpg.documents.model import ToolDocument
-from mcpg.index.analysed import Analysed
+from mcpg.index.analysed import DocumentTerms
 from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.packing import Section, halves, keys_sections, rows_sections
 from mcpg.index.scoring import (
@@ -38,7 +38,7 @@ _TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
 Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
 
-class Postings(NamedTuple):
+class PostingArrays(NamedTuple):
     """The postings of all terms.
 
     Attributes:
@@ -67,8 +67,8 @@ class InvertedFile:
         language: The language that most descriptions are in, `None` if unknown.
     """
 
-    def __init__(self, analysed: Iterable[Analysed]) -> None:
-        self._terms = _Terms()
+    def __init__(self, analysed: Iterable[DocumentTerms]) -> None:
+        self._terms = _TermNumbers()
         self._occurrences = _Occurrences()
         self._names: list[array[int]] = []
         spoken: Counter[str] = Counter()
@@ -94,11 +94,11 @@ class InvertedFile:
         yield from keys_sections("terms", self._order)
         yield Section("terms.word", "I", self._first_words().tobytes())
         yield from keys_sections("words", self.words)
-        yield Section("words.term", "I", array("I", map(self.term_of, self.words)).tobytes())
+        yield Section("words.term", "I", array("I", map(self.find_term, self.words)).tobytes())
         yield from self._posting_sections()
         yield from rows_sections("names.terms", map(self._name_terms, self._names))
 
-    def term_of(self, word: str) -> int:
+    def find_term(self, word: str) -> int:
         """Return the number of the term of a *word* that occurs."""
         return self._final[self._terms.of_word[word]]
 
@@ -112,7 +112,7 @@ class InvertedFile:
         """For each term, the number of the first word in alphabetical order that has it."""
         first = array("I", [NONE]) * len(self._order)
         numbers = range(len(self.words) - 1, -1, -1)
-        for number, term in zip(numbers, map(self.term_of, reversed(self.words)), strict=True):
+        for number, term in zip(numbers, map(self.find_term, reversed(self.words)), strict=True):
             first[term] = number
         return first
 
@@ -138,19 +138,19 @@ class InvertedFile:
         yield Section("terms.kind", "B", bytes(kinds))
         yield Section("terms.tools", "I", holders.tobytes())
         yield Section("postings.at", "I", starts.tobytes())
-        tools, impacts, fields = _unpacked(packed)
+        tools, impacts, fields = _unpack_postings(packed)
         del packed  # all postings are in memory as few times as can be
         yield Section("postings", "I", tools.tobytes())
         yield Section("postings.impact", "H", impacts.tobytes())
         yield Section("postings.fields", "H", fields.tobytes())
         highest = (max(impacts[start:end]) for start, end in pairwise(starts))
         yield Section("terms.impact", "H", array("H", highest).tobytes())
-        postings = Postings(starts, tools, impacts)
+        postings = PostingArrays(starts, tools, impacts)
         yield Section("tools.norm", "d", self._norms(rows, postings, holders).tobytes())
         yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
 
     def _norms(
-        self, rows: Sequence[array[int]], postings: Postings, holders: Iterable[int]
+        self, rows: Sequence[array[int]], postings: PostingArrays, holders: Iterable[int]
     ) -> array[float]:
         """For each tool, the length of the vector of its text, in which hints have no part."""
         squares = [0.0] * len(self._names)
@@ -167,7 +167,7 @@ class InvertedFile:
         return array("d", (square**0.5 or 1.0 for square in squares))
 
 
-class _Terms:
+class _TermNumbers:
     """Provisional numbers of terms, in the order in which they are met.
 
     Attributes:
@@ -180,8 +180,8 @@ class _Terms:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.kinds = bytearray()
-        self.of_word = _Numbered(lambda word: self._number(stem(word), STEM))
-        self.of_whole = _Numbered(lambda whole: self._number(whole, IDENTIFIER))
+        self.of_word = _TextNumbers(lambda word: self._number(stem(word), STEM))
+        self.of_whole = _TextNumbers(lambda whole: self._number(whole, IDENTIFIER))
 
     def _number(self, term: str, kind: int) -> int:
         number = self.numbers.setdefault(term, len(self.numbers))
@@ -191,7 +191,7 @@ class _Terms:
         return number
 
 
-class _Numbered(dict[str, int]):
+class _TextNumbers(dict[str, int]):
     """Texts and their numbers, each given when it is first asked for."""
 
     def __init__(self, number: Callable[[str], int]) -> None:
@@ -322,7 +322,7 @@ def term_weight(size: int, frequency: int) -> float:
     return inverse_document_frequency(size, frequency) / IMPACT_SCALE
 
 
-def _unpacked(postings: array[int]) -> tuple[array[int], array[int], array[int]]:
+def _unpack_postings(postings: array[int]) -> tuple[array[int], array[int], array[int]]:
     """Return documents, impacts and field masks of *postings*, each of which packs all three."""
     documents, others = halves(postings)
     short = memoryview(others).cast("H")
@@ -353,7 +353,7 @@ def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
     return counts, length
 
 
-def frequency_of(
+def weigh_frequency(
     term: str, counts: Counts, means: Sequence[float], *, with_hints: bool = True
 ) -> float:
     """Return the weighted frequency of *term*; *means* are the mean lengths of fields."""

@@ -144,7 +144,7 @@ def head_size(data: Buffer) -> int:
     if length != len(data) or count > _MOST_SECTIONS or 4 * blocks > length:
         raise StaleIndexError("it is cut short or has grown")
     body = body_start(count, blocks)
-    if body > length or blocks != blocks_of(length - body):
+    if body > length or blocks != count_blocks(length - body):
         raise StaleIndexError("it has not one checksum for each block")
     return body
 
@@ -159,10 +159,10 @@ def block_table(data: memoryview) -> tuple[int, memoryview]:
 
 def body_start(sections: int, blocks: int) -> int:
     """Return where the first section begins in a file of so many *sections* and *blocks*."""
-    return BLOCK_SIZE * blocks_of(FIXED_SIZE + sections * ENTRY.size + 4 * blocks)
+    return BLOCK_SIZE * count_blocks(FIXED_SIZE + sections * ENTRY.size + 4 * blocks)
 
 
-def blocks_of(size: int) -> int:
+def count_blocks(size: int) -> int:
     """Return in how many blocks *size* bytes are."""
     return (size + BLOCK_SIZE - 1) // BLOCK_SIZE
 

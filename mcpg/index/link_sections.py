@@ -42,7 +42,7 @@ def _link_sections(
     numbers = {reason: number for number, reason in enumerate(reasons)}
     targets = [[tools.get(link.target, NONE) for link in one.links] for one in documents]
     yield from rows_sections("links", targets)
-    yield from rows_sections("linked_by", _reached(targets, len(documents)))
+    yield from rows_sections("linked_by", _invert_targets(targets, len(documents)))
     yield Section("links.kind", "B", bytes(KINDS.index(link.kind) for link in links))
     yield Section("links.weight", "d", array("d", (link.weight for link in links)).tobytes())
     reason_of = array("I", (numbers[link.reason] for link in links))
@@ -60,14 +60,14 @@ def _provision_sections(
     found = [provision for row in rows for provision in row]
     targets = [[provision.target for provision in row] for row in rows]
     yield from rows_sections("provides", targets)
-    yield from rows_sections("provided_by", _reached(targets, len(rows)))
+    yield from rows_sections("provided_by", _invert_targets(targets, len(rows)))
     weights = bytes(round(one.weight * HUNDREDTHS) for one in found)
     yield Section("provides.weight", "B", weights)
     mapped = array("I", (_number(one.coverage, one.fields, mappings) for one in found))
     yield Section("provides.mapping", "I", mapped.tobytes())
 
 
-def _reached(targets: Iterable[Iterable[int]], size: int) -> list[list[int]]:
+def _invert_targets(targets: Iterable[Iterable[int]], size: int) -> list[list[int]]:
     """Return for each tool the numbers of the items that reach it."""
     found: list[list[int]] = [[] for _ in range(size)]
     numbered = enumerate(target for row in targets for target in row)

@@ -88,16 +88,20 @@ class LinkTables:
     def provides(self, tool: int) -> Provisions:
         first, _ = span(self._index.items("provides.at"), tool)
         targets = self._index.rows("provides")[tool].tolist()
-        return tuple([(n, to, self._provided(n)) for n, to in enumerate(targets, first)])
+        return tuple(
+            [(n, to, self._read_provision_weight(n)) for n, to in enumerate(targets, first)]
+        )
 
     def provided_by(self, tool: int) -> Provisions:
         numbers = self._index.rows("provided_by")[tool].tolist()
-        return tuple([(n, self._holder("provides.at", n), self._provided(n)) for n in numbers])
+        return tuple(
+            [(n, self._holder("provides.at", n), self._read_provision_weight(n)) for n in numbers]
+        )
 
     def provision(self, number: int) -> Mapping:
         return self._mapping(int(self._item("provides.mapping", number)))
 
-    def _provided(self, number: int) -> float:
+    def _read_provision_weight(self, number: int) -> float:
         return self._item("provides.weight", number) / HUNDREDTHS
 
     def _mapping(self, number: int) -> Mapping:

@@ -28,14 +28,14 @@ _LEAST_PROBABILITY = 0.1
 _TELLING_WORDS = 16
 
 
-class Foreign(NamedTuple):
+class ForeignTool(NamedTuple):
     """A tool in another language.
 
     Attributes:
         language: The language, a member of `mcpg.text.lexicon.FOREIGN`.
         words: Its words as the index has them, without those of hints, which may be in any
             language.
-        text: Its `told_text`.
+        text: Its `join_title_and_description`.
     """
 
     language: str
@@ -43,14 +43,14 @@ class Foreign(NamedTuple):
     text: str
 
 
-def told_text(tool: Tool) -> str:
+def join_title_and_description(tool: Tool) -> str:
     """Return the title and the description of *tool*."""
     return f"{tool.display_name} {tool.description}"
 
 
-def foreign_language_of(tool: Tool) -> str | None:
+def detect_foreign_language(tool: Tool) -> str | None:
     """Return the language of *tool* if it is a member of `lexicon.FOREIGN`, else `None`."""
-    text = told_text(tool)
+    text = join_title_and_description(tool)
     spoken = split_words(text)
     if language_of(spoken) == lexicon.ENGLISH:
         return None
@@ -59,7 +59,7 @@ def foreign_language_of(tool: Tool) -> str | None:
 
 
 def meaning_sections(
-    found: Sequence[Foreign], term_of: Callable[[str], int], stems: Iterable[tuple[str, int]]
+    found: Sequence[ForeignTool], term_of: Callable[[str], int], stems: Iterable[tuple[str, int]]
 ) -> Iterator[Section]:
     """Make the sections of English stems and of the meanings of foreign words.
 
@@ -80,7 +80,7 @@ def meaning_sections(
     meant = sorted(rows)
     yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
     yield from keys_sections(MEANINGS, meant)
-    yield from rows_sections(f"{MEANINGS}.terms", (_packed(rows[one]) for one in meant), "Q")
+    yield from rows_sections(f"{MEANINGS}.terms", (_pack_meanings(rows[one]) for one in meant), "Q")
 
 
 def _stem_sections(terms: Mapping[str, int]) -> Iterator[Section]:
@@ -94,19 +94,19 @@ def _stem_sections(terms: Mapping[str, int]) -> Iterator[Section]:
     yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
 
 
-def _packed(row: dict[int, float]) -> list[int]:
+def _pack_meanings(row: dict[int, float]) -> list[int]:
     scale = (1 << PROBABILITY_BITS) - 1
     ranked = sorted(row.items(), key=lambda one: (-one[1], one[0]))
     return [term << PROBABILITY_BITS | round(probability * scale) for term, probability in ranked]
 
 
-def _translatable(found: Sequence[Foreign]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield language, word, and the words of the index that stand for it, each once."""
     frequencies = Counter(word for one in found for word in one.words)
     known: set[tuple[str, str]] = set()
     for language, words, text in found:
         stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
-        unspaced = _cut(text, language) if language in lexicon.UNSPACED else set()
+        unspaced = _segment_unspaced(text, language) if language in lexicon.UNSPACED else set()
         for word in sorted(words.difference(stop_words).union(unspaced)):
             held = (word,) if word in words else _rarest_pair(word, frequencies)
             if held and (language, word) not in known:
@@ -114,7 +114,7 @@ def _translatable(found: Sequence[Foreign]) -> Iterator[tuple[str, str, tuple[st
                 yield language, word, held
 
 
-def _cut(text: str, language: str) -> set[str]:
+def _segment_unspaced(text: str, language: str) -> set[str]:
     """Return the words of *text* in a script that is written without spaces."""
     runs = (
         "".join(letters)

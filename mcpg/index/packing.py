@@ -52,12 +52,12 @@ class Section:
     data: Buffer | Pieces
 
 
-def pieces_of(data: Buffer | Pieces) -> Iterable[Buffer]:
+def iter_pieces(data: Buffer | Pieces) -> Iterable[Buffer]:
     """Return *data*, or the pieces of it."""
     return (data,) if isinstance(data, (bytes, memoryview)) else data
 
 
-class _Joined:
+class _JoinedPieces:
     """The pieces of data that is in memory; to join them would take as much again."""
 
     __slots__ = ("_pieces", "_size")
@@ -78,8 +78,8 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
 
     A section that nobody else holds is released as soon as it is written.
     """
-    table = Table()
-    pieces = deque(chain.from_iterable(map(table.noted, sections)))
+    table = SectionTable()
+    pieces = deque(chain.from_iterable(map(table.write_section, sections)))
     file = BytesIO()
     file.write(table.head(header))
     while pieces:
@@ -87,7 +87,7 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
     return file.getvalue()
 
 
-class Table:
+class SectionTable:
     """The table of sections, and the checksums of blocks, of a file that is being written."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Table:
         self._size = 0
         self._checksums = _Checksums()
 
-    def noted(self, section: Section) -> Iterator[Buffer]:
+    def write_section(self, section: Section) -> Iterator[Buffer]:
         """Note *section*, and yield the pieces of its data, up to where the next one begins."""
         name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
         length = len(section.data)
@@ -103,7 +103,7 @@ class Table:
             raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
         self._entries.append((name, section.item_type.encode("ascii"), length))
         self._size += length + -length % ALIGNMENT
-        for piece in (*pieces_of(section.data), bytes(-length % ALIGNMENT)):
+        for piece in (*iter_pieces(section.data), bytes(-length % ALIGNMENT)):
             self._checksums.add(piece)
             yield piece
 
@@ -146,13 +146,13 @@ class _Checksums:
         return self._whole + array("I", [self._last] if is_open else [])
 
 
-def restamped(data: Buffer, stamp: Stamp) -> bytes:
+def restamp_index(data: Buffer, stamp: Stamp) -> bytes:
     """Return the same file with another stamp of its source."""
-    return b"".join(restamped_parts(data, stamp))
+    return b"".join(restamp_parts(data, stamp))
 
 
-def restamped_parts(data: Buffer, stamp: Stamp) -> tuple[bytes, memoryview]:
-    """Return in two parts what `restamped` does; the second is no copy."""
+def restamp_parts(data: Buffer, stamp: Stamp) -> tuple[bytes, memoryview]:
+    """Return in two parts what `restamp_index` does; the second is no copy."""
     header, entries = unpack(data)
     start, checksums = block_table(memoryview(data))
     sizes = len(entries), len(data), len(checksums)
@@ -185,7 +185,7 @@ def _head(header: Header, tables: bytes, sizes: tuple[int, int, int]) -> bytes:
     return fixed + CHECKSUM.pack(head_checksum(fixed, tables)) + tables
 
 
-def numbered(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
+def number_holders(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
     """Return all texts, sorted, and for each the numbers of those that hold it."""
     holders: dict[str, list[int]] = {}
     for number, texts in enumerate(texts_of):
@@ -241,7 +241,7 @@ def bytes_sections(name: str, parts: Iterable[bytes], offset_type: str = "I") ->
             first = end
     joined.append(b"".join(kept))
     return [
-        Section(name, "B", joined[0] if len(joined) == 1 else _Joined(joined)),
+        Section(name, "B", joined[0] if len(joined) == 1 else _JoinedPieces(joined)),
         Section(f"{name}.at", offset_type, starts.tobytes()),
     ]
 

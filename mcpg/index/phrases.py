@@ -19,19 +19,19 @@ FEWEST_WORDS = 2
 _MOST_WORDS = 16
 
 
-def words_of(text: str) -> list[str]:
+def split_phrase(text: str) -> list[str]:
     """Return the words of *text* in order, without whole identifiers."""
     return [word.text for word in iter_words(text) if not word.whole]
 
 
-def phrases_of(aliases: Iterable[str]) -> Iterator[str]:
+def extract_phrases(aliases: Iterable[str]) -> Iterator[str]:
     """Return the phrases among the *aliases* of one tool."""
-    for words in map(words_of, aliases):
+    for words in map(split_phrase, aliases):
         if FEWEST_WORDS <= len(words) <= _MOST_WORDS:
             yield " ".join(words)
 
 
-def opening_phrases(words: Sequence[str], index: Index) -> tuple[int, tuple[int, ...]]:
+def find_opening_phrase(words: Sequence[str], index: Index) -> tuple[int, tuple[int, ...]]:
     """Return the number of words of the longest phrase that opens *words*, and its tools."""
     openings = list(accumulate(words[:_MOST_WORDS], "{} {}".format))
     for count in range(len(openings), FEWEST_WORDS - 1, -1):

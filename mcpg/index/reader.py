@@ -16,7 +16,7 @@ from mcpg import __version__
 from mcpg.catalog.view import ToolView
 from mcpg.documents.model import ToolDocument
 from mcpg.index.blocks import Blocks, CheckedItems, Read
-from mcpg.index.decoded import Grams, Names, Postings
+from mcpg.index.decoded import Grams, NameTable, Postings
 from mcpg.index.layout import (
     ABSENT,
     BLOCK_SIZE,
@@ -36,7 +36,7 @@ from mcpg.index.layout import (
 )
 from mcpg.index.links import LinkTables
 from mcpg.index.speller import Speller
-from mcpg.index.tables import Keys, Rows, Texts
+from mcpg.index.tables import KeyTable, RowTable, TextTable
 
 CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""
@@ -62,7 +62,7 @@ _RECORD_TEXTS = ("ids", "titles", "summaries")
 _BROKEN = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
-def recipe_of(recipe: bytes) -> int:
+def hash_recipe(recipe: bytes) -> int:
     """Return the number by which a file tells how it was made: by which mcpg, from which recipe."""
     return zlib.crc32(recipe, zlib.crc32(__version__.encode()))
 
@@ -107,12 +107,12 @@ class Index:
         self._blocks = Blocks(self._data, read)
         self._items: dict[str, Items] = {}
         self._views: dict[str, memoryview] = {}
-        self._texts: dict[str, Texts] = {}
-        self._keys: dict[str, Keys] = {}
-        self._rows: dict[str, Rows] = {}
+        self._texts: dict[str, TextTable] = {}
+        self._keys: dict[str, KeyTable] = {}
+        self._rows: dict[str, RowTable] = {}
         self._spellers: list[Speller] = []
         self._grams: list[Grams] = []
-        self._names: list[Names] = []
+        self._names: list[NameTable] = []
         self._relations: list[LinkTables] = []
         self._postings: list[Postings] = []
         self._foreign: tuple[str, ...] | None = None
@@ -198,24 +198,24 @@ class Index:
         entry = self._entry(name)
         return self._data[entry.start : entry.end].cast("B").cast(entry.item_type)  # type: ignore[call-overload, no-any-return]
 
-    def texts(self, name: str) -> Texts:
+    def texts(self, name: str) -> TextTable:
         table = self._texts.get(name)
         if table is None:
-            table = self._texts[name] = Texts(self.items(name), self.items(f"{name}.at"))
+            table = self._texts[name] = TextTable(self.items(name), self.items(f"{name}.at"))
         return table
 
-    def keys(self, name: str) -> Keys:
+    def keys(self, name: str) -> KeyTable:
         """Return the table of texts called *name* that finds the number of a text."""
         table = self._keys.get(name)
         if table is None:
             parts = self.items(name), self.items(f"{name}.at"), self.items(f"{name}.slots")
-            table = self._keys[name] = Keys(*parts)
+            table = self._keys[name] = KeyTable(*parts)
         return table
 
-    def rows(self, name: str) -> Rows:
+    def rows(self, name: str) -> RowTable:
         table = self._rows.get(name)
         if table is None:
-            table = self._rows[name] = Rows(self.items(name), self.items(f"{name}.at"))
+            table = self._rows[name] = RowTable(self.items(name), self.items(f"{name}.at"))
         return table
 
     def _size(self, name: str) -> int:
@@ -268,20 +268,20 @@ class Index:
         named = zip(self.texts("names").some(tools), ids, strict=True)
         names = [name.removeprefix(NAMED) if name else tool_id for name, tool_id in named]
         shown = [title or name for title, name in zip(titles, names, strict=True)]
-        sources = self.texts("sources").some(self.sources_of(tools))
+        sources = self.texts("sources").some(self.find_source_numbers(tools))
         summaries, enabled = self.texts("summaries").some(tools), self._some("enabled", tools)
         return zip(ids, sources, names, shown, summaries, map(bool, enabled), strict=True)
 
-    def sources_of(self, tools: Iterable[int]) -> list[int]:
+    def find_source_numbers(self, tools: Iterable[int]) -> list[int]:
         return self._some("source_of", tools)
 
     @property
-    def source_ids(self) -> Texts:
+    def source_ids(self) -> TextTable:
         """The ids of all sources, in order; a tool's is found by the number of its source."""
         return self.texts("sources")
 
     @property
-    def categories(self) -> Texts:
+    def categories(self) -> TextTable:
         """The categories that hints name, in order."""
         return self.texts("categories")
 
@@ -311,7 +311,7 @@ class Index:
     def is_enabled(self, tool: int) -> bool:
         return bool(self._item("enabled", tool))
 
-    def disabled(self) -> Iterator[int]:
+    def iter_disabled_tools(self) -> Iterator[int]:
         enabled = bytes(self.section("enabled"))
         tool = enabled.find(0)
         while tool >= 0:
@@ -345,11 +345,11 @@ class Index:
         return self.rows("names.terms")[tool]
 
     @property
-    def names(self) -> Names:
+    def names(self) -> NameTable:
         if not self._names:
-            from mcpg.index.decoded import Names  # noqa: PLC0415 - as above
+            from mcpg.index.decoded import NameTable  # noqa: PLC0415 - as above
 
-            self._names.append(Names(self))
+            self._names.append(NameTable(self))
         return self._names[0]
 
     def norms(self, tools: Iterable[int]) -> list[float]:
@@ -394,18 +394,18 @@ class Index:
         if not self.has_section(PAGES):
             return []
         rows = self.rows(PAGES)
-        return [_decoded(rows[number])[0] for number in range(len(rows))]
+        return [_decode_document(rows[number])[0] for number in range(len(rows))]
 
     def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
-        return _decoded(self._record_data(tool))
+        return _decode_document(self._record_data(tool))
 
     def _record_data(self, tool: int) -> bytes:
-        from mcpg.index.records import decompressed, own_dictionary  # noqa: PLC0415 - as above
+        from mcpg.index.records import decompress_record, own_dictionary  # noqa: PLC0415 - as above
 
         texts = (self.rows(name)[tool] for name in _RECORD_TEXTS)
         dictionary = own_dictionary(self.section("records.dictionary"), texts)
         data = self.rows("records")[tool]
-        return decompressed(data, dictionary, self._item("records.crc", tool))
+        return decompress_record(data, dictionary, self._item("records.crc", tool))
 
     def place(self, tool: int) -> int:
         """Return the number of the tool's document among those of the bundle, pages included."""
@@ -563,7 +563,7 @@ class Index:
             return found
         from mcpg.text import lexicon  # noqa: PLC0415 - most catalogues are in English
 
-        return [*found, *self.meant_by(lexicon.stem_of(number))]
+        return [*found, *self.meant_by(lexicon.read_stem(number))]
 
     def find_identifier(self, text: str) -> int:
         """Return the term that *text* is as a whole identifier that occurs, or `ABSENT`."""
@@ -652,7 +652,7 @@ class Index:
         return term if term != ABSENT and self._item("terms.kind", term) & kind else ABSENT
 
 
-def _decoded(data: Buffer) -> tuple[ToolDocument, str | None]:
+def _decode_document(data: Buffer) -> tuple[ToolDocument, str | None]:
     from mcpg.documents.model import decode_record  # noqa: PLC0415 - the ranking does without
 
     try:

@@ -22,7 +22,7 @@ _SAMPLES, _SAMPLE_LENGTH = 8, 1_024
 _LONGEST_COMPRESSED = 4 << 20
 
 
-def dictionary_of(record_of: Callable[[int], bytes], size: int) -> bytes:
+def sample_dictionary(record_of: Callable[[int], bytes], size: int) -> bytes:
     """Return what to compress *size* records with: the beginnings of some, evenly spread."""
     count = min(_SAMPLES, size)
     places = (number * size // count for number in range(count))
@@ -34,7 +34,7 @@ def own_dictionary(dictionary: Buffer, texts: Iterable[Buffer]) -> bytes:
     return b"\n".join((dictionary, *texts))
 
 
-def compressed(record: bytes, dictionary: bytes) -> bytes:
+def compress_record(record: bytes, dictionary: bytes) -> bytes:
     """Return *record* as it is kept."""
     is_long = len(record) > _LONGEST_COMPRESSED
     level = zlib.Z_NO_COMPRESSION if is_long else zlib.Z_DEFAULT_COMPRESSION
@@ -42,7 +42,7 @@ def compressed(record: bytes, dictionary: bytes) -> bytes:
     return compressor.compress(record) + compressor.flush()
 
 
-def decompressed(data: Buffer, dictionary: bytes, checksum: int) -> bytes:
+def decompress_record(data: Buffer, dictionary: bytes, checksum: int) -> bytes:
     """Return the record that is kept as *data*.
 
     Raises:

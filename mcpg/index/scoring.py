@@ -88,9 +88,9 @@ def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
     yield from (("topics", group) for group in document.groups if ":" not in group)
     if not document.further:
         return
-    from mcpg.documents.facts import facts_of  # noqa: PLC0415 - few documents state any
+    from mcpg.documents.facts import parse_facts  # noqa: PLC0415 - few documents state any
 
-    facts = facts_of(document.further)
+    facts = parse_facts(document.further)
     yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))
 
 
@@ -121,9 +121,9 @@ def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
 def _claimed_texts(tool: Tool) -> Iterator[tuple[str, str]]:
     """Return the words of hints that a server states."""
     if tool.meta or tool.annotations:
-        from mcpg.catalog.claims import claimed_words, claims_of  # noqa: PLC0415 - few tools have
+        from mcpg.catalog.claims import claimed_words, read_claims  # noqa: PLC0415 - few tools have
 
-        yield "claims", claimed_words(claims_of(tool)).text
+        yield "claims", claimed_words(read_claims(tool)).text
 
 
 def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:

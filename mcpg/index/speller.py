@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from mcpg.index.layout import Items
-from mcpg.index.tables import Rows, Texts
+from mcpg.index.tables import RowTable, TextTable
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
 
@@ -38,9 +38,9 @@ class Speller:
 
     def __init__(
         self,
-        words: Texts,
+        words: TextTable,
         deletions: tuple[Items, Items],
-        pairs: tuple[Items, Rows],
+        pairs: tuple[Items, RowTable],
     ) -> None:
         self._words = words
         self._deletions, self._deletion_words = deletions
@@ -72,7 +72,7 @@ class Speller:
         """Return the words that equal *word* once a character, or none, is left out of each."""
         deletions, count = self._deletions, len(self._deletions)
         numbers: set[int] = set()
-        for key in map(hash_of, with_deletions(word)):
+        for key in map(hash_part, with_deletions(word)):
             start = end = bisect_left(deletions, key)
             while end < count and deletions[end] == key:  # most find none
                 end += 1
@@ -82,7 +82,7 @@ class Speller:
 
     def _sharing_pairs(self, word: str) -> Iterator[int]:
         """Yield words of like length: those that share enough pairs of characters with *word*."""
-        pairs = [pair_key(0, pair) for pair in pairs_of(word)]
+        pairs = [pair_key(0, pair) for pair in cut_pairs(word)]
         for more, taken in _PAIRS_TAKEN.items():
             shortest = sorted(self._holding(pairs, len(word) + more), key=len)
             shortest = shortest[: taken + _PAIRS_KEPT]
@@ -107,12 +107,12 @@ def with_deletions(word: str) -> set[str]:
     return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
 
 
-def hash_of(part: str) -> int:
+def hash_part(part: str) -> int:
     """Return the number that stands for a word, or for what is left of it."""
     return zlib.crc32(part.encode("utf-8", "surrogatepass"))
 
 
-def pairs_of(word: str) -> set[str]:
+def cut_pairs(word: str) -> set[str]:
     """Return the pairs of neighbouring characters in *word*, padded at both ends."""
     padded = f"\0{word}\0"
     return {padded[place : place + 2] for place in range(len(padded) - 1)}

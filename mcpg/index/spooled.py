@@ -9,7 +9,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Self
 
 from mcpg.index.layout import Header
-from mcpg.index.packing import Section, Table
+from mcpg.index.packing import Section, SectionTable
 
 _IN_MEMORY = 8 << 20
 _CHUNK = 1 << 20
@@ -30,7 +30,7 @@ class SpooledIndex:
     """
 
     def __init__(self, sections: Iterable[Section], folder: str) -> None:
-        self._table = Table()
+        self._table = SectionTable()
         self._body = SpooledTemporaryFile(_IN_MEMORY, dir=folder)  # noqa: SIM115 - see `close`
         try:
             # A loop would hold each section while the next one is made.
@@ -40,7 +40,7 @@ class SpooledIndex:
             raise
 
     def _write(self, section: Section) -> None:
-        for piece in self._table.noted(section):
+        for piece in self._table.write_section(section):
             self._body.write(piece)
 
     def __enter__(self) -> Self:

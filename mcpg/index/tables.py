@@ -16,8 +16,8 @@ class Tables(Protocol):
 
     def __len__(self) -> int: ...
     def items(self, name: str) -> Items: ...
-    def rows(self, name: str) -> Rows: ...
-    def texts(self, name: str) -> Texts: ...
+    def rows(self, name: str) -> RowTable: ...
+    def texts(self, name: str) -> TextTable: ...
 
 
 MOST_PROBES = 64
@@ -45,7 +45,7 @@ def span(starts: Items, number: int) -> tuple[int, int]:
     return start, end
 
 
-class Rows:
+class RowTable:
     """Rows of numbers."""
 
     __slots__ = ("_end", "_items", "_starts")
@@ -82,7 +82,7 @@ class Rows:
             raise StaleIndexError("a row leads out of its table")
         return bytes(self._items[offset : starts[-1]]), places
 
-    def joined(self, numbers: Iterable[int]) -> list[int]:
+    def concatenate_rows(self, numbers: Iterable[int]) -> list[int]:
         """Return what is in the rows of *numbers*, one row after the other."""
         found: list[int] = []
         items, starts, last = self._items, self._starts, self._end
@@ -108,13 +108,13 @@ class Rows:
         return end - start == len(key) and self._items[start:end] == key
 
 
-class Texts:
+class TextTable:
     """Texts by number."""
 
     __slots__ = ("_rows",)
 
     def __init__(self, data: Items, starts: Items) -> None:
-        self._rows = Rows(data, starts)
+        self._rows = RowTable(data, starts)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -158,7 +158,7 @@ class Texts:
             yield text
 
 
-class Keys(Texts):
+class KeyTable(TextTable):
     """Distinct texts by number, in order, and their numbers by text.
 
     Numbers are found through a hash table with open addressing: each stands in the first free
@@ -196,8 +196,8 @@ class Keys(Texts):
                 return ABSENT
             if rows.holds(number, key):
                 return number
-        return self._found_in_order(text)
+        return self._find_in_order(text)
 
-    def _found_in_order(self, text: str) -> int:
+    def _find_in_order(self, text: str) -> int:
         number = bisect_left(self, text)
         return number if number < len(self) and self[number] == text else ABSENT

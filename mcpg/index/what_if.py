@@ -19,12 +19,12 @@ from mcpg.index.inverted import (
     Counts,
     count_terms,
     count_words,
-    frequency_of,
+    weigh_frequency,
     impact_step,
     term_weight,
 )
 from mcpg.index.layout import ABSENT
-from mcpg.index.phrases import phrases_of
+from mcpg.index.phrases import extract_phrases
 from mcpg.index.reader import SHORTEST_PREFIX, Index
 from mcpg.index.scoring import FIELDS, HINTS_MASK
 from mcpg.text import iter_words, joined, lexicon, stem
@@ -36,7 +36,7 @@ Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
 _FIELDS = {name: FIELDS.index(name) for name in ("aliases", "keywords")}
 
 
-class WhatIf:
+class HintOverlay:
     """An index and what is needed to try hints on one of its tools."""
 
     def __init__(self, index: Index, tool: int) -> None:
@@ -54,7 +54,7 @@ class WhatIf:
         They must hold the aliases and keywords that the tool has, in front of further ones or
         behind them, and be no other in anything else.
         """
-        return _WhatIfIndex(self, hints)
+        return _OverlaidIndex(self, hints)
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
         """Return what the index answers, which every edit of one query asks again."""
@@ -63,30 +63,30 @@ class WhatIf:
             found = self._nearest[word] = self.index.nearest(word)
         return found
 
-    def counts_of(self, document: int) -> Counts:
+    def count_document(self, document: int) -> Counts:
         counts = self._others.get(document)
         if counts is None:
             counts = self._others[document] = count_terms(self.index.record(document))
         return counts
 
 
-class _WhatIfIndex(Index):
+class _OverlaidIndex(Index):
     """An index that answers as one compiled with other hints would."""
 
     is_compiled = False
 
-    def __init__(self, before: WhatIf, hints: Hints) -> None:
+    def __init__(self, before: HintOverlay, hints: Hints) -> None:
         # What has been read of the index below has been read for all.
         vars(self).update(vars(before.index))
         # But how rare the words of names are may differ.
         self._names = []
         self._below = before.index
         self._before = before
-        self._counts = _recounted(before, hints)
+        self._counts = _recount_fields(before, hints)
         added = (*hints.aliases, *hints.keywords)
         self._name_words(word for text in added for word in iter_words(text))
         self._added_keys = set(filter(None, map(joined, hints.aliases)))
-        self._added_phrases = set(phrases_of(hints.aliases))
+        self._added_phrases = set(extract_phrases(hints.aliases))
         self._touched = {
             self._number(term)
             for field in _FIELDS.values()
@@ -146,7 +146,7 @@ class _WhatIfIndex(Index):
 
     def terms_of_stem(self, number: int, *, with_meanings: bool) -> list[tuple[int, float]]:
         found = self._below.terms_of_stem(number, with_meanings=with_meanings)
-        text = lexicon.stem_of(number)
+        text = lexicon.read_stem(number)
         own = [(self._number(text), 1.0)] if text in self._stems else []
         return found if found[:1] == own else [*own, *found]
 
@@ -238,12 +238,12 @@ class _WhatIfIndex(Index):
     def _norm(self, tool: int) -> float:
         if tool not in self._is_weighed_anew:
             return self._below.norms([tool])[0]
-        counts, means = self._before.counts_of(tool), self._before.means
+        counts, means = self._before.count_document(tool), self._before.means
         terms = {term for held, _ in counts.values() for term in held}
         square = 0.0
         # In the order in which a compiled index adds them up.
         for term in sorted(terms):
-            frequency = frequency_of(term, counts, means, with_hints=False)
+            frequency = weigh_frequency(term, counts, means, with_hints=False)
             if frequency:
                 weight = term_weight(len(self), self.document_frequency(self._number(term)))
                 square += (weight * impact_step(frequency)) ** 2
@@ -270,13 +270,13 @@ class _WhatIfIndex(Index):
         place = bisect_left(tools, tool)
         row = slice(place, place + (tools[place : place + 1] == [tool]))
         fields = (field for field, (terms, _) in self._counts.items() if terms[text])
-        frequency = frequency_of(text, self._counts, self._before.means)
+        frequency = weigh_frequency(text, self._counts, self._before.means)
         tools[row], impacts[row] = [tool], [impact_step(frequency)]
         masks[row] = [sum(1 << field for field in fields)]
         return tools, impacts, masks
 
 
-def _recounted(before: WhatIf, hints: Hints) -> Counts:
+def _recount_fields(before: HintOverlay, hints: Hints) -> Counts:
     """Count the terms of the fields that *hints* fill anew."""
     counts = dict(before.counts)
     for name, field in _FIELDS.items():

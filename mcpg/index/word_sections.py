@@ -14,14 +14,14 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from mcpg.build_cache import NO_MEMO, Memo, load_memo, save_memo
-from mcpg.build_pieces import PieceFile, pieces_at
+from mcpg.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
+from mcpg.build_pieces import ChunkFile, read_chunks
 from mcpg.errors import OutputError
-from mcpg.index.analysed import Analysed, analysed_contents
-from mcpg.index.fuzzy_sections import Grams, spelling_sections
+from mcpg.index.analysed import DocumentTerms, analyse_contents
+from mcpg.index.fuzzy_sections import GramCollector, spelling_sections
 from mcpg.index.inverted import InvertedFile
-from mcpg.index.meanings import Foreign, meaning_sections
-from mcpg.index.packing import Section, pieces_of
+from mcpg.index.meanings import ForeignTool, meaning_sections
+from mcpg.index.packing import Section, iter_pieces
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.index.spooled import StoredPieces
 from mcpg.text import lexicon
@@ -42,38 +42,38 @@ class WordSections(NamedTuple):
     sections: Iterable[Section]
 
 
-def word_sections(analysed: Iterable[Analysed]) -> WordSections:
+def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
     """Make the sections of documents in the order of the ids of their tools, read one by one."""
-    grams, operations, foreign = Grams(), bytearray(), list[Foreign]()
+    grams, operations, foreign = GramCollector(), bytearray(), list[ForeignTool]()
 
-    def noted(one: Analysed) -> Analysed:
+    def note_document(one: DocumentTerms) -> DocumentTerms:
         nonlocal operations
         grams.add(one.described)
         operations += bytes(one.operation)
         if one.language:
-            foreign.append(Foreign(one.language, _own_words(one), one.told))
+            foreign.append(ForeignTool(one.language, _own_words(one), one.told))
         return one
 
-    inverted = InvertedFile(map(noted, analysed))
+    inverted = InvertedFile(map(note_document, analysed))
 
     def sections() -> Iterator[Section]:
         yield from inverted.sections()
         yield from spelling_sections(inverted.words)
         yield from grams.sections()
-        yield from meaning_sections(foreign, inverted.term_of, inverted.stem_terms())
+        yield from meaning_sections(foreign, inverted.find_term, inverted.stem_terms())
         yield Section("language", "B", (inverted.language or "").encode())
 
     return WordSections(bytes(operations), len(inverted.words), sections())
 
 
-def _own_words(analysed: Analysed) -> frozenset[str]:
+def _own_words(analysed: DocumentTerms) -> frozenset[str]:
     """Return the words of a document but for those of its hints."""
     fields = (one.words for one in analysed.fields if not HINTS_MASK >> one.field & 1)
     return frozenset[str]().union(*fields)
 
 
-def remembered_sections(
-    path: Path | None, analysed: Callable[[Memo], Iterable[Analysed]]
+def make_cached_sections(
+    path: Path | None, analysed: Callable[[BuildCache], Iterable[DocumentTerms]]
 ) -> WordSections:
     """Make the sections of documents.
 
@@ -82,15 +82,15 @@ def remembered_sections(
         analysed: Returns the words of the documents, as `word_sections` takes them.
     """
     if path is None:
-        return word_sections(analysed(NO_MEMO))
-    with load_memo(path) as memo:
+        return word_sections(analysed(NO_BUILD_CACHE))
+    with load_build_cache(path) as memo:
         made = word_sections(analysed(memo))
         with suppress(OutputError, OSError, ValueError):  # then they are counted again next time
-            save_memo(path, memo)
+            save_build_cache(path, memo)
     return made
 
 
-class Digest:
+class ContentDigest:
     """A digest of contents, such as those of documents, and of their order."""
 
     def __init__(self) -> None:
@@ -106,9 +106,9 @@ class Digest:
         return self._digest.digest()
 
 
-def digest_of(contents: Iterable[bytes]) -> bytes:
+def digest_contents(contents: Iterable[bytes]) -> bytes:
     """Return the `Digest` of *contents*."""
-    digest = Digest()
+    digest = ContentDigest()
     for content in contents:
         digest.add(content)
     return digest.value()
@@ -117,7 +117,7 @@ def digest_of(contents: Iterable[bytes]) -> bytes:
 # What one process hands to another.
 
 
-class Handover:
+class WorkerFiles:
     """What a process reads that makes sections, and what it leaves: two temporary files.
 
     Args:
@@ -128,11 +128,11 @@ class Handover:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._contents, self._made = PieceFile(folder), PieceFile(folder)
-        self._digest = Digest()
+        self._contents, self._made = ChunkFile(folder), ChunkFile(folder)
+        self._digest = ContentDigest()
         self._found: bytes | None = None
 
-    def noted(self, contents: Iterable[bytes]) -> Iterator[bytes]:
+    def write_contents(self, contents: Iterable[bytes]) -> Iterator[bytes]:
         """Hand over *contents*, those of documents, and return them.
 
         Raises:
@@ -148,7 +148,7 @@ class Handover:
         """The digest of the contents."""
         return self._digest.value()
 
-    def given(self) -> bytes:
+    def pack_arguments(self) -> bytes:
         """Return what `make_sections` takes.
 
         Raises:
@@ -180,17 +180,17 @@ class Handover:
 
 
 def make_sections(path: Path | None, given: bytes) -> bytes | None:
-    """Make sections as `remembered_sections` does, from what `Handover.given` returned.
+    """Make sections as `make_cached_sections` does, from what `Handover.given` returned.
 
     They are left where that says. It is `None` where a word table is missing: who asks has it, or
     reports that.
     """
     place, target = pickle.loads(given)  # noqa: S301 - from the process that started this one
-    made = remembered_sections(path, lambda memo: analysed_contents(pieces_at(place), memo))
+    made = make_cached_sections(path, lambda memo: analyse_contents(read_chunks(place), memo))
     table: list[tuple[str, str, int]] = []
     # Once removed, the file is not made anew: nobody would remove it again.
     with target.open("r+b") as file:
         for section in made.sections:
             table.append((section.name, section.item_type, len(section.data)))
-            file.writelines(pieces_of(section.data))
+            file.writelines(iter_pieces(section.data))
     return None if lexicon.faults else pickle.dumps((made.operations, made.words, table))

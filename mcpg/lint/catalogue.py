@@ -13,12 +13,12 @@ from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY
-from mcpg.lint.model import Finding, Other, Spot
+from mcpg.lint.model import Finding, RelatedTool, Location
 from mcpg.lint.registry import Selection
 from mcpg.relations.edges import Relations
 from mcpg.text import split_words
 from mcpg.text.words import stem, stop_words_of
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _USUAL = 0.25
 """From this share on, what a rule looks for is usual in a source, and reported once for it."""
@@ -29,7 +29,7 @@ _HINT_FIELDS = ("aliases", "keywords", "categories", "tags", "data_sources")
 _NAMED = 3
 
 
-class Linted:
+class LintContext:
     """A catalogue that is linted.
 
     Attributes:
@@ -49,7 +49,7 @@ class Linted:
     ) -> None:
         self.assembly = assembly
         self.chosen = chosen
-        self._index = index or (lambda one: Index(compiled(one)))
+        self._index = index or (lambda one: Index(compile_reach_index(one)))
         self.tools: Sequence[Tool] = assembly.catalog.tools
         self.rules = rules
 
@@ -66,7 +66,7 @@ class Linted:
         return found
 
     @cached_property
-    def _stated(self) -> Mapping[tuple[str, str], Sequence[HintRule]]:
+    def _rules_by_hint(self) -> Mapping[tuple[str, str], Sequence[HintRule]]:
         """The rules of hints files by the field and the text of each hint."""
         found: defaultdict[tuple[str, str], list[HintRule]] = defaultdict(list)
         for rule in self.rules:
@@ -75,13 +75,13 @@ class Linted:
                     found[field, text].append(rule)
         return found
 
-    def spot(self, spot: Spot, tool_id: str) -> Spot:
+    def spot(self, spot: Location, tool_id: str) -> Location:
         """Return where *spot* of a tool is: of a hint that a hints file states, the entry there."""
         field = str(spot.member[0]) if spot.member else ""
-        for rule in self._stated.get((field, spot.text), ()):
+        for rule in self._rules_by_hint.get((field, spot.text), ()):
             if any(tool.id == tool_id for tool in self._matching(rule.pattern)):
                 member = (field, getattr(rule.hints, field).index(spot.text))
-                return Spot(rule.place, member, spot.start, spot.size, spot.text)
+                return Location(rule.place, member, spot.start, spot.size, spot.text)
         return spot
 
     @cached_property
@@ -94,19 +94,21 @@ class Linted:
         return {tool.id: walk_parameters(tool.input_schema) for tool in self.tools}
 
     @cached_property
-    def named(self) -> Mapping[str, frozenset[str]]:
+    def tool_name_stems(self) -> Mapping[str, frozenset[str]]:
         """The stems of the name of each tool, by its id."""
         return {tool.id: stems(tool.name) for tool in self.tools}
 
     @cached_property
-    def called(self) -> Mapping[str, frozenset[str]]:
+    def label_stems(self) -> Mapping[str, frozenset[str]]:
         """The stems of the name and the title of each tool, by its id."""
-        return {tool.id: self.named[tool.id] | stems(tool.display_name) for tool in self.tools}
+        return {
+            tool.id: self.tool_name_stems[tool.id] | stems(tool.display_name) for tool in self.tools
+        }
 
     @cached_property
-    def name_stems(self) -> Mapping[str, frozenset[str]]:
+    def full_name_stems(self) -> Mapping[str, frozenset[str]]:
         """The stems of the name, the title and the source of each tool, by its id."""
-        return {tool.id: self.called[tool.id] | stems(tool.source_id) for tool in self.tools}
+        return {tool.id: self.label_stems[tool.id] | stems(tool.source_id) for tool in self.tools}
 
     @cached_property
     def words(self) -> Mapping[str, tuple[str, ...]]:
@@ -114,7 +116,7 @@ class Linted:
         return {tool.id: content_words(tool.description) for tool in self.tools}
 
     @cached_property
-    def described(self) -> Mapping[str, frozenset[str]]:
+    def description_stems(self) -> Mapping[str, frozenset[str]]:
         """The stems of the description of each tool, without stop words, by its id."""
         return {tool_id: frozenset(words) for tool_id, words in self.words.items()}
 
@@ -124,7 +126,7 @@ class Linted:
         return Counter(
             word
             for tool in self.tools
-            for word in self.described[tool.id] | self.name_stems[tool.id]
+            for word in self.description_stems[tool.id] | self.full_name_stems[tool.id]
         )
 
     @cached_property
@@ -138,7 +140,7 @@ class Linted:
         return self.assembly.relations
 
 
-def compiled(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
+def compile_reach_index(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
     """Compile the index that rules on reach search, with the *key* of what it is made from."""
     # What fills arguments of which tool ranks none.
     unfilled = replace(assembly, provisions=[()] * len(assembly.documents))
@@ -164,12 +166,14 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple([stem(word) for word in split_words(text) if word not in stops])
 
 
-def spot_of(tool: Tool, *member: str | int, start: int = 0, size: int = 0, text: str = "") -> Spot:
+def locate_member(
+    tool: Tool, *member: str | int, start: int = 0, size: int = 0, text: str = ""
+) -> Location:
     """Return where a *member* of a tool is, or the part of its *text* from *start* on."""
-    return Spot(tool.place, member, start, size, text)
+    return Location(tool.place, member, start, size, text)
 
 
-def found_in(  # noqa: PLR0913 - each is a part of what is reported
+def make_finding(  # noqa: PLR0913 - each is a part of what is reported
     code: str,
     tool: Tool,
     message: str,
@@ -179,7 +183,7 @@ def found_in(  # noqa: PLR0913 - each is a part of what is reported
     size: int = 0,
     suggestion: str = "",
     words: tuple[str, ...] = (),
-    others: tuple[Other, ...] = (),
+    others: tuple[RelatedTool, ...] = (),
 ) -> Finding:
     """Return a finding about a *member* of a tool, or a part of its *text*."""
     excerpt = text[start : start + size] if size else text
@@ -193,12 +197,12 @@ def found_in(  # noqa: PLR0913 - each is a part of what is reported
         suggestion,
         words,
         others,
-        spot=spot_of(tool, *member, start=start, size=size, text=text),
+        spot=locate_member(tool, *member, start=start, size=size, text=text),
     )
 
 
 def outliers(
-    catalogue: Linted,
+    catalogue: LintContext,
     found: Mapping[str, Finding],
     whole: str,
     among: Callable[[Tool], bool] = lambda _: True,
@@ -223,7 +227,7 @@ def outliers(
             more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
             yield Finding(
                 first.code,
-                f"{len(bad):,} of {counted(total, 'tool')} of source {source_id!r} {whole}:"
+                f"{len(bad):,} of {format_count(total, 'tool')} of source {source_id!r} {whole}:"
                 f" {names}{more}",
                 source_id=source_id,
                 member=first.member,

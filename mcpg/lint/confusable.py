@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, as_written, by_key, found_in, stems
-from mcpg.lint.model import Finding, Other, Spot
+from mcpg.lint.catalogue import LintContext, as_written, by_key, make_finding, stems
+from mcpg.lint.model import Finding, RelatedTool, Location
 from mcpg.lint.similar import WordWeights, covering
 from mcpg.lint.vocabulary import EMPTY_WORDS
 from mcpg.text import lexicon
@@ -28,13 +28,13 @@ _NAMED = 4
 _MOST_SEPARATING = 6
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_confusion(catalogue: LintContext) -> Iterator[Finding]:
     """Yield tools that are taken for each other."""
     yield from _aliases(catalogue)
     yield from _pairs(_Likeness(catalogue))
 
 
-def _aliases(catalogue: Linted) -> Iterator[Finding]:
+def _aliases(catalogue: LintContext) -> Iterator[Finding]:
     """Report aliases of several tools, and those that are the name of another tool."""
     pairs = [(joined(alias), tool) for tool in catalogue.tools for alias in tool.hints.aliases]
     names = by_key((joined(tool.name), tool) for tool in catalogue.tools)
@@ -43,21 +43,21 @@ def _aliases(catalogue: Linted) -> Iterator[Finding]:
         place = next(n for n, one in enumerate(first.hints.aliases) if joined(one) == key)
         alias = first.hints.aliases[place]
         if len(tools) > 1:
-            others = tuple(Other(tool.id, "has the same alias") for tool in tools[1:])
+            others = tuple(RelatedTool(tool.id, "has the same alias") for tool in tools[1:])
             message = f"the alias {alias!r} points to {len(tools)} tools"
             yield _alias("C103", first, alias, place, message, others)
         named = [tool for tool in names.get(key, ()) if tool not in tools]
         if named:
             message = f"the alias {alias!r} of {first.id!r} is the name of {named[0].id!r}"
-            others = tuple(Other(tool.id, "bears that name") for tool in named)
+            others = tuple(RelatedTool(tool.id, "bears that name") for tool in named)
             yield _alias("C104", first, alias, place, message, others)
 
 
 def _alias(
-    code: str, tool: Tool, alias: str, place: int, message: str, others: tuple[Other, ...]
+    code: str, tool: Tool, alias: str, place: int, message: str, others: tuple[RelatedTool, ...]
 ) -> Finding:
     names = ", ".join(repr(one.tool_id) for one in others[:3])
-    return found_in(
+    return make_finding(
         code,
         tool,
         f"{message}: {tool.id!r} and {names}" if code == "C103" else message,
@@ -72,13 +72,13 @@ def _alias(
 class _Likeness:
     """What is needed to tell how alike tools are."""
 
-    def __init__(self, catalogue: Linted) -> None:
+    def __init__(self, catalogue: LintContext) -> None:
         self.catalogue = catalogue
 
     @cached_property
     def texts(self) -> dict[str, frozenset[str]]:
         """The stems of name and description of each tool, by its id."""
-        called, described = self.catalogue.called, self.catalogue.described
+        called, described = self.catalogue.label_stems, self.catalogue.description_stems
         return {tool.id: called[tool.id] | described[tool.id] for tool in self.catalogue.tools}
 
     @cached_property
@@ -90,7 +90,7 @@ class _Likeness:
         """The stems of the name of each tool, without those of its source."""
         found = {}
         for tool in self.catalogue.tools:
-            words = self.catalogue.named[tool.id]
+            words = self.catalogue.tool_name_stems[tool.id]
             found[tool.id] = words - stems(tool.source_id) or words
         return found
 
@@ -150,9 +150,9 @@ def _pair(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
     if alike < _ALIKE:
         return
     is_across = one.source_id != other.source_id
-    note = (Other(other.id, "is much like it", Spot(other.place, ("description",))),)
+    note = (RelatedTool(other.id, "is much like it", Location(other.place, ("description",))),)
     if is_across and joined(one.name) == joined(other.name):
-        yield found_in(
+        yield make_finding(
             "C102",
             one,
             f"{one.id!r} of {one.source_id!r} and {other.id!r} of {other.source_id!r}"
@@ -169,7 +169,7 @@ def _pair(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
             for tool, own in zip((one, other), words, strict=True)
             if own
         )
-        yield found_in(
+        yield make_finding(
             "C101",
             one,
             f"{one.id!r} and {other.id!r} are hard to tell apart: {alike:.0%} of their words are"

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, by_key, found_in, outliers, stems
-from mcpg.lint.model import Finding, Other
+from mcpg.lint.catalogue import LintContext, by_key, make_finding, outliers, stems
+from mcpg.lint.model import Finding, RelatedTool
 from mcpg.lint.vocabulary import EMPTY_WORDS
 from mcpg.text import split_words
 from mcpg.text.words import stop_words_of
-from mcpg.values import counted
+from mcpg.values import format_count
 
 MOST_CHARACTERS = 1_500
 """Length from which a description is too long: every request to a model carries it."""
@@ -23,20 +23,20 @@ _REPEATED = 5
 _REPEATED_SHARE = 0.3
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_descriptions(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is wrong with descriptions."""
-    boilerplate = _shared(catalogue)
+    boilerplate = _find_shared_sentences(catalogue)
     found: dict[str, dict[str, Finding]] = {code: {} for code in _VERBS}
     for tool in catalogue.tools:
-        finding = _judged(catalogue, tool, boilerplate)
+        finding = _judge_description(catalogue, tool, boilerplate)
         if finding is not None:
             found[finding.code][tool.id] = finding
         elif len(tool.description) > MOST_CHARACTERS:
             found["D104"][tool.id] = _overlong(tool)
     for code, verb in _VERBS.items():
         yield from outliers(catalogue, found[code], verb)
-    yield from _repeated(catalogue)
-    yield from _stuffed(catalogue)
+    yield from _find_repeated(catalogue)
+    yield from _find_stuffed_descriptions(catalogue)
 
 
 _VERBS = {
@@ -48,24 +48,28 @@ _VERBS = {
 }
 
 
-def _judged(catalogue: Linted, tool: Tool, boilerplate: frozenset[str]) -> Finding | None:
+def _judge_description(
+    catalogue: LintContext, tool: Tool, boilerplate: frozenset[str]
+) -> Finding | None:
     """Return what is wrong with what the description of *tool* says, `None` for nothing."""
     text = tool.description
     if not text.strip():
-        return found_in(
+        return make_finding(
             "D101",
             tool,
             f"{tool.id!r} has no description",
             "description",
             suggestion="say what it does, on what, and when to use it",
         )
-    names = catalogue.name_stems[tool.id]
+    names = catalogue.full_name_stems[tool.id]
     parts = _SENTENCE.split(text)
     own = [part for part in parts if part.strip() not in boilerplate]
-    all_told = catalogue.described[tool.id] if len(own) == len(parts) else stems(" ".join(own))
+    all_told = (
+        catalogue.description_stems[tool.id] if len(own) == len(parts) else stems(" ".join(own))
+    )
     told = all_told - EMPTY_WORDS
     if not told:
-        return found_in(
+        return make_finding(
             "D103",
             tool,
             f"the description of {tool.id!r} would fit any tool",
@@ -74,7 +78,7 @@ def _judged(catalogue: Linted, tool: Tool, boilerplate: frozenset[str]) -> Findi
             suggestion="name what it acts on and what comes back",
         )
     if len(told) < _FEWEST_WORDS or len(split_words(text)) <= _FEWEST_WORDS:
-        return found_in(
+        return make_finding(
             "D102",
             tool,
             f"the description of {tool.id!r} has hardly a word that says what it does",
@@ -83,7 +87,7 @@ def _judged(catalogue: Linted, tool: Tool, boilerplate: frozenset[str]) -> Findi
             suggestion="say what it does, on what, and what it returns",
         )
     if told <= names and len(catalogue.words[tool.id]) <= len(names) + _MORE_WORDS:
-        return found_in(
+        return make_finding(
             "D109",
             tool,
             f"the description of {tool.id!r} says no more than its name",
@@ -100,7 +104,7 @@ _MORE_WORDS = 3
 
 def _overlong(tool: Tool) -> Finding:
     text = tool.description
-    return found_in(
+    return make_finding(
         "D104",
         tool,
         f"the description of {tool.id!r} has {len(text):,} characters,"
@@ -111,7 +115,7 @@ def _overlong(tool: Tool) -> Finding:
     )
 
 
-def _shared(catalogue: Linted) -> frozenset[str]:
+def _find_shared_sentences(catalogue: LintContext) -> frozenset[str]:
     """Return the sentences that several tools of other names have in common."""
     names: dict[str, set[str]] = {}
     for tool in catalogue.tools:
@@ -120,7 +124,7 @@ def _shared(catalogue: Linted) -> frozenset[str]:
     return frozenset(one for one, having in names.items() if len(having) >= _FEWEST_SHARING)
 
 
-def _repeated(catalogue: Linted) -> Iterator[Finding]:
+def _find_repeated(catalogue: LintContext) -> Iterator[Finding]:
     """Report descriptions that tools of one source have in common, word for word."""
     described = [tool for tool in catalogue.tools if tool.description.strip()]
     keyed = ((f"{tool.source_id}\0{_normal(tool.description)}", tool) for tool in described)
@@ -128,8 +132,8 @@ def _repeated(catalogue: Linted) -> Iterator[Finding]:
         first, *rest = tools
         if not rest:
             continue
-        others = tuple(Other(tool.id, "has the same description") for tool in rest)
-        yield found_in(
+        others = tuple(RelatedTool(tool.id, "has the same description") for tool in rest)
+        yield make_finding(
             "D105",
             first,
             f"{first.id!r} and {_and_others(rest)} have the same description",
@@ -148,20 +152,20 @@ def _and_others(tools: list[Tool]) -> str:
     return repr(tools[0].id) if len(tools) == 1 else f"{len(tools)} others"
 
 
-def _stuffed(catalogue: Linted) -> Iterator[Finding]:
+def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
     """Report descriptions that repeat a word over and over, or are lists of words."""
     for tool in catalogue.tools:
         words = catalogue.words[tool.id]
         word, count = Counter(words).most_common(1)[0] if words else ("", 0)
         if count >= _REPEATED and count > _REPEATED_SHARE * len(words):
-            how = f"repeats {word!r} {counted(count, 'time')} in {len(words)} words"
+            how = f"repeats {word!r} {format_count(count, 'time')} in {len(words)} words"
         elif len(words) >= _MANY_WORDS and len(set(words)) < _DISTINCT_SHARE * len(words):
-            how = f"has {counted(len(set(words)), 'word')} over and over"
+            how = f"has {format_count(len(set(words)), 'word')} over and over"
         elif _is_list(tool.description):
             how = "is a list of words"
         else:
             continue
-        yield found_in(
+        yield make_finding(
             "D106",
             tool,
             f"the description of {tool.id!r} {how}",

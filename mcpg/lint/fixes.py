@@ -20,9 +20,9 @@ from mcpg.catalog.hints import HINT_FIELDS
 from mcpg.errors import McpgError, OutputError
 from mcpg.files import MAX_BYTES, atomic_write, read_bytes
 from mcpg.json_types import JsonValue
-from mcpg.lint.hidden import unseen
-from mcpg.lint.locate import Locator, split_place, values_of
-from mcpg.lint.model import Finding, Respelling, Spot
+from mcpg.lint.hidden import find_removable
+from mcpg.lint.locate import Locator, split_place, parse_values
+from mcpg.lint.model import Finding, Respelling, Location
 from mcpg.text.diffs import unified_diff
 
 # What stands in JSON and in YAML, quoted or not, as it is.
@@ -66,7 +66,7 @@ class FileFix:
             OutputError: It has changed, or cannot be written.
         """
         data = read_bytes(self.path, MAX_BYTES)
-        mark = _mark_of(data)
+        mark = _detect_byte_order_mark(data)
         if data != mark + self.before.encode("utf-8"):
             raise OutputError(
                 "the file has changed since it was read, or is not UTF-8",
@@ -76,7 +76,7 @@ class FileFix:
         atomic_write(Path(self.path), mark + self.after.encode("utf-8"), special=False)
 
 
-def _mark_of(data: bytes) -> bytes:
+def _detect_byte_order_mark(data: bytes) -> bytes:
     return codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
 
 
@@ -93,38 +93,45 @@ def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
     edits: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
     for one in findings:
         if one.is_fixable:
-            made = (_edits(one, locator), *(_respelt(part, locator) for part in one.respellings))
+            made = (
+                _edits(one, locator),
+                *(_list_respellings(part, locator) for part in one.respellings),
+            )
             for path, span, text in chain.from_iterable(made):
                 edits[path][span] = text
-    return [fix for path, spans in sorted(edits.items()) if (fix := _fixed(path, spans, locator))]
+    return [
+        fix for path, spans in sorted(edits.items()) if (fix := _fix_file(path, spans, locator))
+    ]
 
 
 def _edits(one: Finding, locator: Locator) -> Iterable[tuple[str, tuple[int, int], str]]:
     """Yield the file, the range and the new text of each edit that fixes a finding."""
     if one.respellings or _is_bundled(one.spot):
         return
-    for start, end in unseen(one.spot.text):
+    for start, end in find_removable(one.spot.text):
         spot = replace(one.spot, start=start, size=end - start)
-        found = locator.range_of(spot)
+        found = locator.find_range(spot)
         if found is None:
             continue
         path, *span = found
         text = locator.text(path)
         wanted = one.spot.text[start:end]
         raw = text.text[span[0] : span[1]] if text else ""
-        if raw == wanted or (raw.startswith("\\") and _unescaped(raw) == wanted):
+        if raw == wanted or (raw.startswith("\\") and _unescape(raw) == wanted):
             yield path, (span[0], span[1]), ""
 
 
-def _is_bundled(spot: Spot) -> bool:
+def _is_bundled(spot: Location) -> bool:
     return _BUNDLED.fullmatch(split_place(spot.place)[1]) is not None
 
 
-def _respelt(part: Respelling, locator: Locator) -> Iterable[tuple[str, tuple[int, int], str]]:
+def _list_respellings(
+    part: Respelling, locator: Locator
+) -> Iterable[tuple[str, tuple[int, int], str]]:
     """Yield the edit that writes a label as it is meant, if nothing else in the file changes."""
     if _is_bundled(part.spot) or not _PLAIN_LABEL.fullmatch(part.text):
         return
-    found = locator.range_of(part.spot)
+    found = locator.find_range(part.spot)
     text = locator.text(found[0]) if found else None
     if found is None or text is None:
         return
@@ -137,7 +144,7 @@ def _respelt(part: Respelling, locator: Locator) -> Iterable[tuple[str, tuple[in
 def _is_exact(before: str, after: str, part: Respelling) -> bool:
     """Return whether two texts of a file hold the same values, but for one label."""
     try:
-        changes = [*_changes(values_of(before), values_of(after))]
+        changes = [*_changes(parse_values(before), parse_values(after))]
     except McpgError:
         return False
     keys = HINT_FIELDS[part.field].keys
@@ -160,7 +167,7 @@ def _changes(before: JsonValue, after: JsonValue) -> Iterator[tuple[tuple[str, .
             yield way, one, other
 
 
-def _unescaped(raw: str) -> str:
+def _unescape(raw: str) -> str:
     try:
         return (
             raw.encode("ascii")
@@ -172,7 +179,7 @@ def _unescaped(raw: str) -> str:
         return ""
 
 
-def _fixed(path: str, spans: Mapping[tuple[int, int], str], locator: Locator) -> FileFix | None:
+def _fix_file(path: str, spans: Mapping[tuple[int, int], str], locator: Locator) -> FileFix | None:
     text = locator.text(path)
     if text is None or not _is_utf8(path):
         return None

@@ -13,10 +13,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import found_in
+from mcpg.lint.catalogue import make_finding
 from mcpg.lint.lookalikes import imitates, plain
 from mcpg.lint.model import Finding
-from mcpg.lint.strings import Text
+from mcpg.lint.strings import ToolText
 
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0"
@@ -48,42 +48,48 @@ _JOINED = re.compile(
     "ARABIC|SYRIAC|THAANA|NKO|MANDAIC|DEVANAGARI|BENGALI|GURMUKHI|GUJARATI|ORIYA|TAMIL|TELUGU|KANNADA"
     "|MALAYALAM|SINHALA|TIBETAN|MONGOLIAN|KHMER|MYANMAR|THAI|LAO|HEBREW|JAVANESE|BALINESE"
 )
-_UNSPACED = re.compile("KHMER|MYANMAR|THAI|LAO|TIBETAN|CJK|HIRAGANA|KATAKANA|HANGUL")
+_UNSPACED_SCRIPTS = re.compile("KHMER|MYANMAR|THAI|LAO|TIBETAN|CJK|HIRAGANA|KATAKANA|HANGUL")
 _FEWEST_OF_SCRIPT = 3
 _LATIN_SHARE = 0.7
 
 
-def in_text(tool: Tool, text: Text) -> Iterator[Finding]:
+def find_hidden_text(tool: Tool, text: ToolText) -> Iterator[Finding]:
     """Yield what is hidden in a text of *tool*."""
     # Nearly all texts are printable ASCII.
     if not (text.text.isascii() and text.text.isprintable()):
-        yield from _hidden(tool, text)
+        yield from _find_hidden(tool, text)
 
 
-def _hidden(tool: Tool, text: Text) -> Iterator[Finding]:
+def _find_hidden(tool: Tool, text: ToolText) -> Iterator[Finding]:
     found = _CONTROL.search(text.text)
     if found is not None:
         kind = "an escape sequence" if found[0][0] in "\x1b\x9b" else "a control character"
-        yield _finding("H104", tool, text, found.start(), len(found[0]), f"has {kind}")
+        yield _make_hidden_finding("H104", tool, text, found.start(), len(found[0]), f"has {kind}")
     if text.text.isascii():
         return
-    at = invisible(text.text)
+    at = find_invisible(text.text)
     if at is not None:
         shown = f"U+{ord(text.text[at[0]]):04X}"
-        yield _finding("H101", tool, text, *at, f"has invisible characters ({shown})")
-    at = _reordered(text.text)
+        yield _make_hidden_finding("H101", tool, text, *at, f"has invisible characters ({shown})")
+    at = _find_reordered(text.text)
     if at is not None:
         shown = f"U+{ord(text.text[at[0]]):04X}"
-        yield _finding("H102", tool, text, *at, f"has a character that changes direction ({shown})")
-    at = _disguised(text.text)
+        yield _make_hidden_finding(
+            "H102", tool, text, *at, f"has a character that changes direction ({shown})"
+        )
+    at = _find_disguised(text.text)
     if at is not None:
         word = text.text[at[0] : at[0] + at[1]]
-        yield _finding("H103", tool, text, *at, f"has letters that look like others in {word!r}")
+        yield _make_hidden_finding(
+            "H103", tool, text, *at, f"has letters that look like others in {word!r}"
+        )
 
 
-def _finding(code: str, tool: Tool, text: Text, start: int, size: int, what: str) -> Finding:
+def _make_hidden_finding(
+    code: str, tool: Tool, text: ToolText, start: int, size: int, what: str
+) -> Finding:
     where = "name" if text.member == ("name",) else ".".join(map(str, text.member))
-    return found_in(
+    return make_finding(
         code,
         tool,
         f"the {where} of {tool.id!r} {what}",
@@ -95,7 +101,7 @@ def _finding(code: str, tool: Tool, text: Text, start: int, size: int, what: str
     )
 
 
-def invisible(text: str) -> tuple[int, int] | None:
+def find_invisible(text: str) -> tuple[int, int] | None:
     """Return where *text* first has characters that nobody sees and no script needs; how many."""
     first = next(iter(_invisible(text)), None)
     return first and (first[0], first[1] - first[0])
@@ -108,12 +114,12 @@ def _invisible(text: str) -> Iterator[tuple[int, int]]:
     yield from (found.span() for found in _SELECTORS.finditer(text))
 
 
-def unseen(text: str) -> Iterator[tuple[int, int]]:
+def find_removable(text: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of *text* that can be removed without a loss to anybody who sees it."""
     yield from (found.span() for found in _CONTROL.finditer(text))
     if not text.isascii():
         yield from _invisible(text)
-        if _reordered(text) is not None:
+        if _find_reordered(text) is not None:
             yield from (found.span() for found in _BIDI.finditer(text))
 
 
@@ -126,7 +132,7 @@ def _is_needed(text: str, start: int, end: int) -> bool:
     if run in ("\u00ad", "\ufeff"):  # where a word may be hyphenated; a byte order mark
         return before.isalpha() and after.isalpha() if run == "\u00ad" else not start
     if run in (_SPACE, "\u2060"):
-        return _is_of(_UNSPACED, before, after)
+        return _has_script(_UNSPACED_SCRIPTS, before, after)
     if len(run) == 1 and "\U000e0100" <= run <= "\U000e01ef":
         return _script(before) == "CJK"  # a variant of an ideograph
     if "\u180b" <= run[0] <= "\u180e":
@@ -137,14 +143,14 @@ def _is_needed(text: str, start: int, end: int) -> bool:
 def _is_joint(run: str, before: str, after: str) -> bool:
     if _is_emoji(before) and (_is_emoji(after) or run == "\u200d"):
         return True
-    return len(run) <= 2 and _is_of(_JOINED, before, after)  # noqa: PLR2004 - a pair
+    return len(run) <= 2 and _has_script(_JOINED, before, after)  # noqa: PLR2004 - a pair
 
 
-def _is_of(scripts: re.Pattern[str], *signs: str) -> bool:
+def _has_script(scripts: re.Pattern[str], *signs: str) -> bool:
     return any(scripts.fullmatch(_script(sign)) for sign in signs)
 
 
-def _reordered(text: str) -> tuple[int, int] | None:
+def _find_reordered(text: str) -> tuple[int, int] | None:
     """Return where *text* has a mark of direction that it has no use for, and how many."""
     signs = [*_BIDI.finditer(text)]
     if not signs:
@@ -161,7 +167,7 @@ def _reordered(text: str) -> tuple[int, int] | None:
     return (bad.start(), 1) if bad else None
 
 
-def _disguised(text: str) -> tuple[int, int] | None:
+def _find_disguised(text: str) -> tuple[int, int] | None:
     """Return where *text* has a word with letters of another script that look like its own."""
     styled = _STYLED.search(text)
     if styled is not None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, found_in, spot_of, stems
-from mcpg.lint.model import Finding, Other, Respelling
+from mcpg.lint.catalogue import LintContext, make_finding, locate_member, stems
+from mcpg.lint.model import Finding, RelatedTool, Respelling
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import fold, joined
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
 RESPELT = frozenset(code for code, _, _ in _FIELDS)
@@ -26,18 +26,18 @@ MOST_HINTS = 25
 _MOST_WORDS = 12
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_labels(catalogue: LintContext) -> Iterator[Finding]:
     """Yield labels that are spelt like others, and stuffed hints."""
     for code, field, noun in _FIELDS:
         holders: defaultdict[str, list[Tool]] = defaultdict(list)
         for tool in catalogue.tools:
             for label in getattr(tool.hints, field):
                 holders[label].append(tool)
-        yield from _misspelt(code, field, noun, holders)
-    yield from _stuffed(catalogue)
+        yield from _find_misspelt(code, field, noun, holders)
+    yield from _find_stuffed_hints(catalogue)
 
 
-def _misspelt(
+def _find_misspelt(
     code: str, field: str, noun: str, holders: dict[str, list[Tool]]
 ) -> Iterator[Finding]:
     labels = sorted(holders, key=lambda label: (-len(holders[label]), label))[:_MOST_LABELS]
@@ -47,16 +47,16 @@ def _misspelt(
             continue
         tool = holders[label][0]
         place = getattr(tool.hints, field).index(label)
-        found = found_in(
+        found = make_finding(
             code,
             tool,
-            f"the {noun} {label!r} of {counted(len(holders[label]), 'tool')} is spelt like"
-            f" {meant!r} of {counted(len(holders[meant]), 'tool')}",
+            f"the {noun} {label!r} of {format_count(len(holders[label]), 'tool')} is spelt like"
+            f" {meant!r} of {format_count(len(holders[meant]), 'tool')}",
             field,
             place,
             text=label,
             suggestion=f"write {meant!r}",
-            others=(Other(holders[meant][0].id, f"has the {noun} {meant!r}"),),
+            others=(RelatedTool(holders[meant][0].id, f"has the {noun} {meant!r}"),),
         )
         yield replace(found, respellings=tuple(_respellings(field, label, meant, holders)))
 
@@ -71,7 +71,7 @@ def _respellings(
         labels: Sequence[str] = getattr(tool.hints, field)
         if meant in labels:
             continue
-        spot = spot_of(tool, field, labels.index(label), size=len(label), text=label)
+        spot = locate_member(tool, field, labels.index(label), size=len(label), text=label)
         yield Respelling(tool.id, field, spot, meant)
 
 
@@ -90,14 +90,14 @@ def _is_slip(label: str, meant: str, holders: dict[str, list[Tool]]) -> bool:
     return is_rare and close is not None and 0 < close <= edits
 
 
-def _stuffed(catalogue: Linted) -> Iterator[Finding]:
+def _find_stuffed_hints(catalogue: LintContext) -> Iterator[Finding]:
     for tool in catalogue.tools:
         for field in ("aliases", "keywords"):
             texts: Sequence[str] = getattr(tool.hints, field)
             counts = Counter(word for text in texts for word in stems(text))
             repeated = max(counts.values(), default=0)
             if len(texts) > MOST_HINTS or (field == "keywords" and repeated > _MOST_WORDS):
-                yield found_in(
+                yield make_finding(
                     "K101",
                     tool,
                     f"{tool.id!r} has {len(texts)} {field}",

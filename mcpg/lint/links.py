@@ -8,8 +8,8 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from mcpg.errors import Code, Diagnostic, Severity
-from mcpg.lint.catalogue import Linted, found_in
-from mcpg.lint.model import Finding, Other, Spot
+from mcpg.lint.catalogue import LintContext, make_finding
+from mcpg.lint.model import Finding, RelatedTool, Location
 from mcpg.relations.edges import EdgeOrigin
 
 _DEAD = {
@@ -22,15 +22,15 @@ _RELATED_SHARE = 0.9
 _MOST_CIRCLES = 1_000
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_relations(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is wrong with relations."""
     for one in catalogue.assembly.diagnostics:
-        if is_told(one):
+        if is_reported_here(one):
             yield _dead(one)
     yield from _circles(catalogue)
 
 
-def is_told(diagnostic: Diagnostic) -> bool:
+def is_reported_here(diagnostic: Diagnostic) -> bool:
     """Return whether a rule reports *diagnostic*."""
     # A link to a file outside of the sources is a note.
     is_note = diagnostic.severity == Severity.INFO
@@ -48,11 +48,11 @@ def _dead(one: Diagnostic) -> Finding:
         _DEAD[one.code],
         one.message,
         suggestion="correct the name, or remove it",
-        spot=Spot(one.place or "", text=name),
+        spot=Location(one.place or "", text=name),
     )
 
 
-def _authored(catalogue: Linted) -> dict[str, list[str]]:
+def _collect_next_steps(catalogue: LintContext) -> dict[str, list[str]]:
     """Return the next steps that authors state, by the tool that they follow."""
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for one in catalogue.assembly.catalog.assertions:
@@ -65,9 +65,9 @@ def _authored(catalogue: Linted) -> dict[str, list[str]]:
     return {tool_id: [*targets] for tool_id, targets in found.items()}
 
 
-def _circles(catalogue: Linted) -> Iterator[Finding]:
+def _circles(catalogue: LintContext) -> Iterator[Finding]:
     """Report circles of next steps, each at the first of its tools."""
-    steps = _authored(catalogue)
+    steps = _collect_next_steps(catalogue)
     for _ in range(_MOST_CIRCLES):
         try:
             TopologicalSorter(steps).prepare()
@@ -82,7 +82,7 @@ def _circles(catalogue: Linted) -> Iterator[Finding]:
             return
 
 
-def _circle(catalogue: Linted, circle: list[str]) -> Finding:
+def _circle(catalogue: LintContext, circle: list[str]) -> Finding:
     first = catalogue.by_id[circle[0]]
     shown = " -> ".join((*circle, circle[0]))
     places = [
@@ -90,17 +90,17 @@ def _circle(catalogue: Linted, circle: list[str]) -> Finding:
         for one in catalogue.assembly.catalog.assertions
         if one.kind == "nextStep" and one.source == first.id and one.place
     ]
-    found = found_in(
+    found = make_finding(
         "L102",
         first,
         f"next steps run in a circle: {shown}",
         suggestion="remove the step that leads back",
-        others=tuple(Other(one, "is part of the circle") for one in circle[1:]),
+        others=tuple(RelatedTool(one, "is part of the circle") for one in circle[1:]),
     )
-    return replace(found, spot=Spot(places[0], text=first.id)) if places else found
+    return replace(found, spot=Location(places[0], text=first.id)) if places else found
 
 
-def orphans(catalogue: Linted) -> Iterator[Finding]:
+def find_orphans(catalogue: LintContext) -> Iterator[Finding]:
     """Report tools that nothing is related to, where nearly all others are."""
     relations = catalogue.relations
     joined: set[str] = set()
@@ -113,7 +113,7 @@ def orphans(catalogue: Linted) -> Iterator[Finding]:
         alone = [tool for tool in tools if tool.id not in joined]
         if len(tools) - len(alone) >= _RELATED_SHARE * len(tools):
             for tool in alone:
-                yield found_in(
+                yield make_finding(
                     "L103",
                     tool,
                     f"{tool.id!r} is related to no tool; the others of source {source_id!r} are",

@@ -18,7 +18,7 @@ from mcpg.catalog.manifest import INPUT_KEYS
 from mcpg.errors import McpgError, SourceError
 from mcpg.files import MAX_BYTES, is_file, read_bytes
 from mcpg.json_types import JsonValue
-from mcpg.lint.model import Place, Spot
+from mcpg.lint.model import Place, Location
 from mcpg.sources.model import decode
 from mcpg.text.safeyaml import load_yaml, load_yaml_with_lines
 
@@ -49,9 +49,9 @@ class Locator:
     """Finds places; each file is read once, the last few are kept."""
 
     def __init__(self) -> None:
-        self._open = lru_cache(maxsize=64)(_opened)
+        self._open = lru_cache(maxsize=64)(_open_text)
 
-    def place(self, spot: Spot) -> Place | None:
+    def place(self, spot: Location) -> Place | None:
         """Return where *spot* is, `None` for what stands in no file."""
         path, inner = split_place(spot.place)
         text = self._open(path) if path else None
@@ -79,7 +79,7 @@ class Locator:
             return ""
         text = self._open(place.file)
         last = place.end_line or place.line
-        if text is None or text.length_of(place.line, last) > _LONGEST_SNIPPET:
+        if text is None or text.measure_lines(place.line, last) > _LONGEST_SNIPPET:
             return ""
         return "\n".join(self.lines(place))
 
@@ -87,7 +87,7 @@ class Locator:
         """Return the text of the file at *path*, `None` where it cannot be read."""
         return self._open(path)
 
-    def range_of(self, spot: Spot) -> tuple[str, int, int] | None:
+    def find_range(self, spot: Location) -> tuple[str, int, int] | None:
         """Return the file of *spot*, and where in it the text begins and ends."""
         path, inner = split_place(spot.place)
         text = self._open(path) if path else None
@@ -108,7 +108,7 @@ def split_place(place: str) -> tuple[str, str]:
     return "", ""
 
 
-def _opened(path: str) -> FileText | None:
+def _open_text(path: str) -> FileText | None:
     try:
         return FileText(path, decode(read_bytes(path, MAX_BYTES), path))
     except McpgError:  # it has changed since it was read
@@ -138,7 +138,7 @@ class FileText:
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
 
-    def length_of(self, first: int, last: int) -> int:
+    def measure_lines(self, first: int, last: int) -> int:
         """Return how many characters the lines from *first* to *last* have."""
         end = self._starts[last] if last < len(self._starts) else len(self.text)
         return end - self._start(first)
@@ -155,19 +155,19 @@ class FileText:
             max(start, end) - self._starts[last - 1] + 1,
         )
 
-    def span(self, inner: str, spot: Spot) -> Span | None:
+    def span(self, inner: str, spot: Location) -> Span | None:
         """Return the range of *spot*, whose place in the file is *inner*."""
         if inner.isdigit():
-            return self._found(self._start(self._line_in_entry(int(inner), spot)), spot)
+            return self._find_text(self._start(self._line_in_entry(int(inner), spot)), spot)
         if self._json is not None:
-            entry = steps_of(inner)
+            entry = parse_steps(inner)
             return self._in_entry(entry, spot) if self._json.value(entry) else None
         if _FRONT_MATTER.match(self.text) is None and inner:
-            line = self._yaml_lines().get(tuple(steps_of(inner)))
-            return self._found(self._start(line or 1), spot)
+            line = self._yaml_lines().get(tuple(parse_steps(inner)))
+            return self._find_text(self._start(line or 1), spot)
         return self._in_document(spot)
 
-    def _line_in_entry(self, line: int, spot: Spot) -> int:
+    def _line_in_entry(self, line: int, spot: Location) -> int:
         """Return the line of a member of the entry on *line* of a hints file."""
         lines = self._yaml_lines() if spot.member else {}
         entries = [way for way, at in lines.items() if at == line]
@@ -181,7 +181,7 @@ class FileText:
     def _start(self, line: int) -> int:
         return self._starts[min(max(line, 1), len(self._starts)) - 1]
 
-    def _in_entry(self, entry: tuple[Step, ...], spot: Spot) -> Span | None:
+    def _in_entry(self, entry: tuple[Step, ...], spot: Location) -> Span | None:
         spans = self._json
         if spans is None:
             return None
@@ -193,7 +193,7 @@ class FileText:
                 return span
         return spans.value(entry)
 
-    def _within(self, span: Span, spot: Spot) -> Span:
+    def _within(self, span: Span, spot: Location) -> Span:
         """Return the part of the string at *span* that *spot* covers, or the whole value."""
         start, end = span
         if self.text[start] != '"':
@@ -208,7 +208,7 @@ class FileText:
         last = len(places) - 1
         return places[min(spot.start, last)], places[min(spot.start + spot.size, last)]
 
-    def _in_document(self, spot: Spot) -> Span:
+    def _in_document(self, spot: Location) -> Span:
         """Return the range in a Markdown document: by the key of its front matter, or by text."""
         if spot.member and spot.member[0] in ("inputSchema", "outputSchema"):
             found = self._in_schema(spot)
@@ -217,10 +217,10 @@ class FileText:
         for way in _ways(spot.member):
             line = self._yaml_lines().get(way)
             if line is not None:
-                return self._found(self._start(line), spot)
-        return self._found(0, spot)
+                return self._find_text(self._start(line), spot)
+        return self._find_text(0, spot)
 
-    def _in_schema(self, spot: Spot) -> Span | None:
+    def _in_schema(self, spot: Location) -> Span | None:
         heading = "Input Schema" if spot.member[0] == "inputSchema" else "Output Schema"
         block = re.search(rf"^##[ \t]+{heading}\s+(?:```|~~~)\w*\s*", self.text, re.MULTILINE)
         if block is None:
@@ -238,7 +238,7 @@ class FileText:
                 self._lines = {}
         return self._lines
 
-    def _found(self, start: int, spot: Spot) -> Span:
+    def _find_text(self, start: int, spot: Location) -> Span:
         """Return where the text of *spot* stands from *start* on, or else the line there."""
         whole = spot.text[spot.start : spot.start + spot.size] if spot.size else spot.text
         at = self._in_context(start, spot) if spot.size else None
@@ -256,7 +256,7 @@ class FileText:
         indent = len(line) - len(line.lstrip())
         return start + indent, start + max(len(line), indent)
 
-    def _in_context(self, start: int, spot: Spot) -> int | None:
+    def _in_context(self, start: int, spot: Location) -> int | None:
         """Return where the part of *spot* stands from *start* on, known by what is around it."""
         text, end = spot.text, spot.start + spot.size
         for width in _WIDTHS:
@@ -269,7 +269,7 @@ class FileText:
         return None
 
 
-def values_of(text: str) -> JsonValue:
+def parse_values(text: str) -> JsonValue:
     """Return the values of a text of JSON or YAML, or of the front matter of a document.
 
     Raises:
@@ -296,7 +296,7 @@ def _ways(member: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def steps_of(path: str) -> tuple[Step, ...]:
+def parse_steps(path: str) -> tuple[Step, ...]:
     """Return the steps of a path as readers of sources write it, such as `tools[3].name`."""
     found: list[Step] = []
     for step in _STEP.finditer(path):
@@ -330,7 +330,7 @@ class JsonSpans:
         else:
             span = documents[0]
         while rest:
-            members = self._members_of(span)
+            members = self._get_members(span)
             # A name with dots in it, such as a path of OpenAPI, was cut at these.
             size = next((n for n in range(1, len(rest) + 1) if _key(rest[:n]) in members), 0)
             if not size:
@@ -363,7 +363,7 @@ class JsonSpans:
         except (ValueError, RecursionError):
             return None
 
-    def _members_of(self, span: Span) -> dict[Step, Span]:
+    def _get_members(self, span: Span) -> dict[Step, Span]:
         known = self._members.get(span[0])
         if known is None:
             known = self._members[span[0]] = self._read_members(span[0])

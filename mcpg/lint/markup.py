@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mcpg.lint.catalogue import Linted, found_in, outliers
+from mcpg.lint.catalogue import LintContext, make_finding, outliers
 from mcpg.lint.model import Finding
 
 _TAG = re.compile(
@@ -20,14 +20,14 @@ _KINDS = (
 )
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_markup(catalogue: LintContext) -> Iterator[Finding]:
     """Yield descriptions with HTML or links."""
     for code, pattern, what, remedy in _KINDS:
         found: dict[str, Finding] = {}
         for tool in catalogue.tools:
             match = pattern.search(tool.description)
             if match is not None:
-                found[tool.id] = found_in(
+                found[tool.id] = make_finding(
                     code,
                     tool,
                     f"the description of {tool.id!r} has {what}",

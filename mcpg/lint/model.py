@@ -72,7 +72,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Location:
     """Where something is, before its file is looked at.
 
     Attributes:
@@ -91,7 +91,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class RelatedTool:
     """Another tool that a finding is about.
 
     Attributes:
@@ -103,7 +103,7 @@ class Other:
 
     tool_id: str
     note: str
-    spot: Spot | None = None
+    spot: Location | None = None
     place: Place | None = None
 
 
@@ -120,7 +120,7 @@ class Respelling:
 
     tool_id: str
     field: str
-    spot: Spot
+    spot: Location
     text: str
 
 
@@ -154,9 +154,9 @@ class Finding:
     excerpt: str = ""
     suggestion: str = ""
     words: tuple[str, ...] = ()
-    others: tuple[Other, ...] = ()
+    others: tuple[RelatedTool, ...] = ()
     tool_ids: tuple[str, ...] = ()
-    spot: Spot = Spot("")
+    spot: Location = Location("")
     severity: SeverityName = Severity.WARNING
     place: Place | None = None
     is_fixable: bool = False
@@ -171,7 +171,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppression:
     """Codes that are not reported for some tools.
 
     Attributes:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import Linted, by_key, found_in, outliers
-from mcpg.lint.model import Finding, Other
+from mcpg.lint.catalogue import LintContext, by_key, make_finding, outliers
+from mcpg.lint.model import Finding, RelatedTool
 from mcpg.text import split_words
 from mcpg.text.words import joined
 
@@ -34,20 +34,22 @@ _VAGUE = frozenset(
 )
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_names(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is wrong with names."""
-    bad = {tool.id: _refused(tool) for tool in catalogue.tools if not _ALLOWED.match(tool.name)}
+    bad = {
+        tool.id: _report_refused(tool) for tool in catalogue.tools if not _ALLOWED.match(tool.name)
+    }
     yield from outliers(catalogue, bad, "have names that APIs of models refuse")
     for source_id, tools in catalogue.sources.items():
-        yield from _of_other_case(source_id, tools)
-        yield from _written_alike(tools)
+        yield from _find_other_case(source_id, tools)
+        yield from _find_written_alike(tools)
     for tool in catalogue.tools:
         first = _FIRST.search(tool.name) if tool.name.isascii() else None
         if first is not None and first[0] not in _VAGUE:
             continue  # as nearly all; to cut identifiers takes long
         words = split_words(_DIGITS.sub(" ", tool.name))
         if _VAGUE.issuperset(words):
-            yield found_in(
+            yield make_finding(
                 "N104",
                 tool,
                 f"the name {tool.name!r} tells nothing",
@@ -57,13 +59,13 @@ def check(catalogue: Linted) -> Iterator[Finding]:
             )
 
 
-def _refused(tool: Tool) -> Finding:
+def _report_refused(tool: Tool) -> Finding:
     fault = (
         f"has {len(tool.name)} characters, more than {LONGEST}"
         if len(tool.name) > LONGEST
         else "has characters that APIs of models refuse"
     )
-    return found_in(
+    return make_finding(
         "N101",
         tool,
         f"the name {tool.name[:LONGEST]!r} {fault}",
@@ -73,19 +75,19 @@ def _refused(tool: Tool) -> Finding:
     )
 
 
-def _case_of(name: str) -> str:
+def _detect_case(name: str) -> str:
     return next((case for case, pattern in _CASES.items() if pattern.match(name)), "")
 
 
-def _of_other_case(source_id: str, tools: Sequence[Tool]) -> Iterator[Finding]:
-    cases = {tool.id: _case_of(tool.name) for tool in tools}
+def _find_other_case(source_id: str, tools: Sequence[Tool]) -> Iterator[Finding]:
+    cases = {tool.id: _detect_case(tool.name) for tool in tools}
     counts = Counter(case for case in cases.values() if case)
     usual, count = max(counts.items(), key=lambda pair: pair[1], default=("", 0))
     if count < _FEWEST_ALIKE or count < _SHARE_ALIKE * counts.total():
         return
     for tool in tools:
         if cases[tool.id] not in ("", usual):
-            yield found_in(
+            yield make_finding(
                 "N102",
                 tool,
                 f"the name {tool.name!r} is in {cases[tool.id]};"
@@ -96,15 +98,15 @@ def _of_other_case(source_id: str, tools: Sequence[Tool]) -> Iterator[Finding]:
             )
 
 
-def _written_alike(tools: Sequence[Tool]) -> Iterator[Finding]:
+def _find_written_alike(tools: Sequence[Tool]) -> Iterator[Finding]:
     for first, *rest in by_key((joined(tool.name), tool) for tool in tools).values():
         if rest and first.name != rest[0].name:
-            yield found_in(
+            yield make_finding(
                 "N103",
                 first,
                 f"the names {first.name!r} and {rest[0].name!r} differ by case or separators alone",
                 "name",
                 text=first.name,
                 suggestion="rename one by what it does",
-                others=tuple(Other(tool.id, "is written alike") for tool in rest),
+                others=tuple(RelatedTool(tool.id, "is written alike") for tool in rest),
             )

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mcpg.catalog.model import Parameter, Tool
 from mcpg.json_types import JsonObject
-from mcpg.lint.catalogue import Linted, found_in, outliers, stems
+from mcpg.lint.catalogue import LintContext, make_finding, outliers, stems
 from mcpg.lint.model import Finding
 from mcpg.lint.vocabulary import EMPTY_WORDS
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _NAMED = 3
 _SELF_EXPLAINING = ("enum", "const", "examples")
 _TYPED = ("type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "properties", "items", "not")
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_parameters(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is missing from parameters."""
     checks: Mapping[str, tuple[Callable[[Parameter, Tool], bool], str, str]] = {
         "P101": (_is_undescribed, "without a description", "say what it means and how it looks"),
@@ -42,10 +42,10 @@ def check(catalogue: Linted) -> Iterator[Finding]:
 def _finding(code: str, tool: Tool, bad: list[Parameter], lack: str, remedy: str) -> Finding:
     names = ", ".join(one.path for one in bad[:_NAMED])
     more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
-    return found_in(
+    return make_finding(
         code,
         tool,
-        f"{tool.id!r} has {counted(len(bad), 'parameter')} {lack}: {names}{more}",
+        f"{tool.id!r} has {format_count(len(bad), 'parameter')} {lack}: {names}{more}",
         *_way(bad[0]),
         suggestion=remedy,
     )
@@ -60,11 +60,11 @@ def _way(parameter: Parameter) -> tuple[str, ...]:
 def _is_undescribed(parameter: Parameter, tool: Tool) -> bool:
     if parameter.description.strip() or parameter.values:
         return False
-    schema = _schema_of(parameter, tool)
+    schema = _find_schema(parameter, tool)
     return schema is None or not any(key in schema for key in _SELF_EXPLAINING)
 
 
-def _schema_of(parameter: Parameter, tool: Tool) -> JsonObject | None:
+def _find_schema(parameter: Parameter, tool: Tool) -> JsonObject | None:
     """Return the schema of a parameter at the top, `None` for others."""
     properties = tool.input_schema.get("properties")
     schema = properties.get(parameter.path) if isinstance(properties, dict) else None
@@ -74,7 +74,7 @@ def _schema_of(parameter: Parameter, tool: Tool) -> JsonObject | None:
 def _is_untyped(parameter: Parameter, tool: Tool) -> bool:
     if parameter.type or parameter.values:
         return False
-    schema = _schema_of(parameter, tool)
+    schema = _find_schema(parameter, tool)
     return schema is not None and not any(key in schema for key in _TYPED)
 
 

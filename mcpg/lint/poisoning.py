@@ -15,15 +15,15 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.catalogue import found_in
+from mcpg.lint.catalogue import make_finding
 from mcpg.lint.lookalikes import plain
 from mcpg.lint.model import Finding
-from mcpg.lint.strings import Text
+from mcpg.lint.strings import ToolText
 
 _BREAK = re.compile(r"\s*\n\s*")
 
 
-def _compiled(
+def _compile_pattern(
     pattern: str, parts: Mapping[str, str], flags: int = re.IGNORECASE
 ) -> re.Pattern[str]:
     """Return the regular expression that *pattern*, as the data file has it, stands for."""
@@ -56,7 +56,7 @@ class _Pattern(NamedTuple):
 
 def _of_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
     """Yield the orders to dismiss earlier ones and to conceal something in a language."""
-    is_spaced = max(words["ignore"]) < _UNSPACED
+    is_spaced = max(words["ignore"]) < _FIRST_UNSPACED
     alone, end = (r"(?<!\w)", r"(?!\w)") if is_spaced else ("", "")
     part = {
         name: f"{alone}(?:{_BREAK.sub('', words[name].strip())}){end}"
@@ -69,12 +69,12 @@ def _of_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
     condition = rf"(?!,?\s+{_DATA['parts']['CONDITION'].strip()}(?!\w))"
     concealed = f"(?:(?={_NEAR}{user}{condition}){silent}|{user}{_NEAR}{silent})"
     orders, users = (_beginnings(words[name]) for name in ("orders", "user"))
-    yield _Pattern("X101", (orders,), _compiled(_NEAR.join(ordered), {}))
-    yield _Pattern("X102", (users,), _compiled(concealed, {}))
+    yield _Pattern("X101", (orders,), _compile_pattern(_NEAR.join(ordered), {}))
+    yield _Pattern("X102", (users,), _compile_pattern(concealed, {}))
 
 
 # Letters from here on are of scripts whose words have no ends that `\b` finds.
-_UNSPACED = "\u0590"
+_FIRST_UNSPACED = "\u0590"
 _NEAR = r"[^.!?\n。！？।]{0,60}?"  # noqa: RUF001 - full stops of CJK and Hindi
 
 
@@ -103,7 +103,7 @@ _PATTERNS: Sequence[_Pattern] = (
         _Pattern(
             one["code"],
             tuple(map(tuple, one["signs"])),
-            _compiled(one["pattern"], _DATA["parts"]),
+            _compile_pattern(one["pattern"], _DATA["parts"]),
         )
         for one in _DATA["patterns"]
     ),
@@ -124,10 +124,10 @@ def _by_sign(patterns: Sequence[_Pattern]) -> Sequence[tuple[str, tuple[int, ...
 _SIGNS = _by_sign(_PATTERNS)
 _ASCII_SIGNS = [(sign, numbers) for sign, numbers in _SIGNS if sign.isascii()]
 _MARKS: Sequence[str] = _DATA["secrets"]["marks"]
-_SECRETS = _compiled("|".join(_DATA["secrets"]["patterns"]), {}, 0)
-_NAMED = _compiled(_DATA["secrets"]["named"], {})
+_SECRETS = _compile_pattern("|".join(_DATA["secrets"]["patterns"]), {}, 0)
+_NAMED = _compile_pattern(_DATA["secrets"]["named"], {})
 _NAMES: Sequence[str] = _DATA["secrets"]["names"]
-_PLACEHOLDER = _compiled(_DATA["secrets"]["placeholder"], {})
+_PLACEHOLDER = _compile_pattern(_DATA["secrets"]["placeholder"], {})
 _WHAT = {
     "X101": "gives instructions to the model",
     "X102": "asks the model to hide something from the user",
@@ -151,21 +151,21 @@ _SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _SIGN = re.compile(r"[!@#$%^&*]")
 
 
-def in_text(tool: Tool, text: Text) -> Iterator[Finding]:
+def find_poisoning(tool: Tool, text: ToolText) -> Iterator[Finding]:
     """Yield the attacks in a text of *tool*, and in what it looks like."""
     if text.is_key or len(text.text) < _FEWEST_SIGNS:
         return
     found = [*_attacks(tool, text, text.text)]
     yield from found
     if not text.text.isascii() and not found:
-        shown, places = _shown(text.text)
+        shown, places = _strip_invisible(text.text)
         if shown != text.text:
-            for code, start, end in _found(shown):
+            for code, start, end in _match_attacks(shown):
                 first, last = places[start], places[max(start, end - 1)] + 1
-                yield _finding(code, tool, text, first, last)
+                yield _make_poisoning_finding(code, tool, text, first, last)
 
 
-def _shown(text: str) -> tuple[str, Sequence[int]]:
+def _strip_invisible(text: str) -> tuple[str, Sequence[int]]:
     """Return what *text* looks like, less what is invisible, and where each character stands."""
     kept = [place for place, sign in enumerate(text) if not _is_unseen(sign)]
     return "".join(plain(text[place]) for place in kept), kept
@@ -175,15 +175,15 @@ def _is_unseen(sign: str) -> bool:
     return unicodedata.category(sign) == "Cf" and plain(sign) == sign
 
 
-def _attacks(tool: Tool, text: Text, read: str) -> Iterator[Finding]:
+def _attacks(tool: Tool, text: ToolText, read: str) -> Iterator[Finding]:
     secret = _secret(read, text.holder)
     if secret is not None:
-        yield _finding("X105", tool, text, *secret)
-    for code, start, end in _found(read):
-        yield _finding(code, tool, text, start, end)
+        yield _make_poisoning_finding("X105", tool, text, *secret)
+    for code, start, end in _match_attacks(read):
+        yield _make_poisoning_finding(code, tool, text, start, end)
 
 
-def _found(text: str) -> Iterator[tuple[str, int, int]]:
+def _match_attacks(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the code and the range of the first attack of each kind in *text*."""
     lower = text.lower()
     signs = _ASCII_SIGNS if lower.isascii() else _SIGNS
@@ -248,9 +248,9 @@ def is_secret(text: str) -> bool:
     return _PLACEHOLDER.search(text) is None and len(set(text)) >= _FEWEST_SIGNS
 
 
-def _finding(code: str, tool: Tool, text: Text, start: int, end: int) -> Finding:
+def _make_poisoning_finding(code: str, tool: Tool, text: ToolText, start: int, end: int) -> Finding:
     where = ".".join(map(str, text.member))
-    return found_in(
+    return make_finding(
         code,
         tool,
         f"the {where} of {tool.id!r} {_WHAT[code]}",

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 
 from mcpg.catalog.model import Tool
 from mcpg.engine import Engine
-from mcpg.lint.catalogue import Linted, as_written, found_in, stems
-from mcpg.lint.model import Finding, Other, Spot
+from mcpg.lint.catalogue import LintContext, as_written, make_finding, stems
+from mcpg.lint.model import Finding, RelatedTool, Location
 from mcpg.lint.similar import WordWeights, covering
 
 _SHARE = 0.7
 """Share of the weight of its words that another tool must have to hide a tool."""
 
 _LONGEST_QUERY = 300
-_FEWEST_WORDS = 3
+_FEWEST_QUERY_WORDS = 3
 _PER_REPORT = 50
 _MOST_WORDS = 6
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
@@ -27,14 +27,14 @@ _SLACK = 0.1
 """Scores that differ by less are level: which tool goes first is by chance."""
 
 
-def check(catalogue: Linted, tell: Callable[[int, int], None]) -> Iterator[Finding]:
+def check_reach(catalogue: LintContext, tell: Callable[[int, int], None]) -> Iterator[Finding]:
     """Yield the tools that a search for their own words does not bring first.
 
     Args:
         catalogue: The catalogue.
         tell: Receives how many searches are done, of how many.
     """
-    asked = [*_asked(catalogue)]
+    asked = [*_list_searches(catalogue)]
     for done, (tool, code, member, query) in enumerate(asked):
         if done % _PER_REPORT == 0:
             tell(done, len(asked))
@@ -50,12 +50,14 @@ def opening(text: str) -> str:
     query = ""
     for sentence in _SENTENCE_END.split(text.strip()):
         query = f"{query} {sentence}".strip()
-        if len(query) >= _LONGEST_QUERY or len(stems(query)) >= _FEWEST_WORDS:
+        if len(query) >= _LONGEST_QUERY or len(stems(query)) >= _FEWEST_QUERY_WORDS:
             break
     return query[:_LONGEST_QUERY]
 
 
-def _asked(catalogue: Linted) -> Iterator[tuple[Tool, str, tuple[str | int, ...], str]]:
+def _list_searches(
+    catalogue: LintContext,
+) -> Iterator[tuple[Tool, str, tuple[str | int, ...], str]]:
     """Yield searches: the tool, the rule, the member that the query is of, and the query."""
     chosen = catalogue.chosen
     texts = {tool.id: _words(catalogue, tool) for tool in catalogue.tools}
@@ -70,7 +72,7 @@ def _asked(catalogue: Linted) -> Iterator[tuple[Tool, str, tuple[str | int, ...]
         if not tool.enabled:
             continue
         query = opening(tool.description)
-        has_words = "R101" in chosen and len(stems(query)) >= _FEWEST_WORDS
+        has_words = "R101" in chosen and len(stems(query)) >= _FEWEST_QUERY_WORDS
         if has_words and is_contested(tool, query):
             yield tool, "R101", ("description",), query
         if "R102" in chosen and tool.title and is_contested(tool, tool.title):
@@ -79,16 +81,16 @@ def _asked(catalogue: Linted) -> Iterator[tuple[Tool, str, tuple[str | int, ...]
             yield tool, "R103", ("aliases", place), alias
 
 
-def _words(catalogue: Linted, tool: Tool) -> frozenset[str]:
+def _words(catalogue: LintContext, tool: Tool) -> frozenset[str]:
     hints = tool.hints
     stated = (*hints.aliases, *hints.keywords, *hints.categories, *hints.tags)
     parameters = catalogue.parameters[tool.id]
     texts = (*stated, *(text for one in parameters for text in (one.path, one.description)))
-    own = catalogue.described[tool.id] | catalogue.name_stems[tool.id]
+    own = catalogue.description_stems[tool.id] | catalogue.full_name_stems[tool.id]
     return own.union(*map(stems, texts))
 
 
-def _parameters(catalogue: Linted, tool: Tool) -> str:
+def _parameters(catalogue: LintContext, tool: Tool) -> str:
     return " ".join(f"{one.path} {one.description}" for one in catalogue.parameters[tool.id])
 
 
@@ -103,7 +105,7 @@ def _hiding(engine: Engine, tool: Tool, query: str) -> tuple[str, float, float] 
 
 
 def _finding(
-    catalogue: Linted,
+    catalogue: LintContext,
     tool: Tool,
     code: str,
     member: tuple[str | int, ...],
@@ -116,7 +118,7 @@ def _finding(
     words = as_written(rarest, tool.description, tool.name, _parameters(catalogue, tool))
     what = {"R101": "description", "R102": "title", "R103": f"alias {query!r}"}[code]
     advice = f"say what {hider.id!r} does not do"
-    return found_in(
+    return make_finding(
         code,
         tool,
         f"a search for the {what} of {tool.id!r} brings {hider.id!r} first"
@@ -125,5 +127,5 @@ def _finding(
         text=tool.description if code == "R101" else query,
         suggestion=f"{advice}: {', '.join(words)} stand in this tool alone" if words else advice,
         words=words,
-        others=(Other(hider.id, "goes first", Spot(hider.place, ("description",))),),
+        others=(RelatedTool(hider.id, "goes first", Location(hider.place, ("description",))),),
     )

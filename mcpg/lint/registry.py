@@ -56,7 +56,7 @@ def rule_of(name: str) -> Rule:
     raise NotFoundError(f"no rule is called {wanted[:_SHOWN]!r}", remedy=_advice(wanted))
 
 
-def codes_of(pattern: str) -> frozenset[str]:
+def find_codes(pattern: str) -> frozenset[str]:
     """Return the codes that *pattern* means: `ALL`, a code, its beginning, or the name of a rule.
 
     It is empty where there is no such rule.
@@ -126,7 +126,7 @@ def _lengths(patterns: Iterable[str], origin: str) -> dict[str, int]:
     for pattern in (part for one in patterns for part in one.split(",")):
         if not pattern.strip():
             continue
-        codes = codes_of(pattern)
+        codes = find_codes(pattern)
         if not codes:
             message = f"no rule is called {pattern.strip()[:_SHOWN]!r}"
             raise UsageError(message, place=origin, remedy=_advice(pattern.strip()))

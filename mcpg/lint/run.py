@@ -23,42 +23,42 @@ from mcpg.lint import (
     reachability,
     schemas,
 )
-from mcpg.lint.catalogue import Linted
+from mcpg.lint.catalogue import LintContext
 from mcpg.lint.labels import RESPELT
 from mcpg.lint.locate import Locator
-from mcpg.lint.model import FAILING, LONGEST_EXCERPT, Finding, Suppressed
+from mcpg.lint.model import FAILING, LONGEST_EXCERPT, Finding, Suppression
 from mcpg.lint.registry import RULES, Selection
-from mcpg.lint.strings import texts_of
+from mcpg.lint.strings import list_texts
 from mcpg.lint.suppress import Suppressions
 
 Tell = Callable[[str, int, int], None]
 
 
-def _in_texts(catalogue: Linted) -> Iterator[Finding]:
+def _check_texts(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is wrong with single texts, each of which is read once."""
     sound: set[tuple[str, bool, str]] = set()  # schemas repeat their texts
     for tool in catalogue.tools:
-        for text in texts_of(tool):
+        for text in list_texts(tool):
             key = (text.text, text.is_key, text.holder)
             if key in sound:
                 continue
-            found = [*hidden.in_text(tool, text), *poisoning.in_text(tool, text)]
+            found = [*hidden.find_hidden_text(tool, text), *poisoning.find_poisoning(tool, text)]
             if not found:
                 sound.add(key)
             yield from found
 
 
-_CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[Linted], Iterator[Finding]]]] = {
-    "descriptions": (("D10",), descriptions.check),
-    "markup": (("D107", "D108"), markup.check),
-    "parameters": (("P",), parameters.check),
-    "schemas": (("S",), schemas.check),
-    "names": (("N",), naming.check),
-    "hidden text and poisoning": (("H", "X"), _in_texts),
-    "categories and tags": (("T", "K"), labels.check),
-    "relations": (("L101", "L102", "L104"), links.check),
-    "orphans": (("L103",), links.orphans),
-    "confusion": (("C",), confusable.check),
+_CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[LintContext], Iterator[Finding]]]] = {
+    "descriptions": (("D10",), descriptions.check_descriptions),
+    "markup": (("D107", "D108"), markup.check_markup),
+    "parameters": (("P",), parameters.check_parameters),
+    "schemas": (("S",), schemas.check_tool_schemas),
+    "names": (("N",), naming.check_names),
+    "hidden text and poisoning": (("H", "X"), _check_texts),
+    "categories and tags": (("T", "K"), labels.check_labels),
+    "relations": (("L101", "L102", "L104"), links.check_relations),
+    "orphans": (("L103",), links.find_orphans),
+    "confusion": (("C",), confusable.check_confusion),
 }
 
 
@@ -97,7 +97,7 @@ def lint(
     rules: Sequence[HintRule] = (),
     *,
     selection: Selection | None = None,
-    suppressed: Iterable[Suppressed] = (),
+    suppressed: Iterable[Suppression] = (),
     index: Callable[[Assembly], Index] | None = None,
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
@@ -112,34 +112,34 @@ def lint(
         tell: Receives what is going on, how much is done, and of how much.
     """
     chosen = selection or Selection.of()
-    catalogue = Linted(assembly, rules, chosen, index)
+    catalogue = LintContext(assembly, rules, chosen, index)
     suppressions = Suppressions.of(catalogue, suppressed)
-    found = [one for one in _found(catalogue, chosen, tell) if one.code in chosen]
+    found = [one for one in _run_checks(catalogue, chosen, tell) if one.code in chosen]
     kept = [one for one in found if not suppressions.has(one)]
     of_suppressions = [one for one in suppressions.findings() if one.code in chosen]
     locator = Locator()
-    placed = [_placed(one, catalogue, locator) for one in (*kept, *of_suppressions)]
+    placed = [_place_finding(one, catalogue, locator) for one in (*kept, *of_suppressions)]
     return Report(
         sorted(placed, key=_order),
         len(catalogue.tools),
         len(found) - len(kept),
-        tuple(one for one in assembly.diagnostics if not links.is_told(one)),
+        tuple(one for one in assembly.diagnostics if not links.is_reported_here(one)),
         locator,
     )
 
 
-def _found(catalogue: Linted, chosen: Selection, tell: Tell) -> Iterator[Finding]:
+def _run_checks(catalogue: LintContext, chosen: Selection, tell: Tell) -> Iterator[Finding]:
     for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):
         if chosen.has_any(beginnings):
             tell(what, number, len(_CHECKS))
             yield from check(catalogue)
     if chosen.has_any(("R",)):
-        yield from reachability.check(
+        yield from reachability.check_reach(
             catalogue, lambda done, total: tell("searching for tools", done, total)
         )
 
 
-def _placed(one: Finding, catalogue: Linted, locator: Locator) -> Finding:
+def _place_finding(one: Finding, catalogue: LintContext, locator: Locator) -> Finding:
     rule = RULES[one.code]
     spot = catalogue.spot(one.spot, one.tool_id)
     others = tuple(

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from mcpg.errors import Diagnostic, Severity
 from mcpg.lint.locate import split_place
-from mcpg.lint.model import Finding, Other, Place
+from mcpg.lint.model import Finding, RelatedTool, Place
 from mcpg.lint.registry import RULES
 
 SCHEMA = (
@@ -107,7 +107,7 @@ def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
         "locations": [_location(finding, place, snippet)],
         "partialFingerprints": {"mcpg/v1": _fingerprint(finding)},
     }
-    related = [*_related(finding.others, place)]
+    related = [*_list_related_locations(finding.others, place)]
     if related:
         result["relatedLocations"] = related
     return result
@@ -122,7 +122,7 @@ def _location(finding: Finding, place: Place, snippet: str) -> dict[str, Any]:
 
 
 def _physical(place: Place, snippet: str = "") -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": uri_of(place.file)}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": make_uri(place.file)}}
     if place.line is not None:
         region: dict[str, Any] = {
             "startLine": place.line,
@@ -136,7 +136,9 @@ def _physical(place: Place, snippet: str = "") -> dict[str, Any]:
     return physical
 
 
-def _related(others: Sequence[Other], place: Place) -> Iterator[dict[str, Any]]:
+def _list_related_locations(
+    others: Sequence[RelatedTool], place: Place
+) -> Iterator[dict[str, Any]]:
     for number, one in enumerate(others):
         location: dict[str, Any] = {
             "id": number,
@@ -147,7 +149,7 @@ def _related(others: Sequence[Other], place: Place) -> Iterator[dict[str, Any]]:
         yield location
 
 
-def uri_of(path: str) -> str:
+def make_uri(path: str) -> str:
     """Return the URI of a file: a relative reference for a relative path."""
     if Path(path).is_absolute():
         return Path(path).as_uri()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcpg.lint.catalogue import Linted, found_in
+from mcpg.lint.catalogue import LintContext, make_finding
 from mcpg.lint.model import Finding
 
 _TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
@@ -34,7 +34,7 @@ _PYTHON: Mapping[str, type | tuple[type, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Subschema:
     """A schema within one.
 
     Attributes:
@@ -46,7 +46,7 @@ class _Part:
     schema: dict[str, Any]
 
 
-def check(catalogue: Linted) -> Iterator[Finding]:
+def check_tool_schemas(catalogue: LintContext) -> Iterator[Finding]:
     """Yield the faults of schemas, each kind once a tool."""
     for tool in catalogue.tools:
         for name, root in (
@@ -59,23 +59,23 @@ def check(catalogue: Linted) -> Iterator[Finding]:
             for code, way, message in _faults(name, root):
                 if code not in seen:
                     seen.add(code)
-                    yield found_in(code, tool, f"{tool.id!r}: {message}", *way)
+                    yield make_finding(code, tool, f"{tool.id!r}: {message}", *way)
 
 
 def _faults(name: str, root: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...], str]]:
     if root.get("type", "object") != "object":
         yield "S101", (name, "type"), f"the type of {name} is {root.get('type')!r}, not 'object'"
     for part in _parts(name, root):
-        for code, key, message in _faults_of(part.schema, root):
-            yield code, (*part.way, *key), f"{_shown(part.way)} {message}"
+        for code, key, message in _find_faults_in(part.schema, root):
+            yield code, (*part.way, *key), f"{_format_way(part.way)} {message}"
 
 
-def _shown(way: tuple[str | int, ...]) -> str:
+def _format_way(way: tuple[str | int, ...]) -> str:
     names = [str(step) for step in way[1:] if step not in _MAPS]
     return f"the parameter {'.'.join(names)!r}" if names else str(way[0])
 
 
-def _parts(name: str, root: dict[str, Any]) -> Iterator[_Part]:
+def _parts(name: str, root: dict[str, Any]) -> Iterator[_Subschema]:
     """Yield the schemas in *root*, without recursion: they may nest deeply."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((name,), root)]
     for _ in range(_MOST_SCHEMAS):
@@ -84,7 +84,7 @@ def _parts(name: str, root: dict[str, Any]) -> Iterator[_Part]:
         way, schema = waiting.pop()
         if not isinstance(schema, dict):
             continue
-        yield _Part(way, schema)
+        yield _Subschema(way, schema)
         inner = [((*way, key), schema[key]) for key in _INNER if key in schema]
         for key in _LISTS:
             if isinstance(schema.get(key), list):
@@ -95,7 +95,7 @@ def _parts(name: str, root: dict[str, Any]) -> Iterator[_Part]:
         waiting += reversed(inner)
 
 
-def _faults_of(
+def _find_faults_in(
     schema: dict[str, Any], root: dict[str, Any]
 ) -> Iterator[tuple[str, tuple[str, ...], str]]:
     yield from _faulty_types(schema)

@@ -43,7 +43,7 @@ class WordWeights:
         """Return the sum of the weights of distinct *words*."""
         return sum(map(self.weight, words))
 
-    def shared(self, words: Collection[str]) -> float:
+    def sum_known_weights(self, words: Collection[str]) -> float:
         """Return the same of *words* that all stand in the texts."""
         return sum(map(self._weights.__getitem__, words))
 
@@ -85,6 +85,6 @@ def covering(
     least = (share - _ROUNDING) * total - rest
     distinct = frozenset(words)
     for key in sorted(key for key, weight in held.items() if weight >= least):
-        covered = weights.shared(distinct.intersection(texts[key])) / total
+        covered = weights.sum_known_weights(distinct.intersection(texts[key])) / total
         if covered >= share:
             yield key, covered

@@ -13,7 +13,7 @@ _VALUES = ("default", "const")
 _HINTS = ("aliases", "keywords", "categories", "tags", "data_sources")
 
 
-class Text(NamedTuple):
+class ToolText(NamedTuple):
     """A text of a tool.
 
     Attributes:
@@ -33,16 +33,16 @@ class Text(NamedTuple):
         return str(self.member[-2]) if is_value else ""
 
 
-def texts_of(tool: Tool) -> Iterator[Text]:
+def list_texts(tool: Tool) -> Iterator[ToolText]:
     """Yield the texts of *tool*: its names, descriptions, schemas, annotations and hints."""
-    yield Text(("name",), tool.name)
+    yield ToolText(("name",), tool.name)
     if tool.title:
-        yield Text(("title",), tool.title)
+        yield ToolText(("title",), tool.title)
     if tool.description:
-        yield Text(("description",), tool.description)
+        yield ToolText(("description",), tool.description)
     for name in _HINTS:
         for number, text in enumerate(getattr(tool.hints, name)):
-            yield Text((name, number), text)
+            yield ToolText((name, number), text)
     wholes = (
         ("inputSchema", tool.input_schema),
         ("outputSchema", tool.output_schema),
@@ -55,7 +55,7 @@ def texts_of(tool: Tool) -> Iterator[Text]:
             yield from _within(whole, name)
 
 
-def _within(whole: JsonValue, name: str) -> Iterator[Text]:
+def _within(whole: JsonValue, name: str) -> Iterator[ToolText]:
     """Yield the texts in a JSON value, without recursion: it may be nested deeply."""
     waiting: list[tuple[tuple[str | int, ...], JsonValue]] = [((name,), whole)]
     count = 0
@@ -63,10 +63,10 @@ def _within(whole: JsonValue, name: str) -> Iterator[Text]:
         member, part = waiting.pop()
         if isinstance(part, str):
             count += 1
-            yield Text(member, part)
+            yield ToolText(member, part)
         elif isinstance(part, dict):
             count += len(part)
-            yield from (Text((*member, key), key, is_key=True) for key in part if key)
+            yield from (ToolText((*member, key), key, is_key=True) for key in part if key)
             waiting += [((*member, key), one) for key, one in reversed(part.items())]
         elif isinstance(part, list):
             waiting += [((*member, at), one) for at, one in reversed([*enumerate(part)])]

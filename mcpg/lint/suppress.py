@@ -7,30 +7,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from mcpg.catalog.hints import LINT_IGNORE, read_texts
-from mcpg.lint.catalogue import Linted
-from mcpg.lint.model import Finding, Spot, Suppressed
-from mcpg.lint.registry import codes_of
+from mcpg.lint.catalogue import LintContext
+from mcpg.lint.model import Finding, Location, Suppression
+from mcpg.lint.registry import find_codes
 
 
 class Suppressions:
     """What is suppressed for which tool; notes what has suppressed something."""
 
-    def __init__(self, stated: Sequence[tuple[Suppressed, Sequence[str]]]) -> None:
+    def __init__(self, stated: Sequence[tuple[Suppression, Sequence[str]]]) -> None:
         """Take what is *stated*, each with the ids of the tools that it is for."""
         self._stated = [one for one, _ in stated]
         self._by_tool: defaultdict[str, list[tuple[int, frozenset[str]]]] = defaultdict(list)
         for number, (one, ids) in enumerate(stated):
-            codes = frozenset(code for pattern in one.codes for code in codes_of(pattern))
+            codes = frozenset(code for pattern in one.codes for code in find_codes(pattern))
             for tool_id in ids:
                 self._by_tool[tool_id].append((number, codes))
         self._used: set[int] = set()
 
     @classmethod
-    def of(cls, catalogue: Linted, further: Iterable[Suppressed]) -> Suppressions:
+    def of(cls, catalogue: LintContext, further: Iterable[Suppression]) -> Suppressions:
         """Return what hints files and documents of *catalogue* suppress, and *further* ones."""
         matching = catalogue.assembly.catalog.matching
         hinted = (
-            Suppressed(rule.pattern, rule.lint_ignore, rule.place)
+            Suppression(rule.pattern, rule.lint_ignore, rule.place)
             for rule in catalogue.rules
             if rule.lint_ignore
         )
@@ -49,35 +49,35 @@ class Suppressions:
 
     def findings(self) -> Sequence[Finding]:
         """Return what is wrong with the suppressions; call it after all others."""
-        return [*self._unknown(), *self._unused()]
+        return [*self._unknown(), *self._find_unused()]
 
     def _unknown(self) -> Iterator[Finding]:
         for one in self._stated:
             for code in one.codes:
-                if not codes_of(code):
+                if not find_codes(code):
                     yield Finding(
                         "M101",
                         f"{code[:80]!r}, suppressed for {one.pattern!r}, is no rule",
                         suggestion="see `mcpg rule`",
-                        spot=Spot(one.place, text=code),
+                        spot=Location(one.place, text=code),
                     )
 
-    def _unused(self) -> Iterator[Finding]:
+    def _find_unused(self) -> Iterator[Finding]:
         for number, one in enumerate(self._stated):
-            if number not in self._used and any(map(codes_of, one.codes)):
+            if number not in self._used and any(map(find_codes, one.codes)):
                 codes = ", ".join(one.codes)
                 yield Finding(
                     "M102",
                     f"{codes} is suppressed for {one.pattern!r}, where it is not found",
                     suggestion="remove it",
-                    spot=Spot(one.place, text=one.codes[0]),
+                    spot=Location(one.place, text=one.codes[0]),
                 )
 
 
-def _of_documents(catalogue: Linted) -> Iterator[tuple[Suppressed, Sequence[str]]]:
+def _of_documents(catalogue: LintContext) -> Iterator[tuple[Suppression, Sequence[str]]]:
     for document in catalogue.assembly.documents:
         for key in LINT_IGNORE:
             codes = read_texts(document.further[key]) if key in document.further else None
             if codes:
                 tool = document.tool
-                yield Suppressed(tool.id, codes, tool.place), (tool.id,)
+                yield Suppression(tool.id, codes, tool.place), (tool.id,)

@@ -100,12 +100,12 @@ class ChatNormalizer:
         self._model = model
 
     def __repr__(self) -> str:
-        return f"ChatNormalizer({self._endpoint.shown!r}, {self._model!r})"
+        return f"ChatNormalizer({self._endpoint.display!r}, {self._model!r})"
 
     @property
     def fingerprint(self) -> str:
         """Endpoint, model, and a number that changes with the instructions."""
-        return f"chat {self._endpoint.shown} {self._model} 1"
+        return f"chat {self._endpoint.display} {self._model} 1"
 
     @property
     def seconds(self) -> float:
@@ -156,4 +156,4 @@ class ChatNormalizer:
                 raise self._error("the answer holds no message of a model")
 
     def _error(self, message: str, kind: str = "answer") -> Exception:
-        return EndpointError(message, kind=kind, place=self._endpoint.shown)
+        return EndpointError(message, kind=kind, place=self._endpoint.display)

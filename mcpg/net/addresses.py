@@ -61,10 +61,10 @@ class Address:
     parts: SplitResult
 
     def __repr__(self) -> str:
-        return f"Address({self.shown!r})"
+        return f"Address({self.display!r})"
 
     @property
-    def shown(self) -> str:
+    def display(self) -> str:
         """The address without its query, which may hold a key."""
         return urlunsplit(self.parts._replace(query=""))
 
@@ -84,7 +84,7 @@ class Address:
         return Address(self.parts._replace(path=f"{self.parts.path.rstrip('/')}/{path}"))
 
 
-def address_of(url: str) -> Address:
+def parse_address(url: str) -> Address:
     """Parse *url*.
 
     Raises:

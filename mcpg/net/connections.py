@@ -24,7 +24,7 @@ _MOST_KEPT = 4
 _CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 
 
-class Connection:
+class HttpConnection:
     """A client with at most one connection."""
 
     def __init__(self, client: httpx.Client) -> None:
@@ -53,12 +53,12 @@ class ConnectionPool:
     def __init__(self, proxy: str | None) -> None:
         self._proxy = proxy
         self._lock = threading.Lock()
-        self._free: list[Connection] = []
+        self._free: list[HttpConnection] = []
         self._owner = os.getpid()
         self._trust: ssl.SSLContext | None = None
 
     @contextmanager
-    def connection(self) -> Iterator[Connection]:
+    def connection(self) -> Iterator[HttpConnection]:
         """Lend a connection; it is kept for the next request only if this one ends well.
 
         Raises:
@@ -67,7 +67,7 @@ class ConnectionPool:
         self._drop_inherited()
         with self._lock:
             connection = self._free.pop() if self._free else None
-        connection = connection or self._made()
+        connection = connection or self._connect()
         is_well = False
         try:
             yield connection
@@ -99,13 +99,13 @@ class ConnectionPool:
             for connection in inherited:
                 connection.client.close()
 
-    def _made(self) -> Connection:
+    def _connect(self) -> HttpConnection:
         import httpx  # noqa: PLC0415 - an extra, and heavy
 
         with self._lock:
             self._trust = self._trust or httpx.create_ssl_context()
         # No proxy or password is read from the environment: callers that want one pass it.
-        return Connection(httpx.Client(verify=self._trust, trust_env=False, proxy=self._proxy))
+        return HttpConnection(httpx.Client(verify=self._trust, trust_env=False, proxy=self._proxy))
 
 
 # Deadlines. Work runs in a thread of its own, so that nothing it does (a slow resolver, a server
@@ -115,7 +115,7 @@ class ConnectionPool:
 Result = TypeVar("Result")
 
 
-class Call:
+class WorkDeadline:
     """Deadline and abandonment of work, shared by its thread and its caller."""
 
     def __init__(self, seconds: float) -> None:
@@ -159,30 +159,30 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Generic[Result]):
+class WorkOutcome(Generic[Result]):
     """The result of work, or whatever it raised."""
 
     result: Result | None
     fault: BaseException | None = None
 
 
-def within(seconds: float, work: Callable[[Call], Result]) -> Ended[Result] | None:
+def within(seconds: float, work: Callable[[WorkDeadline], Result]) -> WorkOutcome[Result] | None:
     """Run *work* for at most *seconds*; return `None` if it has not ended by then.
 
     What the work raises is returned, never raised: even its own cancellation or interruption. What
     interrupts the wait itself is raised, and the work abandoned.
     """
     seconds = min(seconds, threading.TIMEOUT_MAX)
-    call = Call(seconds)
+    call = WorkDeadline(seconds)
     done = threading.Event()
-    ended: list[Ended[Result]] = []
+    ended: list[WorkOutcome[Result]] = []
     context = contextvars.copy_context()
 
     def run() -> None:
         try:
-            ended.append(Ended(context.run(work, call)))
+            ended.append(WorkOutcome(context.run(work, call)))
         except BaseException as fault:  # noqa: BLE001 - whatever it is, it is the work's own
-            ended.append(Ended(None, fault))
+            ended.append(WorkOutcome(None, fault))
         finally:
             done.set()
 

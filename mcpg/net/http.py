@@ -27,8 +27,8 @@ from mcpg.errors import McpgError, UsageError
 from mcpg.installation import install_command
 from mcpg.json_types import JsonObject
 from mcpg.library_errors import connection_reason
-from mcpg.net.addresses import Address, address_of
-from mcpg.net.connections import Call, ConnectionPool, within
+from mcpg.net.addresses import Address, parse_address
+from mcpg.net.connections import WorkDeadline, ConnectionPool, within
 from mcpg.text.safeyaml import UNSAFE, visible_form
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class EndpointError(McpgError):
     """An endpoint gave no usable answer.
 
     Attributes:
-        kind: `missing` (httpx is not installed), `timeout` (the time budget is spent), `refused`
-            (the server turns the request down), `failed` (it cannot be reached, breaks off, or is
+        kind: `missing` (httpx is not installed), `timeout` (the time budget is spent), `is_rejected_by_strict`
+            (the server turns the request down), `make_error_result` (it cannot be reached, breaks off, or is
             at fault itself), or `answer` (its answer cannot be understood).
     """
 
@@ -119,7 +119,7 @@ class Usage:
     output_tokens: int = 0
 
 
-def usage_of(answer: JsonObject) -> Usage | None:
+def read_usage(answer: JsonObject) -> Usage | None:
     """Return the tokens that an *answer* reports, `None` where it reports none."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
@@ -233,7 +233,7 @@ def retry_after(header: str | None, now: datetime | None = None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _HttpAnswer:
     """The answer of a server, as far as it was read."""
 
     status: int
@@ -267,7 +267,7 @@ class Endpoint:
         Raises:
             UsageError: *url* or *key* cannot be used.
         """
-        self._address = address_of(url)
+        self._address = parse_address(url)
         self._secret = None if key is None else Secret(key)
         self._budget = budget or Budget()
         self._longest = longest_answer
@@ -279,12 +279,12 @@ class Endpoint:
         weakref.finalize(self, self._pool.close)
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.shown!r})"
+        return f"Endpoint({self.display!r})"
 
     @property
-    def shown(self) -> str:
+    def display(self) -> str:
         """The address, without anything secret."""
-        return self._address.shown
+        return self._address.display
 
     @property
     def usage(self) -> Usage:
@@ -308,7 +308,7 @@ class Endpoint:
         """
         address = self._address.of(path)
         body = json.dumps(payload).encode()
-        ended = within(self._budget.total, lambda call: self._answered(address, body, call))
+        ended = within(self._budget.total, lambda call: self._request(address, body, call))
         if ended is None:
             raise self._error(
                 f"no answer within {self._budget.total:g} seconds", "timeout", address
@@ -321,7 +321,7 @@ class Endpoint:
         """Return what the server wrote as one harmless line without the key."""
         return quotable(text, self._secret, _LONGEST_QUOTE)
 
-    def _answered(self, address: Address, body: bytes, call: Call) -> JsonObject:
+    def _request(self, address: Address, body: bytes, call: WorkDeadline) -> JsonObject:
         """Send the request until there is an answer, or a fault that no retry can better."""
         attempt = 0
         while True:
@@ -333,7 +333,7 @@ class Endpoint:
                 if is_last or not call.sleep(delay):
                     raise retryable.fault from None
             else:
-                used = usage_of(answer) or Usage()
+                used = read_usage(answer) or Usage()
                 self._count(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
                 return answer
             attempt += 1
@@ -345,17 +345,17 @@ class Endpoint:
             sums = {name: getattr(self._usage, name) + count for name, count in counts.items()}
             self._usage = replace(self._usage, **sums)
 
-    def _attempt(self, address: Address, body: bytes, call: Call) -> JsonObject:
+    def _attempt(self, address: Address, body: bytes, call: WorkDeadline) -> JsonObject:
         """Send the request once, and follow redirects to the same server."""
         place = address
         for _ in range(_MOST_REDIRECTS + 1):
-            answer = self._sent(place, body, call)
+            answer = self._send(place, body, call)
             if not 300 <= answer.status < 400:  # noqa: PLR2004 - the class of redirects
                 return self._read(answer, place)
-            place = self._redirected(answer, place)
+            place = self._redirect_target(answer, place)
         raise self._error("the server redirects without end", "failed", address)
 
-    def _redirected(self, answer: _Answer, place: Address) -> Address:
+    def _redirect_target(self, answer: _HttpAnswer, place: Address) -> Address:
         target = _target(place, answer.headers.get("location", ""))
         if answer.status in _KEEPS_METHOD and target and target.origin == place.origin:
             return target
@@ -367,7 +367,7 @@ class Endpoint:
             "give the address that is redirected to",
         )
 
-    def _sent(self, address: Address, body: bytes, call: Call) -> _Answer:
+    def _send(self, address: Address, body: bytes, call: WorkDeadline) -> _HttpAnswer:
         httpx = _httpx()
         # A read beyond the deadline is cut off there; a connection cannot be before it stands.
         connect = min(self._budget.connect, max(call.remaining(), 0.001), _LONGEST_WAIT)
@@ -384,10 +384,12 @@ class Endpoint:
                     timeout=timeout,
                     extensions={"trace": connection.trace},
                 ) as response:
-                    return self._received(response, address)
+                    return self._read_body(response, address)
             except httpx.HTTPError as fault:
                 is_late = isinstance(fault, httpx.TimeoutException)
-                raise _RetryableError(self._unreached(fault, address, is_late=is_late)) from None
+                raise _RetryableError(
+                    self._connection_error(fault, address, is_late=is_late)
+                ) from None
             except (httpx.InvalidURL, httpx.StreamError) as fault:
                 raise self._error(self.quotable(str(fault)), "failed", address) from None
 
@@ -403,7 +405,7 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {self._secret.reveal()}"
         return headers
 
-    def _received(self, response: httpx.Response, address: Address) -> _Answer:
+    def _read_body(self, response: httpx.Response, address: Address) -> _HttpAnswer:
         """Read the body of *response*, up to the bound on its size."""
         is_success = response.is_success
         longest = self._longest if is_success else _LONGEST_COMPLAINT
@@ -416,9 +418,9 @@ class Endpoint:
                     raise self._error(message, "answer", address)
                 del content[longest:]
                 break
-        return _Answer(response.status_code, bytes(content), dict(response.headers))
+        return _HttpAnswer(response.status_code, bytes(content), dict(response.headers))
 
-    def _read(self, answer: _Answer, address: Address) -> JsonObject:
+    def _read(self, answer: _HttpAnswer, address: Address) -> JsonObject:
         """Return the JSON object of an answer that is not a redirect."""
         if answer.status // 100 != 2:  # noqa: PLR2004 - the class of successes
             raise self._complaint(answer, address)
@@ -437,7 +439,7 @@ class Endpoint:
             )
         return found
 
-    def _complaint(self, answer: _Answer, address: Address) -> Exception:
+    def _complaint(self, answer: _HttpAnswer, address: Address) -> Exception:
         status = answer.status
         phrase = _PHRASES.get(status, "no known status")
         quote = self._quote(answer)
@@ -449,7 +451,7 @@ class Endpoint:
             return fault
         return _RetryableError(fault, retry_after(answer.headers.get("retry-after")))
 
-    def _quote(self, answer: _Answer) -> str:
+    def _quote(self, answer: _HttpAnswer) -> str:
         """Return the error message of the server."""
         text = answer.content.decode("utf-8", "replace")
         try:
@@ -457,7 +459,9 @@ class Endpoint:
         except (ValueError, RecursionError):
             return self.quotable(text)
 
-    def _unreached(self, fault: Exception, address: Address, *, is_late: bool) -> EndpointError:
+    def _connection_error(
+        self, fault: Exception, address: Address, *, is_late: bool
+    ) -> EndpointError:
         reason = self.quotable(connection_reason(fault))
         message = f"the server took too long ({reason})" if is_late else f"no answer: {reason}"
         remedy = "check the address, and that the server runs"
@@ -466,7 +470,7 @@ class Endpoint:
     def _error(
         self, message: str, kind: str, address: Address, remedy: str | None = None
     ) -> EndpointError:
-        return EndpointError(message, kind=kind, place=address.shown, remedy=remedy)
+        return EndpointError(message, kind=kind, place=address.display, remedy=remedy)
 
 
 def _httpx() -> ModuleType:
@@ -485,7 +489,7 @@ def _httpx() -> ModuleType:
 def _target(place: Address, location: str) -> Address | None:
     """Return the address that a redirect from *place* leads to, `None` if it is invalid."""
     try:
-        return address_of(urljoin(place.whole, location)) if location else None
+        return parse_address(urljoin(place.whole, location)) if location else None
     except (UsageError, ValueError):
         return None
 

@@ -21,7 +21,7 @@ from pgvector import HalfVector
 from psycopg import sql
 
 from mcpg.errors import PostgresError
-from mcpg.postgres.connection import Database, need, number_of
+from mcpg.postgres.connection import Database, ensure_extension, compute_lock_number
 from mcpg.text import split_words, stem
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class PostgresCandidates:
         """Return what refuses vectors of the fingerprint *maker* where others are published."""
         return self._with(maker=maker)
 
-    def offered(self) -> PostgresCandidates:
+    def restrict_to_offered(self) -> PostgresCandidates:
         """Return what passes over tools that are published as not offered."""
         return self._with(is_offering=True)
 
@@ -182,11 +182,11 @@ class PostgresCandidates:
 
         def write(connection: Connection) -> bool:
             connection.execute("set local statement_timeout to 0")
-            lock = number_of(self._database.settings.schema, "publish")
+            lock = compute_lock_number(self._database.settings.schema, "publish")
             connection.execute("select pg_advisory_xact_lock(%s)", (lock,))
             if _is_published(connection, key, fingerprint):
                 return False
-            need(connection, "pg_trgm", self._database.address)
+            ensure_extension(connection, "pg_trgm", self._database.address)
             _fill(connection, rows, key, fingerprint)
             old = connection.execute(
                 "delete from publications where number in "
@@ -194,7 +194,9 @@ class PostgresCandidates:
                 (keep + 1,),
             )
             for (number,) in old.fetchall():
-                connection.execute(_named("drop table if exists {tools}, {vocabulary}", number))
+                connection.execute(
+                    _format_query("drop table if exists {tools}, {vocabulary}", number)
+                )
             return True
 
         return self._database.run(write)
@@ -235,7 +237,7 @@ def _by_terms(
     is_offering: bool,
 ) -> list[str]:
     asked = {"terms": terms, "size": publication.tools, "reads": reads, "count": count}
-    query = _named(_BY_TERMS_OFFERED if is_offering else _BY_TERMS, publication.number)
+    query = _format_query(_BY_TERMS_OFFERED if is_offering else _BY_TERMS, publication.number)
     return _ids(connection.execute(query, asked)) if terms else []
 
 
@@ -270,7 +272,7 @@ def _by_vector(
 ) -> list[str]:
     connection.execute("select set_config('hnsw.ef_search', %s, true)", (str(count),))
     is_divided = publication.tells_offered and not is_offering
-    query = _named(_BY_VECTOR_HIDDEN if is_divided else _BY_VECTOR, publication.number)
+    query = _format_query(_BY_VECTOR_HIDDEN if is_divided else _BY_VECTOR, publication.number)
     asked = {"vector": HalfVector(vector), "count": count}
     return _ids(connection.execute(query, asked))
 
@@ -279,7 +281,9 @@ def _ids(rows: Iterable[tuple[bytes, ...]]) -> list[str]:
     return [bytes(row[0]).decode("utf-8", "surrogatepass") for row in rows]
 
 
-def _named(query: LiteralString, number: int, vector: sql.Composable = _ANY_LENGTH) -> sql.Composed:
+def _format_query(
+    query: LiteralString, number: int, vector: sql.Composable = _ANY_LENGTH
+) -> sql.Composed:
     """Return *query* with the names of the tables of a publication, and the type of its vectors."""
     return sql.SQL(query).format(
         tools=sql.Identifier(f"candidates_{number}"),
@@ -304,13 +308,13 @@ def _fill(
     values = (key, fingerprint, dimensions, len(rows))
     number, *_ = connection.execute(_ANNOUNCE, values).fetchone() or ()
     kind = sql.SQL("halfvec({})").format(dimensions) if dimensions else _ANY_LENGTH
-    connection.execute(_named(_CREATE, number, kind))
-    with connection.cursor().copy(_named(_COPY, number)) as copy:
+    connection.execute(_format_query(_CREATE, number, kind))
+    with connection.cursor().copy(_format_query(_COPY, number)) as copy:
         copy.set_types(["int4", "bytea", "text[]", "text[]", "bool", "halfvec", "halfvec"])
         for row in _table(rows):
             copy.write_row(row)
     for statement in (*_FINISH, *(_INDEX_VECTORS if dimensions else ())):
-        connection.execute(_named(statement, number))
+        connection.execute(_format_query(statement, number))
 
 
 def _dimensions(rows: Iterable[PublishedTool]) -> int:

@@ -108,7 +108,7 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
 
 
 def _advance(connection: Connection, schema: str, place: str) -> int:
-    need(connection, "vector", place)
+    ensure_extension(connection, "vector", place)
     name = sql.Identifier(schema)
     found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
     if found.fetchone() is None:
@@ -143,7 +143,7 @@ def _version(connection: Connection, schema: str) -> int:
     return int(newest[0]) if newest else 0
 
 
-def need(connection: Connection, extension: str, place: str) -> None:
+def ensure_extension(connection: Connection, extension: str, place: str) -> None:
     """Make sure that the database has *extension*, and create it where the role may.
 
     Raises:
@@ -191,7 +191,7 @@ _CONNECTION_LOST = "08"
 _LONGEST_NAME = 63
 
 
-def options_of(dsn: str) -> frozenset[str]:
+def parse_option_names(dsn: str) -> frozenset[str]:
     """Return the names of the options that a connection string states; none if it is misshapen."""
     try:
         return frozenset(conninfo_to_dict(dsn))
@@ -248,7 +248,7 @@ class Database:
             PostgresError: The connection string or a setting makes no sense.
         """
         self.settings = PostgresSettings(settings) if isinstance(settings, str) else settings
-        self._conninfo, self.address, self._password = _checked(self.settings)
+        self._conninfo, self.address, self._password = _check_settings(self.settings)
         self._sleep = sleep
         self._lock = Lock()
         self._pool: ConnectionPool[Connection] | None = None
@@ -277,7 +277,7 @@ class Database:
         while True:
             pool = None
             try:
-                pool = self._opened()
+                pool = self._open_pool()
                 with pool.connection() as connection:
                     return work(connection)
             except psycopg.Error as fault:
@@ -317,7 +317,7 @@ class Database:
         message = text or type(fault).__name__
         if self._password:
             message = message.replace(self._password, "***")
-        return PostgresError(message, place=self.address, remedy=_remedy_of(fault))
+        return PostgresError(message, place=self.address, remedy=_suggest_remedy(fault))
 
     def __enter__(self) -> Self:
         return self
@@ -340,7 +340,7 @@ class Database:
             self._inherited.append(self._pool)
             self._pool, self._lock, self._owner = None, Lock(), os.getpid()
 
-    def _opened(self) -> ConnectionPool[Connection]:
+    def _open_pool(self) -> ConnectionPool[Connection]:
         self._own()
         with self._lock:
             if self._pool is None:
@@ -401,7 +401,7 @@ def is_transient(fault: psycopg.Error) -> bool:
     return is_lost(fault) or fault.sqlstate in _TRANSIENT
 
 
-def _checked(settings: PostgresSettings) -> tuple[str, str, str]:
+def _check_settings(settings: PostgresSettings) -> tuple[str, str, str]:
     """Return what libpq is told, the address for people, and the password.
 
     Raises:
@@ -434,7 +434,7 @@ def _checked(settings: PostgresSettings) -> tuple[str, str, str]:
     return make_conninfo("", **stated), address, str(parts.get("password") or "")
 
 
-def _remedy_of(fault: psycopg.Error) -> str | None:
+def _suggest_remedy(fault: psycopg.Error) -> str | None:
     if isinstance(fault, psycopg.errors.InsufficientPrivilege):
         return "see what the role needs in docs/how-to/postgres.md"
     if is_lost(fault):
@@ -468,7 +468,9 @@ def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterat
     connection = database.connect()
     try:
         try:
-            held = _acquired(connection, number_of(database.settings.schema, key), wait)
+            held = _acquire_lock(
+                connection, compute_lock_number(database.settings.schema, key), wait
+            )
         except psycopg.Error as fault:
             raise database.error(fault) from fault
         yield held
@@ -476,13 +478,13 @@ def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterat
         connection.close()
 
 
-def number_of(schema: str, key: str) -> int:
+def compute_lock_number(schema: str, key: str) -> int:
     """Return the number of the advisory lock of *key*: 64 bits, signed."""
     text = f"{schema}\0{key}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big", signed=True)
 
 
-def _acquired(connection: Connection, number: int, wait: float) -> bool:
+def _acquire_lock(connection: Connection, number: int, wait: float) -> bool:
     longest = str(max(1, round(wait * 1000)))
     settings = (
         "select set_config('lock_timeout', %s, false), set_config('statement_timeout', '0', false)"

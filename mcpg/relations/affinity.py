@@ -25,7 +25,7 @@ _MOST_COMPARED = 24
 _TERMS_IN_REASON = 3
 
 
-class Cohort:
+class RelatedPool:
     """Tools that can be near each other."""
 
     def __init__(self, positions: Sequence[int], terms: Sequence[Mapping[str, float]]) -> None:
@@ -38,7 +38,7 @@ class Cohort:
     def sums(self, gains: Mapping[str, float]) -> Mapping[int, float]:
         """Return for each tool the sum of the *gains* of its terms times the terms' weights."""
         if self._postings is None:
-            return self._compared(gains)
+            return self._compare_pairwise(gains)
         found: defaultdict[int, float] = defaultdict(float)
         for term, gain in gains.items():
             for weight, held in self._postings.get(term, ()):
@@ -47,7 +47,7 @@ class Cohort:
                     found[position] += more
         return found
 
-    def _compared(self, gains: Mapping[str, float]) -> dict[int, float]:
+    def _compare_pairwise(self, gains: Mapping[str, float]) -> dict[int, float]:
         found: dict[int, float] = {}
         for position in self.positions:
             terms, total = self._terms[position], 0.0
@@ -71,7 +71,7 @@ def _postings(positions: Iterable[int], terms: Sequence[Mapping[str, float]]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class ToolAffinities:
     """The affinity of the tools near one tool, by position.
 
     Attributes:
@@ -103,16 +103,18 @@ class AffinityIndex:
     vocabulary: Vocabulary
     sizes: Mapping[str, int]
     homes: Mapping[str, Sequence[int]]
-    namesakes: Mapping[int, Cohort]
+    namesakes: Mapping[int, RelatedPool]
 
-    def home(self, source: str) -> Home:
+    def home(self, source: str) -> NeighbourFinder:
         """Return the index of the tools of *source* among themselves."""
         positions, terms = self.homes[source], self.vocabulary.terms
-        cohort, size = Cohort(positions, terms), len(positions)
+        cohort, size = RelatedPool(positions, terms), len(positions)
         if size == 1:
-            return Home(self, cohort, {})
+            return NeighbourFinder(self, cohort, {})
         counts = Counter(chain.from_iterable(terms[position] for position in positions))
-        return Home(self, cohort, {term: rarity(count, size) for term, count in counts.items()})
+        return NeighbourFinder(
+            self, cohort, {term: rarity(count, size) for term, count in counts.items()}
+        )
 
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""
@@ -133,7 +135,7 @@ class AffinityIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class NeighbourFinder:
     """Finds what is close to a tool of one server.
 
     Attributes:
@@ -143,10 +145,10 @@ class Home:
     """
 
     index: AffinityIndex
-    cohort: Cohort
+    cohort: RelatedPool
     local: Mapping[str, float]
 
-    def near(self, position: int) -> Near:
+    def near(self, position: int) -> ToolAffinities:
         """Return the affinity of the tools that share a term with the tool at *position*.
 
         The affinity is the sum, over shared terms, of the term's rarity times the weights of the
@@ -167,9 +169,11 @@ class Home:
             found = self.cohort.sums(gains)
             home = {at: one + SAME_SOURCE for at, one in found.items() if one >= _LEAST_AFFINITY}
             home.pop(position, None)
-        return Near(home, self._abroad(position, others, rare) if others else {})
+        return ToolAffinities(home, self._abroad(position, others, rare) if others else {})
 
-    def _abroad(self, position: int, others: Cohort, rare: Mapping[str, float]) -> dict[int, float]:
+    def _abroad(
+        self, position: int, others: RelatedPool, rare: Mapping[str, float]
+    ) -> dict[int, float]:
         sources, own = self.index.sources, self.index.vocabulary.terms[position]
         found = others.sums({term: own[term] * value for term, value in rare.items()})
         return {
@@ -179,7 +183,7 @@ class Home:
         }
 
 
-_NOTHING = Near({}, {})
+_NOTHING = ToolAffinities({}, {})
 
 
 def build_affinity(tools: Sequence[Tool], vocabulary: Vocabulary) -> AffinityIndex:
@@ -195,7 +199,7 @@ def build_affinity(tools: Sequence[Tool], vocabulary: Vocabulary) -> AffinityInd
     return AffinityIndex(tools, ids, sources, vocabulary, shared, homes, namesakes)
 
 
-def _namesakes(sources: Sequence[str], vocabulary: Vocabulary) -> dict[int, Cohort]:
+def _namesakes(sources: Sequence[str], vocabulary: Vocabulary) -> dict[int, RelatedPool]:
     """Return for each tool those whose names name the same, where several servers have them."""
     named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for position, subjects in enumerate(vocabulary.subjects):
@@ -205,7 +209,7 @@ def _namesakes(sources: Sequence[str], vocabulary: Vocabulary) -> dict[int, Coho
         position: cohort
         for held in named.values()
         if len(held) > 1 and len({sources[position] for position in held}) > 1
-        for cohort in [Cohort(held, vocabulary.terms)]
+        for cohort in [RelatedPool(held, vocabulary.terms)]
         for position in held
     }
 

@@ -74,7 +74,7 @@ _STATUS_LINE = re.compile(r"([1-5]\d\d)\b")
 _WORDS_FOR_FALSE = frozenset({"", "false", "no", "none", "null", "0"})
 
 
-class Layout(NamedTuple):
+class TraceLayout(NamedTuple):
     """Under which names the members of a line stand; "" for one that is not there."""
 
     session: str
@@ -110,13 +110,13 @@ def _plain(name: str) -> str:
     return _PUNCTUATION.sub("", name).casefold()
 
 
-def layout_of(names: Collection[str]) -> Layout:
+def detect_layout(names: Collection[str]) -> TraceLayout:
     """Return the layout of a line whose members have these *names*."""
     plain: dict[str, str] = {}
     for name in names:
         plain.setdefault(_plain(name), name)
     found = (next((plain[one] for one in known if one in plain), "") for known in _FIELDS)
-    return Layout(*found)
+    return TraceLayout(*found)
 
 
 @dataclass(slots=True)
@@ -180,12 +180,12 @@ class CallReader:
         """
         self.tally = Tally()
         self._counter = counter
-        self._name_of = name_of or _qualified
-        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._name_of = name_of or _qualify_name
+        self._layouts: dict[tuple[str, ...], TraceLayout] = {}
         self._tools: dict[tuple[Any, Any], str] = {}
 
     def read(self, stream: Contents, place: str) -> None:
-        """Read all lines of *stream*; see `contents_of`.
+        """Read all lines of *stream*; see `decompress_stream`.
 
         Raises:
             SourceError: The disk or the sender of the stream at *place* failed.
@@ -213,11 +213,11 @@ class CallReader:
         else:
             self._call(record, self._layout(record))
 
-    def _layout(self, record: dict[str, Any]) -> Layout:
+    def _layout(self, record: dict[str, Any]) -> TraceLayout:
         names = tuple(record)
         layout = self._layouts.get(names)
         if layout is None:
-            layout = layout_of(names)
+            layout = detect_layout(names)
             if len(self._layouts) < _MOST_LAYOUTS and sum(map(len, names)) < _LONGEST_NAMES:
                 self._layouts[names] = layout
         return layout
@@ -240,7 +240,7 @@ class CallReader:
         layout = self._layout(record)._replace(**_OF_SPANS)
         self._call(record, layout)
 
-    def _call(self, record: dict[str, Any], layout: Layout) -> None:
+    def _call(self, record: dict[str, Any], layout: TraceLayout) -> None:
         tally = self.tally
         name, session = record.get(layout.tool), record.get(layout.session)
         try:
@@ -255,7 +255,7 @@ class CallReader:
                 tally.sessionless += 1
                 return
         start, end = self._times(record, layout)
-        has_succeeded = _succeeded(record, layout)
+        has_succeeded = _is_success(record, layout)
         tally.calls += 1
         tally.failures += not has_succeeded
         self._counter.add(str(session), tool, start, end, succeeded=has_succeeded)
@@ -268,13 +268,13 @@ class CallReader:
         source = server if isinstance(server, str) and usable_name(server) else ""
         tool = self._name_of(name, source)
         if tool is None:
-            self.tally.add_unknown(_qualified(name, source))
+            self.tally.add_unknown(_qualify_name(name, source))
         elif len(self._tools) < _MOST_TOOLS and (server is None or source):
             self._tools[name, source or None] = tool
         return tool
 
-    def _times(self, record: dict[str, Any], layout: Layout) -> tuple[float | None, float]:
-        start = seconds_of(record.get(layout.start))
+    def _times(self, record: dict[str, Any], layout: TraceLayout) -> tuple[float | None, float]:
+        start = parse_seconds(record.get(layout.start))
         if start is None:
             self.tally.timeless += 1
             return None, 0.0
@@ -286,11 +286,11 @@ class CallReader:
         return start, start + (max(0.0, took - 1.0) if start.is_integer() else took)
 
 
-def _qualified(name: str, server: str) -> str:
+def _qualify_name(name: str, server: str) -> str:
     return f"{server}::{name}" if server else name
 
 
-def seconds_of(value: object) -> float | None:
+def parse_seconds(value: object) -> float | None:
     """Return a time in seconds since 1970, `None` where it is none between 2000 and 2100.
 
     Args:
@@ -323,9 +323,9 @@ def _number(text: str) -> float | int | None:
         return None
 
 
-def _duration(record: dict[str, Any], layout: Layout, start: float) -> float:
+def _duration(record: dict[str, Any], layout: TraceLayout, start: float) -> float:
     if layout.end:
-        end = seconds_of(record.get(layout.end))
+        end = parse_seconds(record.get(layout.end))
         if end is not None:
             return end - start
     name, unit = (layout.seconds, 1.0) if layout.seconds else (layout.milliseconds, 1e3)
@@ -336,7 +336,7 @@ def _duration(record: dict[str, Any], layout: Layout, start: float) -> float:
     return max(took, -_LATEST) / unit
 
 
-def _succeeded(record: dict[str, Any], layout: Layout) -> bool:
+def _is_success(record: dict[str, Any], layout: TraceLayout) -> bool:
     """Return whether a call succeeded: nothing says that it failed."""
     success = record.get(layout.success)
     if success is True:
@@ -417,7 +417,7 @@ def _lines(stream: Contents, tally: Tally) -> Iterator[bytes]:
             yield line
 
 
-def contents_of(stream: IO[bytes] | io.RawIOBase, place: str) -> Contents:
+def decompress_stream(stream: IO[bytes] | io.RawIOBase, place: str) -> Contents:
     """Return *stream*, decompressed where it is compressed by gzip.
 
     Raises:
@@ -427,11 +427,11 @@ def contents_of(stream: IO[bytes] | io.RawIOBase, place: str) -> Contents:
         start = stream.read(2) or b""
     except OSError as fault:
         raise SourceError(f"cannot be read: {os_reason(fault)}", place=place) from fault
-    whole = io.BufferedReader(_Rejoined(start, stream), _BLOCK)
+    whole = io.BufferedReader(_RejoinedStream(start, stream), _BLOCK)
     return gzip.GzipFile(fileobj=cast("IO[bytes]", whole)) if start == _GZIP else whole
 
 
-class _Rejoined(io.RawIOBase):
+class _RejoinedStream(io.RawIOBase):
     """A stream whose *start* was read already."""
 
     def __init__(self, start: bytes, stream: IO[bytes] | io.RawIOBase) -> None:
@@ -479,8 +479,8 @@ class TraceFile:
         Raises:
             SourceError: It cannot be opened.
         """
-        with _opened(self.path) as raw:
-            stream = contents_of(_Bounded(raw, self.end), self.path)
+        with _open_stream(self.path) as raw:
+            stream = decompress_stream(_BoundedStream(raw, self.end), self.path)
             left = start
             while left and (block := _block(stream, left)):
                 left -= len(block)
@@ -498,9 +498,9 @@ def find_beginnings(path: str, known: Collection[LearnedFile]) -> TraceFile:
     """
     contents = _Contents()
     found = set[LearnedFile]()
-    with _opened(path) as raw:
+    with _open_stream(path) as raw:
         end = os.fstat(raw.fileno()).st_size
-        stream = contents_of(_Bounded(raw, end), path)
+        stream = decompress_stream(_BoundedStream(raw, end), path)
         for stop in (*sorted({file.size for file in known}), None):
             while block := _block(stream, None if stop is None else stop - contents.size):
                 contents.add(block)
@@ -557,7 +557,7 @@ def _block(stream: Contents, most: int | None) -> bytes:
         return b""
 
 
-def _opened(path: str) -> io.BufferedReader:
+def _open_stream(path: str) -> io.BufferedReader:
     try:
         stream = io.FileIO(path, opener=open_at_once)
         if not stream.seekable():
@@ -572,7 +572,7 @@ def _opened(path: str) -> io.BufferedReader:
         ) from fault
 
 
-class _Bounded(io.RawIOBase):
+class _BoundedStream(io.RawIOBase):
     """The next bytes of a stream, so that what is appended meanwhile is left for the next run."""
 
     def __init__(self, stream: io.BufferedReader, size: int) -> None:

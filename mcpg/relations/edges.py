@@ -84,7 +84,7 @@ COVERAGE_FACTORS = {Coverage.STRICT: 1.0, Coverage.PARTIAL: 0.7, Coverage.OPTION
 LEAST_WEIGHT = 0.01
 
 
-def weight_of(kind: EdgeKind, origin: EdgeOrigin, strength: float) -> float:
+def compute_weight(kind: EdgeKind, origin: EdgeOrigin, strength: float) -> float:
     """Return the weight of an edge that no author gave one, in hundredths of (0, 1].
 
     It is the factor of its kind times the factor of its origin times the *strength* of the

@@ -16,7 +16,7 @@ from mcpg.text import split_words, stem
 _DEEPEST = 4
 _MOST = 256
 _SHORTEST_PLURAL = 2
-_MOST_REMEMBERED, _LONGEST_REMEMBERED = 16_384, 64
+_MOST_KEYS, _LONGEST_REMEMBERED = 16_384, 64
 # Marks of list elements and unnamed members, and the dots between the steps of a path.
 _STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
 _WIDER = {"number": {"integer"}, "string": {"boolean", "integer", "number"}}
@@ -60,15 +60,15 @@ class Field:
 
 def field_key(name: str) -> FieldKey:
     """Return the stems of *name*, sorted, without repeats."""
-    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else _key_of(name)
+    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else _make_key(name)
 
 
-def _key_of(name: str) -> FieldKey:
+def _make_key(name: str) -> FieldKey:
     return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
 
 
 # Tools of one server share many names of arguments.
-_remembered = lru_cache(_MOST_REMEMBERED)(_key_of)
+_remembered = lru_cache(_MOST_KEYS)(_make_key)
 
 
 def singular(term: str) -> str:
@@ -95,7 +95,7 @@ def taken_fields(tool: Tool) -> list[Field]:
     return list(map(_field, walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST)))
 
 
-def qualified(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
+def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
     """Name a field of one word in full: the `id` of an order is an `order_id` to others.
 
     Args:
@@ -108,11 +108,11 @@ def qualified(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey,
     if len(field.key) != 1:
         return
     if field.owner:
-        yield _joined(field.key, field.owner), True
+        yield _join_keys(field.key, field.owner), True
     if subjects:
-        yield _joined(field.key, tuple(subjects)), not field.owner
+        yield _join_keys(field.key, tuple(subjects)), not field.owner
     if len(subjects) > 1:
-        yield from ((_joined(field.key, (subject,)), False) for subject in subjects)
+        yield from ((_join_keys(field.key, (subject,)), False) for subject in subjects)
 
 
 def fits(needed: Field, given: Field) -> bool:
@@ -138,7 +138,7 @@ def _accepts_format(needed: str, given: str) -> bool:
     return _FAMILIES.get(needed, needed) == _FAMILIES.get(given, given)
 
 
-def _joined(key: FieldKey, owner: FieldKey) -> FieldKey:
+def _join_keys(key: FieldKey, owner: FieldKey) -> FieldKey:
     return tuple(sorted({*key, *owner}))
 
 

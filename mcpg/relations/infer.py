@@ -13,34 +13,44 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
 
-from mcpg.build_cache import NO_MEMO, Memo
+from mcpg.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.affinity import AffinityIndex, Home, Near, build_affinity
-from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, Relations, ToolRelations, weight_of
-from mcpg.relations.next_steps import NextStepIndex, build_next_steps, strength_of
-from mcpg.relations.provides import Provision, build_field_index, quoted
+from mcpg.relations.affinity import AffinityIndex, NeighbourFinder, ToolAffinities, build_affinity
+from mcpg.relations.edges import (
+    Edge,
+    EdgeKind,
+    EdgeOrigin,
+    Relations,
+    ToolRelations,
+    compute_weight,
+)
+from mcpg.relations.next_steps import NextStepIndex, build_next_steps, saturate_evidence
+from mcpg.relations.provides import Provision, build_field_index, quote_words
 from mcpg.relations.vocabulary import PROSE, Vocabulary, build_vocabulary
 from mcpg.relations.workflow import LEAST_NOTED, MOST_NEAREST, ServerSteps
 from mcpg.text import fold
 
 
-def _related_edges(index: AffinityIndex, position: int, near: Near, count: int) -> list[Edge]:
+def _related_edges(
+    index: AffinityIndex, position: int, near: ToolAffinities, count: int
+) -> list[Edge]:
     """Make edges from the tool at *position* to the *count* closest of those *near* it.
 
     Between servers a shared word, verb or file is no job in common: both names must name the same.
     """
     close = {**near.home, **near.abroad}
     return [
-        _related(index, position, other, close[other]) for other in index.strongest(close, count)
+        _make_related_edge(index, position, other, close[other])
+        for other in index.strongest(close, count)
     ]
 
 
-def _related(index: AffinityIndex, position: int, other: int, affinity: float) -> Edge:
-    reason = f"shares {quoted(index.shared_words(position, other))}"
+def _make_related_edge(index: AffinityIndex, position: int, other: int, affinity: float) -> Edge:
+    reason = f"shares {quote_words(index.shared_words(position, other))}"
     if index.sources[position] == index.sources[other]:
         reason += ", from the same server"
-    weight = weight_of(EdgeKind.RELATED, EdgeOrigin.INFERRED, strength_of(affinity))
+    weight = compute_weight(EdgeKind.RELATED, EdgeOrigin.INFERRED, saturate_evidence(affinity))
     return Edge(EdgeKind.RELATED, index.ids[position], index.ids[other], weight, reason)
 
 
@@ -50,7 +60,7 @@ _MOST_SLUGS = 4096
 _NO_GROUP_CHARACTER = re.compile(r"[\s:/\\<>\"'{}|^`\x00-\x1f\x7f]+")
 
 
-def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, ...]:
+def name_groups(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Name the groups of the tool at *position* of the vocabulary's tools.
 
     These are a `domain:` group for each of the four terms that tell most, the same within the
@@ -90,7 +100,7 @@ STATED = "stated by the author"
 
 
 @dataclass(frozen=True, slots=True)
-class Inferred:
+class InferredRelations:
     """What is inferred about the tools of a catalogue.
 
     Attributes:
@@ -102,12 +112,12 @@ class Inferred:
     provisions: Sequence[Sequence[Provision]]
 
 
-def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
+def relate(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> Relations:
     """Return the relations alone that `infer` finds."""
     return infer(catalog, memo).relations
 
 
-def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
+def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelations:
     """Find the groups of every tool of *catalog* and its edges to other tools.
 
     What an author stated comes first with weight 1 and is never left out; inferred edges, the
@@ -134,7 +144,7 @@ def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
             for edge in alone.next_steps:
                 touched |= {edge.source, edge.target}
             continue
-        server = _Server(affinity.home(source), following, stated, memo)
+        server = _ServerRelations(affinity.home(source), following, stated, memo)
         found |= server.relations()
         touched |= server.touched
         reserves |= server.reserves()
@@ -143,7 +153,7 @@ def infer(catalog: Catalog, memo: Memo = NO_MEMO) -> Inferred:
         if edge.source not in touched:
             related = _with_stated(stated[edge.source, EdgeKind.RELATED], [edge])
             relations[edge.source] = replace(found[position], related=related)
-    return Inferred(Relations(relations), provisions)
+    return InferredRelations(Relations(relations), provisions)
 
 
 _Stated = Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
@@ -153,18 +163,20 @@ def _alone(index: AffinityIndex, position: int, stated: _Stated) -> ToolRelation
     """Return the relations of a tool that nothing is inferred of, its groups excepted."""
     tool = index.tools[position]
     related, next_steps = stated[tool.id, EdgeKind.RELATED], stated[tool.id, EdgeKind.NEXT_STEP]
-    groups = groups_of(tool, position, index.vocabulary)
+    groups = name_groups(tool, position, index.vocabulary)
     return ToolRelations(groups, tuple(related.values()), tuple(next_steps.values()))
 
 
-class _Server:
+class _ServerRelations:
     """Relates the tools of one server.
 
     Attributes:
         touched: The ids of the tools that an edge leaves or reaches.
     """
 
-    def __init__(self, home: Home, following: NextStepIndex, stated: _Stated, memo: Memo) -> None:
+    def __init__(
+        self, home: NeighbourFinder, following: NextStepIndex, stated: _Stated, memo: BuildCache
+    ) -> None:
         self.touched: set[str] = set()
         self._home = home
         self._index = home.index
@@ -182,7 +194,7 @@ class _Server:
     def relations(self) -> dict[int, ToolRelations]:
         """Return the groups and edges of each tool, by position."""
         found = {position: self._of(position) for position in self._positions}
-        return {position: self._completed(position, one) for position, one in found.items()}
+        return {position: self._fill_related(position, one) for position, one in found.items()}
 
     def _of(self, position: int) -> ToolRelations:
         """Return the relations of a tool, its related tools those alone that are close to it."""
@@ -191,12 +203,12 @@ class _Server:
         chances = self._chances(position, near)
         following = self._following.edges(position, near, chances, self._steps, EDGES_PER_TOOL)
         return ToolRelations(
-            groups_of(tool, position, index.vocabulary),
+            name_groups(tool, position, index.vocabulary),
             tuple(_related_edges(index, position, near, EDGES_PER_TOOL)),
             _with_stated(self._stated[tool.id, EdgeKind.NEXT_STEP], following),
         )
 
-    def _chances(self, position: int, near: Near) -> dict[int, float]:
+    def _chances(self, position: int, near: ToolAffinities) -> dict[int, float]:
         """Return how likely tools follow the one at *position*, where they belong beside it.
 
         In a server of very many tools only those that are *near* it are weighed.
@@ -219,7 +231,7 @@ class _Server:
             beside = self._beside[position]
             beside[other] = max(chance, beside.get(other, 0.0))
 
-    def _completed(self, position: int, relations: ToolRelations) -> ToolRelations:
+    def _fill_related(self, position: int, relations: ToolRelations) -> ToolRelations:
         """Fill the room of the related tools by those that may well follow or precede."""
         ids, beside = self._index.ids, self._beside.get(position, {})
         known = {edge.target for edge in (*relations.related, *relations.next_steps)}
@@ -255,7 +267,7 @@ class _Server:
         """Make an edge between two tools of which one may well follow the other."""
         kind, origin, ids = EdgeKind.RELATED, EdgeOrigin.INFERRED, self._index.ids
         reason = self._steps.reason(position, other) if self._steps else ""
-        weight = weight_of(kind, origin, chance)
+        weight = compute_weight(kind, origin, chance)
         return Edge(kind, ids[position], ids[other], weight, reason, origin)
 
 

@@ -10,7 +10,7 @@ from mcpg.catalog.model import Tool
 from mcpg.text import iter_words, operations, split_words, stem
 
 
-class Operation(StrEnum):
+class ToolOperation(StrEnum):
     """The kind of work a tool does."""
 
     DISCOVER = "discover"
@@ -19,9 +19,9 @@ class Operation(StrEnum):
     OTHER = "other"
 
 
-VERBS: dict[Operation, tuple[str, ...]] = {
-    Operation.DISCOVER: ("browse", "discover", "find", "list", "query", "search"),
-    Operation.INSPECT: (
+VERBS: dict[ToolOperation, tuple[str, ...]] = {
+    ToolOperation.DISCOVER: ("browse", "discover", "find", "list", "query", "search"),
+    ToolOperation.INSPECT: (
         "detail",
         "details",
         "fetch",
@@ -33,7 +33,7 @@ VERBS: dict[Operation, tuple[str, ...]] = {
         "show",
         "status",
     ),
-    Operation.ACT: (
+    ToolOperation.ACT: (
         "add",
         "create",
         "delete",
@@ -53,7 +53,10 @@ VERBS: dict[Operation, tuple[str, ...]] = {
 They only tell the kind of work; how well a tool answers a query never depends on them.
 """
 
-FOLLOWED_BY = {Operation.DISCOVER: Operation.INSPECT, Operation.INSPECT: Operation.ACT}
+FOLLOWED_BY = {
+    ToolOperation.DISCOVER: ToolOperation.INSPECT,
+    ToolOperation.INSPECT: ToolOperation.ACT,
+}
 """What one does next with what a tool of this kind gave: look at it, then act on it."""
 
 _BY_WORD = {word: operation for operation, words in VERBS.items() for word in words}
@@ -67,7 +70,7 @@ def names_operation(word: str) -> bool:
     return word in _BY_WORD
 
 
-def operation_of(tool: Tool) -> Operation:
+def classify_operation(tool: Tool) -> ToolOperation:
     """Return the kind of work of *tool*.
 
     The first word of the name, else of the display name, that names an operation decides; where
@@ -78,17 +81,17 @@ def operation_of(tool: Tool) -> Operation:
         for word in split_words(name):
             if word in _BY_WORD:
                 return _BY_WORD[word]
-    return _described(split_words(tool.description)) or _hinted(tool)
+    return _classify_words(split_words(tool.description)) or _classify_hints(tool)
 
 
-def _described(words: Iterable[str]) -> Operation | None:
+def _classify_words(words: Iterable[str]) -> ToolOperation | None:
     stems = {stem(word) for word in words}
     return next((kind for kind, verbs in _BY_STEM.items() if stems & verbs), None)
 
 
-def _hinted(tool: Tool) -> Operation:
+def _classify_hints(tool: Tool) -> ToolOperation:
     changes = tool.hints.read_only is False or tool.hints.destructive is True
-    return Operation.ACT if changes else Operation.OTHER
+    return ToolOperation.ACT if changes else ToolOperation.OTHER
 
 
 # The first words of a name tell what a tool does; that of a description may be of another kind.
@@ -99,7 +102,7 @@ _OPENING = 300
 _MOST_REMEMBERED = 4096
 
 
-def kinds_of(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
+def weigh_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
     """Return the probability of each of `operations.KINDS`; nothing where nothing tells.
 
     Args:
@@ -108,14 +111,16 @@ def kinds_of(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
     """
     opening = (word.text for word in iter_words(tool.description[:_OPENING]) if not word.whole)
     first = next(opening, "")
-    return _kinds_of((*words[:_TELLING_NAME_WORDS],), first, tool.hints.read_only)
+    return _weigh_cached_kinds((*words[:_TELLING_NAME_WORDS],), first, tool.hints.read_only)
 
 
 @lru_cache(_MOST_REMEMBERED)
-def _kinds_of(words: tuple[str, ...], opening: str, read_only: bool | None) -> tuple[float, ...]:
-    evidence = [(operations.ratios_of(stem(word)), 1.0) for word in words]
+def _weigh_cached_kinds(
+    words: tuple[str, ...], opening: str, read_only: bool | None
+) -> tuple[float, ...]:
+    evidence = [(operations.find_ratios(stem(word)), 1.0) for word in words]
     if opening:
-        evidence.append((operations.ratios_of(stem(opening)), _CREDIT_OF_DESCRIPTION))
+        evidence.append((operations.find_ratios(stem(opening)), _CREDIT_OF_DESCRIPTION))
     if read_only is not None:
         evidence.append((operations.ratios_of_hint(read_only), 1.0))
     return operations.shares_by(evidence)
@@ -128,4 +133,4 @@ def likely_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
     """
     count = len(operations.KINDS)
     usual = ((0.0,) * count, 0.0)
-    return kinds_of(tool, words) or operations.shares_by([usual]) or (1 / count,) * count
+    return weigh_kinds(tool, words) or operations.shares_by([usual]) or (1 / count,) * count

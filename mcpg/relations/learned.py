@@ -20,16 +20,16 @@ from math import log, log10, sqrt
 
 from mcpg.catalog.lookup import ToolLookup
 from mcpg.catalog.model import Tool
-from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, weight_of
+from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, compute_weight
 from mcpg.relations.observed import (
     UNDATED,
-    Observed,
+    ObservedCalls,
     PairCounts,
     ToolCounts,
     total,
     turn,
 )
-from mcpg.values import counted
+from mcpg.values import format_count
 
 NEXT_STEPS_PER_TOOL = 5
 RELATED_PER_TOOL = 4
@@ -72,7 +72,7 @@ class LearnedEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class _Evidence:
+class _PairEvidence:
     """What is known of two tools, seen from one of them.
 
     Attributes:
@@ -86,7 +86,7 @@ class _Evidence:
     last: str
 
     @property
-    def followed(self) -> float:
+    def follow_count(self) -> float:
         """Sessions in which the target followed, by half where other tools came between."""
         return (self.counts.forward + self.counts.forward_next) / 2
 
@@ -103,7 +103,7 @@ class _Evidence:
         return self.counts.forward / tried if tried else 0.0
 
 
-def learned_edges(observed: Observed) -> list[LearnedEdge]:
+def learned_edges(observed: ObservedCalls) -> list[LearnedEdge]:
     """Return the edges that *observed* calls show, by source, kind and weight.
 
     Each tool has at most five next steps and four related tools. A pair whose order is clear makes
@@ -114,7 +114,7 @@ def learned_edges(observed: Observed) -> list[LearnedEdge]:
     by_tool = _evidence(observed)
     sessions = sum(observed.sessions.values())
     surprise = max(_LEAST_SURPRISE, log(sessions) if sessions else 0.0)
-    steps = _Surprise(succeeded, by_tool, surprise, lambda one: one.followed)
+    steps = _Surprise(succeeded, by_tool, surprise, lambda one: one.follow_count)
     together = _Surprise(succeeded, by_tool, surprise, lambda one: float(one.counts.together))
     newest = observed.newest
     least = least_sessions(sessions)
@@ -122,7 +122,7 @@ def learned_edges(observed: Observed) -> list[LearnedEdge]:
     for source in sorted(by_tool):
         every = [
             *_next_steps(source, by_tool[source], steps, succeeded[source], newest),
-            *_related(source, by_tool[source], together, succeeded[source], newest),
+            *_iter_related_edges(source, by_tool[source], together, succeeded[source], newest),
         ]
         found = [one for one in every if one.sessions >= least]
         learned += _strongest(found, EdgeKind.NEXT_STEP, NEXT_STEPS_PER_TOOL)
@@ -135,15 +135,15 @@ def least_sessions(number: int) -> int:
     return max(1, int(log10(max(number, 1) / _FEW)) + 1)
 
 
-def _evidence(observed: Observed) -> dict[str, list[_Evidence]]:
-    found: defaultdict[str, list[_Evidence]] = defaultdict(list)
+def _evidence(observed: ObservedCalls) -> dict[str, list[_PairEvidence]]:
+    found: defaultdict[str, list[_PairEvidence]] = defaultdict(list)
     for (first, second), days in sorted(observed.pairs.items()):
         if first not in observed.tools or second not in observed.tools:
             continue
         counts = total(days.values(), PairCounts())
         last = max((day for day, one in days.items() if one.together), default=UNDATED)
-        found[first].append(_Evidence(second, counts, last))
-        found[second].append(_Evidence(first, turn(counts), last))
+        found[first].append(_PairEvidence(second, counts, last))
+        found[second].append(_PairEvidence(first, turn(counts), last))
     return dict(found)
 
 
@@ -153,9 +153,9 @@ class _Surprise:
     def __init__(
         self,
         succeeded: Mapping[str, int],
-        by_tool: Mapping[str, Sequence[_Evidence]],
+        by_tool: Mapping[str, Sequence[_PairEvidence]],
         least: float,
-        number: Callable[[_Evidence], float],
+        number: Callable[[_PairEvidence], float],
     ) -> None:
         """Prepare to compare.
 
@@ -174,7 +174,7 @@ class _Surprise:
             for one in evidence:
                 self._seen[one.target] += number(one)
 
-    def strength(self, source: str, one: _Evidence) -> float:
+    def strength(self, source: str, one: _PairEvidence) -> float:
         """Return how strong the evidence of an edge is, in [0, 1]; 0 for what chance explains.
 
         It is the geometric mean of the share of the source's sessions, and of the part of this
@@ -201,14 +201,14 @@ def _divergence(share: float, expected: float) -> float:
 
 
 def _next_steps(
-    source: str, evidence: Iterable[_Evidence], surprise: _Surprise, of: int, newest: str
+    source: str, evidence: Iterable[_PairEvidence], surprise: _Surprise, of: int, newest: str
 ) -> Iterator[LearnedEdge]:
     for one in evidence:
         counts = one.counts
         if not (counts.forward and one.is_ordered and one.success >= _LEAST_SUCCESS):
             continue
         strength = surprise.strength(source, one) * one.success
-        reason = f"followed it in {counts.forward:,} of {counted(of, 'session')}"
+        reason = f"followed it in {counts.forward:,} of {format_count(of, 'session')}"
         if counts.forward_failed:
             reason += f", failed in {counts.forward_failed:,}"
         yield from _edge(
@@ -216,15 +216,15 @@ def _next_steps(
         )
 
 
-def _related(
-    source: str, evidence: Iterable[_Evidence], surprise: _Surprise, of: int, newest: str
+def _iter_related_edges(
+    source: str, evidence: Iterable[_PairEvidence], surprise: _Surprise, of: int, newest: str
 ) -> Iterator[LearnedEdge]:
     for one in evidence:
-        back = _Evidence(source, turn(one.counts), one.last)
+        back = _PairEvidence(source, turn(one.counts), one.last)
         if not one.counts.together or one.is_ordered or back.is_ordered:
             continue
         number = one.counts.together
-        reason = f"used together with it in {number:,} of {counted(of, 'session')}"
+        reason = f"used together with it in {number:,} of {format_count(of, 'session')}"
         strength = surprise.strength(source, one)
         yield from _edge(EdgeKind.RELATED, source, one, strength, number, of, newest, reason)
 
@@ -232,7 +232,7 @@ def _related(
 def _edge(
     kind: EdgeKind,
     source: str,
-    one: _Evidence,
+    one: _PairEvidence,
     strength: float,
     sessions: int,
     of: int,
@@ -243,7 +243,7 @@ def _edge(
         return
     sure = 1.0 if sessions >= _SURE else _UNSURE_FACTOR
     evidence = strength * sure * _recency(one.last, newest)
-    weight = weight_of(kind, EdgeOrigin.OBSERVED, evidence)
+    weight = compute_weight(kind, EdgeOrigin.OBSERVED, evidence)
     edge = Edge(kind, source, one.target, weight, reason, EdgeOrigin.OBSERVED)
     yield LearnedEdge(edge, sessions, of, one.counts.forward_failed, one.last)
 

@@ -12,12 +12,12 @@ from mcpg.relations.call_traces import (
     CallReader,
     Tally,
     TraceFile,
-    contents_of,
+    decompress_stream,
     find_beginnings,
 )
-from mcpg.relations.observed import NOTHING, LearnedFile, Observed, merge
-from mcpg.relations.sessions import BOUNDS, Bounds, Noticed, SessionCounter
-from mcpg.values import counted
+from mcpg.relations.observed import NOTHING, LearnedFile, ObservedCalls, merge
+from mcpg.relations.sessions import BOUNDS, SessionBounds, SessionStatistics, SessionCounter
+from mcpg.values import format_count
 
 _SHOWN = 5
 _STDIN = "standard input"
@@ -34,7 +34,7 @@ class Lesson:
         skipped: Files that were known already.
     """
 
-    observed: Observed
+    observed: ObservedCalls
     tally: Tally
     diagnostics: tuple[Diagnostic, ...]
     skipped: tuple[str, ...]
@@ -45,9 +45,9 @@ class Learner:
 
     def __init__(
         self,
-        before: Observed = NOTHING,
+        before: ObservedCalls = NOTHING,
         name_of: Callable[[str, str], str | None] | None = None,
-        bounds: Bounds = BOUNDS,
+        bounds: SessionBounds = BOUNDS,
     ) -> None:
         """Prepare to learn.
 
@@ -90,26 +90,26 @@ class Learner:
 
     def read_stream(self, stream: IO[bytes]) -> None:
         """Learn from *stream*, which is not remembered: the same bytes count again."""
-        self._reader.read(contents_of(stream, _STDIN), _STDIN)
+        self._reader.read(decompress_stream(stream, _STDIN), _STDIN)
 
     def finish(self) -> Lesson:
         """Return what was learned."""
         learned = self._counter.finish(frozenset(self._files))
         before = self._before
-        kept = Observed(before.sessions, before.tools, before.pairs)
+        kept = ObservedCalls(before.sessions, before.tools, before.pairs)
         tally = self._reader.tally
-        found = [*_skipped(tally), *_repaired(tally, self._counter.noticed)]
+        found = [*_report_skipped(tally), *_report_repairs(tally, self._counter.noticed)]
         return Lesson(
             merge([kept, learned]),
             tally,
-            (*_known(self._skipped), *found, *_bounded(self._counter.noticed)),
+            (*_report_known(self._skipped), *found, *_report_bounds(self._counter.noticed)),
             tuple(self._skipped),
         )
 
 
 def learn(
     paths: Iterable[str],
-    before: Observed = NOTHING,
+    before: ObservedCalls = NOTHING,
     name_of: Callable[[str, str], str | None] | None = None,
 ) -> Lesson:
     """Learn from the traces at *paths*.
@@ -127,12 +127,12 @@ def learn(
     return learner.finish()
 
 
-def _known(paths: Collection[str]) -> list[Diagnostic]:
+def _report_known(paths: Collection[str]) -> list[Diagnostic]:
     message = "was learned from before: it is not counted again"
     return [info(Code.TRACE_KNOWN, message, path) for path in paths]
 
 
-def _skipped(tally: Tally) -> Iterator[Diagnostic]:
+def _report_skipped(tally: Tally) -> Iterator[Diagnostic]:
     reasons = (
         (tally.broken, "line", "not a JSON object"),
         (tally.too_long, "line", f"longer than {LONGEST_LINE:,} bytes"),
@@ -142,17 +142,19 @@ def _skipped(tally: Tally) -> Iterator[Diagnostic]:
     )
     for count, noun, reason in reasons:
         if count:
-            yield warning(Code.TRACE_SKIPPED, f"skipped {counted(count, noun)}: {reason}")
+            yield warning(Code.TRACE_SKIPPED, f"skipped {format_count(count, noun)}: {reason}")
     if tally.unknown:
         tools = tally.unknown_tools
         first = sorted(tools, key=lambda name: (-tools[name], name))[:_SHOWN]
         names = ", ".join(f"{name!r} ({tools[name]:,})" for name in first)
         more = ", ..." if len(tools) > _SHOWN else ""
-        message = f"skipped {counted(tally.unknown, 'call')} of tools that are not in the catalogue"
+        message = (
+            f"skipped {format_count(tally.unknown, 'call')} of tools that are not in the catalogue"
+        )
         yield warning(Code.TRACE_SKIPPED, f"{message}: {names}{more}")
 
 
-def _repaired(tally: Tally, noticed: Noticed) -> Iterator[Diagnostic]:
+def _report_repairs(tally: Tally, noticed: SessionStatistics) -> Iterator[Diagnostic]:
     reasons = (
         (tally.timeless, "no valid time, so the order of the lines counts"),
         (tally.negative, "an end before the start, so no time between them"),
@@ -162,10 +164,10 @@ def _repaired(tally: Tally, noticed: Noticed) -> Iterator[Diagnostic]:
     )
     for count, reason in reasons:
         if count:
-            yield info(Code.TRACE_REPAIRED, f"{counted(count, 'call')}: {reason}")
+            yield info(Code.TRACE_REPAIRED, f"{format_count(count, 'call')}: {reason}")
 
 
-def _bounded(noticed: Noticed) -> Iterator[Diagnostic]:
+def _report_bounds(noticed: SessionStatistics) -> Iterator[Diagnostic]:
     reasons = (
         (noticed.parted, "session", "counted in parts, as too many were open or one was too long"),
         (noticed.tools_left_out, "call", "left out: there are too many different tools"),
@@ -173,4 +175,4 @@ def _bounded(noticed: Noticed) -> Iterator[Diagnostic]:
     )
     for count, noun, reason in reasons:
         if count:
-            yield warning(Code.TRACE_BOUNDED, f"{counted(count, noun)} {reason}")
+            yield warning(Code.TRACE_BOUNDED, f"{format_count(count, noun)} {reason}")

@@ -6,34 +6,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcpg.catalog.model import Tool
-from mcpg.relations.affinity import AffinityIndex, Near
-from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, weight_of
-from mcpg.relations.kinds import FOLLOWED_BY, Operation, operation_of
-from mcpg.relations.provides import FieldIndex, Provision, quoted
+from mcpg.relations.affinity import AffinityIndex, ToolAffinities
+from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, compute_weight
+from mcpg.relations.kinds import FOLLOWED_BY, ToolOperation, classify_operation
+from mcpg.relations.provides import FieldIndex, Provision, quote_words
 from mcpg.relations.workflow import LEAST_CHANCE, ServerSteps
 
 # What one server finds, another can seldom look at: between servers one shared word is no evidence.
 _ACROSS_SOURCES = 1.0
 
 _REASONS = {
-    Operation.INSPECT: "inspects what this one finds",
-    Operation.ACT: "acts on what this one inspects",
+    ToolOperation.INSPECT: "inspects what this one finds",
+    ToolOperation.ACT: "acts on what this one inspects",
 }
 
 
-class _Operations(dict[int, Operation]):
+class _OperationCache(dict[int, ToolOperation]):
     """The kind of work of each tool that was looked at, by position."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         super().__init__()
         self._tools = tools
 
-    def __missing__(self, position: int) -> Operation:
-        found = self[position] = operation_of(self._tools[position])
+    def __missing__(self, position: int) -> ToolOperation:
+        found = self[position] = classify_operation(self._tools[position])
         return found
 
 
-def strength_of(evidence: float) -> float:
+def saturate_evidence(evidence: float) -> float:
     """Bring *evidence* above 0 into (0, 1); saturating: each further bit of it adds less."""
     return evidence / (evidence + 1.0)
 
@@ -52,7 +52,7 @@ class NextStepIndex:
     affinity: AffinityIndex
     fields: FieldIndex
     provisions: Sequence[Sequence[Provision]]
-    operations: Mapping[int, Operation]
+    operations: Mapping[int, ToolOperation]
 
     def is_alone(self, position: int) -> bool:
         """Return whether nothing follows the tool, the only one of its server, or is like it."""
@@ -61,7 +61,7 @@ class NextStepIndex:
     def edges(
         self,
         position: int,
-        near: Near,
+        near: ToolAffinities,
         chances: Mapping[int, float],
         steps: ServerSteps | None,
         count: int,
@@ -82,13 +82,15 @@ class NextStepIndex:
         """
         kind, origin = EdgeKind.NEXT_STEP, EdgeOrigin.INFERRED
         weights = {
-            at: weight_of(kind, origin, chance)
+            at: compute_weight(kind, origin, chance)
             for at, chance in chances.items()
             if chance >= LEAST_CHANCE
         }
         akin = self._by_kind(position, near, steps)
-        weights |= {at: weight_of(kind, origin, strength_of(one)) for at, one in akin.items()}
-        provided = {one.target: one for one in self._provided(position)}
+        weights |= {
+            at: compute_weight(kind, origin, saturate_evidence(one)) for at, one in akin.items()
+        }
+        provided = {one.target: one for one in self._iter_provisions(position)}
         for at, provision in provided.items():
             weights[at] = max(provision.weight, weights.get(at, 0.0))
         ids = self.affinity.ids
@@ -106,14 +108,16 @@ class NextStepIndex:
             for at in self.affinity.strongest(weights, count)
         ]
 
-    def _provided(self, position: int) -> Iterator[Provision]:
+    def _iter_provisions(self, position: int) -> Iterator[Provision]:
         """Return what the tool provides of the needs of others, where nothing comes between."""
         for provision in self.provisions[position]:
             is_need = provision.coverage is not Coverage.OPTIONAL
             if is_need and not self.fields.skips_a_step(position, provision):
                 yield provision
 
-    def _by_kind(self, position: int, near: Near, steps: ServerSteps | None) -> dict[int, float]:
+    def _by_kind(
+        self, position: int, near: ToolAffinities, steps: ServerSteps | None
+    ) -> dict[int, float]:
         """Return what does the next kind of work, where arguments do not tell what follows."""
         if not (near.home or near.abroad):
             return {}
@@ -128,7 +132,7 @@ class NextStepIndex:
     def _reason(self, position: int, at: int, steps: ServerSteps | None) -> str:
         if steps:
             return steps.reason(position, at)
-        shared = quoted(self.affinity.shared_words(position, at))
+        shared = quote_words(self.affinity.shared_words(position, at))
         return f"{_REASONS[self.operations[at]]}: shares {shared}"
 
     def _by_fields(self, position: int, provision: Provision, weight: float) -> Edge:
@@ -149,4 +153,4 @@ def build_next_steps(
     affinity: AffinityIndex, fields: FieldIndex, provisions: Sequence[Sequence[Provision]]
 ) -> NextStepIndex:
     """Build the index of next steps over the tools of *affinity*."""
-    return NextStepIndex(affinity, fields, provisions, _Operations(affinity.tools))
+    return NextStepIndex(affinity, fields, provisions, _OperationCache(affinity.tools))

@@ -94,7 +94,7 @@ class PairCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedCalls:
     """What traces show, by day: the day on which a session ended, in UTC.
 
     Attributes:
@@ -115,7 +115,7 @@ class Observed:
         return max(self.sessions, default=UNDATED)
 
 
-NOTHING = Observed()
+NOTHING = ObservedCalls()
 """No counts at all."""
 
 Counts = TypeVar("Counts", ToolCounts, PairCounts)
@@ -132,7 +132,7 @@ def total(counts: Iterable[Counts], empty: Counts) -> Counts:
     return type(empty)(*map(sum, columns))
 
 
-def merge(parts: Iterable[Observed]) -> Observed:
+def merge(parts: Iterable[ObservedCalls]) -> ObservedCalls:
     """Return the sum of *parts*, in whatever order they come.
 
     Of two traces the sum counts both, also where they are the same file: who reads the traces
@@ -144,15 +144,15 @@ def merge(parts: Iterable[Observed]) -> Observed:
     sessions: Counter[str] = Counter()
     for part in parts:
         sessions.update(part.sessions)
-    return Observed(
+    return ObservedCalls(
         sessions,
-        _merged([part.tools for part in parts], ToolCounts()),
-        _merged([part.pairs for part in parts], PairCounts()),
+        _merge_counts([part.tools for part in parts], ToolCounts()),
+        _merge_counts([part.pairs for part in parts], PairCounts()),
         frozenset(file for part in parts for file in part.files),
     )
 
 
-def _merged(
+def _merge_counts(
     parts: Iterable[Mapping[Key, Mapping[str, Counts]]], empty: Counts
 ) -> dict[Key, dict[str, Counts]]:
     found: dict[Key, dict[str, Counts]] = {}
@@ -164,26 +164,26 @@ def _merged(
     return found
 
 
-def renamed(observed: Observed, name_of: Callable[[str], str | None]) -> Observed:
+def rename_tools(observed: ObservedCalls, name_of: Callable[[str], str | None]) -> ObservedCalls:
     """Return *observed* with other names; tools without one are left out.
 
     Args:
         observed: The counts.
         name_of: Returns the new name of a tool, `None` to leave it out.
     """
-    names = {old: name_of(old) for old in names_of(observed)}
-    parts = [Observed(observed.sessions, files=observed.files)]
+    names = {old: name_of(old) for old in list_tool_names(observed)}
+    parts = [ObservedCalls(observed.sessions, files=observed.files)]
     for old, days in observed.tools.items():
         new = names[old]
         if new is not None:
-            parts.append(Observed(tools={new: days}))
+            parts.append(ObservedCalls(tools={new: days}))
     for (first, second), pair_days in observed.pairs.items():
         one, other = names[first], names[second]
         if one is not None and other is not None and one != other:
             is_kept = one < other
             pair = (one, other) if is_kept else (other, one)
             turned = pair_days if is_kept else {day: turn(c) for day, c in pair_days.items()}
-            parts.append(Observed(pairs={pair: turned}))
+            parts.append(ObservedCalls(pairs={pair: turned}))
     return merge(parts)
 
 
@@ -201,14 +201,14 @@ def turn(counts: PairCounts) -> PairCounts:
     )
 
 
-def names_of(observed: Observed) -> set[str]:
+def list_tool_names(observed: ObservedCalls) -> set[str]:
     """Return the names of all tools in *observed*."""
     return {*observed.tools, *(name for pair in observed.pairs for name in pair)}
 
 
-def without_tools(observed: Observed, names: Collection[str]) -> Observed:
+def without_tools(observed: ObservedCalls, names: Collection[str]) -> ObservedCalls:
     """Return *observed* without anything about the tools *names*."""
-    return Observed(
+    return ObservedCalls(
         observed.sessions,
         {name: days for name, days in observed.tools.items() if name not in names},
         {
@@ -220,23 +220,23 @@ def without_tools(observed: Observed, names: Collection[str]) -> Observed:
     )
 
 
-def since(observed: Observed, day: str) -> Observed:
+def since(observed: ObservedCalls, day: str) -> ObservedCalls:
     """Return *observed* without the sessions before *day*; those of no day stay."""
 
-    def kept(days: Mapping[str, Any]) -> dict[str, Any]:
+    def keep_recent(days: Mapping[str, Any]) -> dict[str, Any]:
         return {one: counts for one, counts in days.items() if one == UNDATED or one >= day}
 
-    tools = {name: kept(days) for name, days in observed.tools.items()}
-    pairs = {pair: kept(days) for pair, days in observed.pairs.items()}
-    return Observed(
-        kept(observed.sessions),
+    tools = {name: keep_recent(days) for name, days in observed.tools.items()}
+    pairs = {pair: keep_recent(days) for pair, days in observed.pairs.items()}
+    return ObservedCalls(
+        keep_recent(observed.sessions),
         {name: days for name, days in tools.items() if days},
         {pair: days for pair, days in pairs.items() if days},
         observed.files,
     )
 
 
-def encode(observed: Observed) -> str:
+def encode(observed: ObservedCalls) -> str:
     """Write *observed* as the text of a file: equal counts give equal texts."""
     return "".join(
         f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n"
@@ -244,27 +244,27 @@ def encode(observed: Observed) -> str:
     )
 
 
-def _lines(observed: Observed) -> Iterator[JsonObject]:
+def _lines(observed: ObservedCalls) -> Iterator[JsonObject]:
     yield {"schema": SCHEMA, "sessions": dict(sorted(observed.sessions.items()))}
     for file in sorted(observed.files):
         yield {"file": file.digest, "bytes": file.size}
     for name, days in sorted(observed.tools.items()):
-        yield {"tool": name, "days": _numbered(days)}
+        yield {"tool": name, "days": _days_to_lists(days)}
     for pair, pair_days in sorted(observed.pairs.items()):
-        yield {"pair": [*pair], "days": _numbered(pair_days)}
+        yield {"pair": [*pair], "days": _days_to_lists(pair_days)}
 
 
-def _numbered(days: Mapping[str, ToolCounts] | Mapping[str, PairCounts]) -> JsonObject:
+def _days_to_lists(days: Mapping[str, ToolCounts] | Mapping[str, PairCounts]) -> JsonObject:
     return {day: [*numbers(days[day])] for day in sorted(days)}
 
 
-def decode(text: str, place: str) -> Observed:
+def decode(text: str, place: str) -> ObservedCalls:
     """Read the text of a file.
 
     Raises:
         SourceError: It is no such file, or damaged.
     """
-    reader = _Reader()
+    reader = _ObservedLines()
     # The lines of JSON Lines end with a line feed; other signs that end lines may stand in names.
     for number, line in enumerate(text.split("\n"), 1):
         try:
@@ -275,10 +275,10 @@ def decode(text: str, place: str) -> Observed:
             raise SourceError(message, place=f"{place}:{number}", remedy=_REMEDY) from fault
     if reader.sessions is None:
         raise SourceError("is not an observed file", place=place, remedy=_REMEDY)
-    return Observed(reader.sessions, reader.tools, reader.pairs, frozenset(reader.files))
+    return ObservedCalls(reader.sessions, reader.tools, reader.pairs, frozenset(reader.files))
 
 
-class _Reader:
+class _ObservedLines:
     """Reads the lines of a file; what is wrong with one is an error of Python's own."""
 
     def __init__(self) -> None:

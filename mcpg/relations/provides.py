@@ -19,18 +19,18 @@ from mcpg.relations.edges import (
     EdgeKind,
     EdgeOrigin,
     FieldMapping,
-    weight_of,
+    compute_weight,
 )
 from mcpg.relations.fields import (
     Field,
     FieldKey,
     fits,
     given_fields,
-    qualified,
+    qualify_field,
     singular,
     taken_fields,
 )
-from mcpg.relations.kinds import kinds_of
+from mcpg.relations.kinds import weigh_kinds
 from mcpg.relations.vocabulary import rarity, subject_terms
 from mcpg.text import split_words
 
@@ -73,7 +73,7 @@ class Provision:
     @property
     def weight(self) -> float:
         """The weight of an edge for this provision."""
-        return weight_of(EdgeKind.NEXT_STEP, EdgeOrigin.SCHEMA, self.strength)
+        return compute_weight(EdgeKind.NEXT_STEP, EdgeOrigin.SCHEMA, self.strength)
 
     @property
     def reason(self) -> str:
@@ -82,7 +82,7 @@ class Provision:
         what = "required argument" if shown else "argument"
         shown = shown or list(self.fields[:_FIELDS_IN_REASON])
         given = [_last_step(one.given) for one in shown]
-        names, needed = quoted(given), quoted([one.argument for one in shown])
+        names, needed = quote_words(given), quote_words([one.argument for one in shown])
         fields = f"its output {_plural('field', shown)} {names}"
         if given != [one.argument for one in shown]:
             verb = "fills" if len(shown) == 1 else "fill"
@@ -90,7 +90,7 @@ class Provision:
         return f"{fields} {f'is a {what}' if len(shown) == 1 else f'are {what}s'} there"
 
 
-def quoted(words: Sequence[str]) -> str:
+def quote_words(words: Sequence[str]) -> str:
     """Write *words* as a list for people: 'a', 'b' and 'c'."""
     *head, last = (f"'{word}'" for word in words)
     return f"{', '.join(head)} and {last}" if head else last
@@ -105,7 +105,7 @@ def _plural(noun: str, things: Sequence[object]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _HeldField:
     """A field that a tool gives or takes under some name.
 
     Attributes:
@@ -122,7 +122,7 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _ToolSubjects:
     """What a tool works on, and how.
 
     Attributes:
@@ -141,7 +141,7 @@ class _Work:
         return bool(self.kinds) and self.kinds[1] + self.kinds[2] > _RATHER
 
 
-_Postings = Mapping[FieldKey, Mapping[str, Sequence[_Held]]]
+_Postings = Mapping[FieldKey, Mapping[str, Sequence[_HeldField]]]
 """For each name, by source, the fields that tools hold under it."""
 
 
@@ -170,7 +170,7 @@ class FieldIndex:
     handles: Mapping[str, AbstractSet[FieldKey]]
     holders: Mapping[FieldKey, int]
     generic: AbstractSet[FieldKey]
-    works: Sequence[_Work]
+    works: Sequence[_ToolSubjects]
     entities: Mapping[tuple[str, str], int]
     finders: Mapping[tuple[str, str], Sequence[int]]
 
@@ -189,9 +189,11 @@ class FieldIndex:
             fill = (worth * giver.trust * taker.trust, giver.field.path, taker.field.required)
             if argument not in filled or fill > filled[argument]:
                 filled[argument] = fill
-        return [list(self._found(giver, by_target)) for giver, by_target in enumerate(fills)]
+        return [
+            list(self._iter_provisions(giver, by_target)) for giver, by_target in enumerate(fills)
+        ]
 
-    def _found(
+    def _iter_provisions(
         self, giver: int, by_target: Mapping[int, Mapping[str, _Fill]]
     ) -> Iterator[Provision]:
         for target in sorted(by_target):
@@ -201,7 +203,7 @@ class FieldIndex:
             if provision is not None:
                 yield provision
 
-    def _meetings(self) -> Iterator[tuple[_Held, _Held, float]]:
+    def _meetings(self) -> Iterator[tuple[_HeldField, _HeldField, float]]:
         """Return each giver and taker of a name, and how much the name says."""
         size = max(_TOO_FEW_TO_COUNT, len(self.sources))
         for key in sorted(self.given.keys() & self.taken.keys()):
@@ -217,7 +219,9 @@ class FieldIndex:
             if len(key) > 1:
                 yield from self._abroad(key, worth / len(givers))
 
-    def _abroad(self, key: FieldKey, worth: float) -> Iterator[tuple[_Held, _Held, float]]:
+    def _abroad(
+        self, key: FieldKey, worth: float
+    ) -> Iterator[tuple[_HeldField, _HeldField, float]]:
         """Return who needs a field that no tool of its own server gives, and who gives it."""
         givers, takers = self.given[key], self.taken[key]
         needing = [
@@ -230,12 +234,12 @@ class FieldIndex:
         for giver, taker in _pairs(giving, needing):
             yield giver, taker, worth
 
-    def _has_own(self, source: str, key: FieldKey, held: _Held) -> bool:
+    def _has_own(self, source: str, key: FieldKey, held: _HeldField) -> bool:
         """Return whether other tools of a server are named for what a field names."""
         own = self.works[held.tool].subjects
         return any(self.entities[source, word] > (word in own) for word in key)
 
-    def _is_handle(self, key: FieldKey, source: str, giver: _Held) -> bool:
+    def _is_handle(self, key: FieldKey, source: str, giver: _HeldField) -> bool:
         return key in self.handles[source] and not giver.is_option
 
     def skips_a_step(self, position: int, provision: Provision) -> bool:
@@ -273,7 +277,7 @@ def _flows(given: Field, taken: Field) -> bool:
     return not is_crossed and fits(taken, given)
 
 
-def _plausible(giver: _Work, taker: _Work) -> float:
+def _plausible(giver: _ToolSubjects, taker: _ToolSubjects) -> float:
     """Return how plausible it is, by their kinds of work, that *taker* follows *giver*, in [0, 1].
 
     What was just made or changed is not deleted next, and what was read is not created again.
@@ -312,7 +316,9 @@ def _provision(
     return Provision(target, strength, coverage, fields)
 
 
-def _pairs(givers: Sequence[_Held], takers: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
+def _pairs(
+    givers: Sequence[_HeldField], takers: Sequence[_HeldField]
+) -> Iterator[tuple[_HeldField, _HeldField]]:
     """Pair *givers* with *takers*; where these are too many pairs, only the surest givers."""
     if len(givers) * len(takers) > _MOST_PAIRS:
         room = max(1, _MOST_PAIRS // len(takers))
@@ -332,11 +338,11 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     subjects = [_subjects(tool) for tool in tools]
     wrappers = _wrappers(sources, gives)
     named = [
-        _Named(*members, wrappers.get(members[1], frozenset()))
+        _NamedFields(*members, wrappers.get(members[1], frozenset()))
         for members in zip(range(len(tools)), sources, takes, gives, subjects, strict=True)
     ]
-    given, offers = _given(named)
-    taken, handles = _taken(named if given else (), given)
+    given, offers = _index_results(named)
+    taken, handles = _index_arguments(named if given else (), given)
     holders: Counter[FieldKey] = Counter()
     for needed, offered in zip(needs, offers, strict=True):
         holders.update({field.key for field in needed} & given.keys() | offered)
@@ -363,7 +369,7 @@ def _nothing_given(sources: Sequence[str]) -> FieldIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _NamedFields:
     """The fields of a tool, and what their names depend on.
 
     Attributes:
@@ -382,39 +388,39 @@ class _Named:
     subjects: Sequence[str]
     idle: AbstractSet[FieldKey]
 
-    def asked(self) -> Iterator[tuple[FieldKey, _Held]]:
+    def name_arguments(self) -> Iterator[tuple[FieldKey, _HeldField]]:
         """Return the arguments under every name that they may be given under."""
         for field in self.takes:
             names = _names([field], () if field.key in self.idle else self.subjects)
             for key, (_, trust) in names.items():
-                yield key, _Held(self.position, field, trust)
+                yield key, _HeldField(self.position, field, trust)
 
-    def offered(self) -> Iterator[tuple[FieldKey, _Held]]:
+    def name_results(self) -> Iterator[tuple[FieldKey, _HeldField]]:
         """Return what the tool gives under every name that it may be asked for under.
 
         What a tool had to be given is nothing that it finds.
         """
-        known = {key: held.field.required for key, held in self.asked()}
+        known = {key: held.field.required for key, held in self.name_arguments()}
         telling = [field for field in self.gives if field.key not in self.idle]
         for key, (field, trust) in _names(telling, self.subjects).items():
             if not known.get(key):
-                yield key, _Held(self.position, field, trust, key in known)
+                yield key, _HeldField(self.position, field, trust, key in known)
 
 
-def _given(named: Iterable[_Named]) -> tuple[_Filled, list[set[FieldKey]]]:
+def _index_results(named: Iterable[_NamedFields]) -> tuple[_Filled, list[set[FieldKey]]]:
     """Return the fields of results by name and source, and the names of each tool's."""
     given: _Filled = defaultdict(_by_source)
     offers: list[set[FieldKey]] = []
     for one in named:
-        found = dict(one.offered() if one.gives else ())
+        found = dict(one.name_results() if one.gives else ())
         for key, held in found.items():
             given[key][one.source].append(held)
         offers.append(set(found))
     return given, offers
 
 
-def _taken(
-    named: Iterable[_Named], given: Collection[FieldKey]
+def _index_arguments(
+    named: Iterable[_NamedFields], given: Collection[FieldKey]
 ) -> tuple[_Filled, Mapping[str, AbstractSet[FieldKey]]]:
     """Return the arguments under names that are *given*, and by source those that are required.
 
@@ -423,7 +429,7 @@ def _taken(
     taken: _Filled = defaultdict(_by_source)
     handles: defaultdict[str, set[FieldKey]] = defaultdict(set)
     for one in named:
-        for key, held in one.asked():
+        for key, held in one.name_arguments():
             if key in given:
                 taken[key][one.source].append(held)
                 if held.field.required:
@@ -431,16 +437,18 @@ def _taken(
     return taken, handles
 
 
-def _work(tool: Tool, subjects: Sequence[str]) -> _Work:
+def _work(tool: Tool, subjects: Sequence[str]) -> _ToolSubjects:
     own = set(split_words(tool.source_id))
     words = [word for word in split_words(tool.name) if word not in own]
-    return _Work(frozenset(subjects), subjects[-1] if subjects else "", kinds_of(tool, words))
+    return _ToolSubjects(
+        frozenset(subjects), subjects[-1] if subjects else "", weigh_kinds(tool, words)
+    )
 
 
-_Filled = defaultdict[FieldKey, defaultdict[str, list[_Held]]]
+_Filled = defaultdict[FieldKey, defaultdict[str, list[_HeldField]]]
 
 
-def _by_source() -> defaultdict[str, list[_Held]]:
+def _by_source() -> defaultdict[str, list[_HeldField]]:
     return defaultdict(list)
 
 
@@ -457,7 +465,7 @@ def _names(fields: Sequence[Field], subjects: Sequence[str]) -> dict[FieldKey, t
     named += [
         (key, field, _WHOLE if is_whole else _PART)
         for field in fields
-        for key, is_whole in qualified(field, subjects)
+        for key, is_whole in qualify_field(field, subjects)
     ]
     names: dict[FieldKey, tuple[Field, float]] = {}
     for key, field, trust in named:

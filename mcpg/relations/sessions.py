@@ -18,7 +18,7 @@ from typing import NamedTuple
 from mcpg.relations.observed import (
     UNDATED,
     LearnedFile,
-    Observed,
+    ObservedCalls,
     Pair,
     PairCounts,
     ToolCounts,
@@ -53,7 +53,7 @@ _TOOL_BITS = 20
 _NUMBER = (1 << _TOOL_BITS) - 1
 
 
-class Call(NamedTuple):
+class SessionCall(NamedTuple):
     """A call of a tool, as a session holds it.
 
     Attributes:
@@ -74,7 +74,7 @@ _made = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SessionBounds:
     """How much is held at once.
 
     Attributes:
@@ -90,12 +90,12 @@ class Bounds:
     pairs: int = 500_000
 
 
-BOUNDS = Bounds()
+BOUNDS = SessionBounds()
 """The bounds that hold unless others are set."""
 
 
 @dataclass(slots=True)
-class Noticed:
+class SessionStatistics:
     """What was noticed while sessions were counted, in calls unless it says otherwise.
 
     Attributes:
@@ -122,10 +122,10 @@ class SessionCounter:
         noticed: What was noticed up to now.
     """
 
-    def __init__(self, bounds: Bounds = BOUNDS) -> None:
-        self.noticed = Noticed()
+    def __init__(self, bounds: SessionBounds = BOUNDS) -> None:
+        self.noticed = SessionStatistics()
         self._bounds = bounds
-        self._open: OrderedDict[str, list[Call]] = OrderedDict()
+        self._open: OrderedDict[str, list[SessionCall]] = OrderedDict()
         self._held = 0
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
@@ -139,7 +139,7 @@ class SessionCounter:
         """Take a call of *tool*; for its times see `Call`."""
         number = self._numbers.get(tool)
         if number is None:
-            number = self._numbered(tool)
+            number = self._number_tool(tool)
             if number is None:
                 return
         if len(session) > _LONGEST_KEY:
@@ -149,23 +149,23 @@ class SessionCounter:
             calls = self._open[session] = []
         else:
             self._open.move_to_end(session)
-        calls.append(_made(Call, (start, end, number, succeeded)))
+        calls.append(_made(SessionCall, (start, end, number, succeeded)))
         self._held += 1
         if self._held > self._bounds.calls or len(calls) > self._bounds.session:
             self._make_room(session)
 
-    def finish(self, files: frozenset[LearnedFile] = frozenset()) -> Observed:
+    def finish(self, files: frozenset[LearnedFile] = frozenset()) -> ObservedCalls:
         """Count what is still open, and return all counts, as learned from *files*."""
         while self._open:
             self._close(self._open.popitem(last=False)[1])
-        return Observed(
+        return ObservedCalls(
             {_day(day): count for day, count in self._sessions.items()},
             self._tool_counts(),
             self._pair_counts(),
             files,
         )
 
-    def _numbered(self, tool: str) -> int | None:
+    def _number_tool(self, tool: str) -> int | None:
         if len(self._names) >= self._bounds.tools:
             self.noticed.tools_left_out += 1
             return None
@@ -182,22 +182,22 @@ class SessionCounter:
         self.noticed.parted += is_long or now is None or last is None or now - last <= PAUSE
         self._close(calls)
 
-    def _close(self, calls: list[Call]) -> None:
+    def _close(self, calls: list[SessionCall]) -> None:
         self._held -= len(calls)
-        for part in self._parts(self._sorted(calls)):
+        for part in self._parts(self._sort_calls(calls)):
             self._count(part)
 
-    def _sorted(self, calls: list[Call]) -> list[Call]:
+    def _sort_calls(self, calls: list[SessionCall]) -> list[SessionCall]:
         """Return *calls* by their start; one without takes that of the call before it."""
         known = next((call.start for call in calls if call.start is not None), None)
         if known is None:
             return calls
         last = known
-        dated: list[Call] = []
+        dated: list[SessionCall] = []
         for call in calls:
             start = call.start
             if start is None:
-                dated.append(Call(last, last, call.tool, call.succeeded))
+                dated.append(SessionCall(last, last, call.tool, call.succeeded))
                 continue
             if start < last:
                 self.noticed.backwards += 1
@@ -206,10 +206,10 @@ class SessionCounter:
         dated.sort(key=itemgetter(0))
         return dated
 
-    def _parts(self, calls: list[Call]) -> Iterator[list[Call]]:
+    def _parts(self, calls: list[SessionCall]) -> Iterator[list[SessionCall]]:
         """Cut *calls* at pauses, and drop those that are there twice."""
-        part: list[Call] = []
-        seen: set[Call] = set()
+        part: list[SessionCall] = []
+        seen: set[SessionCall] = set()
         ended = 0.0
         for call in calls:
             start = call.start
@@ -228,13 +228,13 @@ class SessionCounter:
         if part:
             yield part
 
-    def _count(self, calls: list[Call]) -> None:
+    def _count(self, calls: list[SessionCall]) -> None:
         """Count one session."""
         last = calls[-1].start
         day = 0 if last is None else int(last // _DAY) + _EPOCH
         self._sessions[day] += 1
         found: dict[int, int] = {}
-        steps: list[Call] = []
+        steps: list[SessionCall] = []
         failed: list[tuple[int, int]] = []
         for call in calls:
             if not call.succeeded:
@@ -249,7 +249,7 @@ class SessionCounter:
         self._add_tools(calls, day)
         self._add_pairs(found, day)
 
-    def _add_tools(self, calls: list[Call], day: int) -> None:
+    def _add_tools(self, calls: list[SessionCall], day: int) -> None:
         of_tool: dict[int, int] = {}
         for call in calls:
             so_far = of_tool.get(call.tool, 1)
@@ -299,7 +299,7 @@ class SessionCounter:
         return dict(found)
 
 
-def _relate(call: Call, steps: list[Call], found: dict[int, int]) -> None:
+def _relate(call: SessionCall, steps: list[SessionCall], found: dict[int, int]) -> None:
     """Note what the successful *call* says of the *steps* before it."""
     tool, start = call.tool, call.start
     marks = _FOLLOWS_NEXT

@@ -142,7 +142,7 @@ _Stages = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
-class _First:
+class _FirstTool:
     """What a tool brings along as the one that comes first.
 
     Attributes:
@@ -165,7 +165,7 @@ class _First:
 
 
 @dataclass(frozen=True, slots=True)
-class _Next:
+class _NextTool:
     """What a tool brings along as the one that follows.
 
     Attributes:
@@ -207,7 +207,7 @@ class StepScorer:
             logit += self._weights["is named by it"]
         return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
 
-    def _by_subject(self, a: _First, then: Work) -> float:
+    def _by_subject(self, a: _FirstTool, then: Work) -> float:
         first, weights = a.work, self._weights
         logit = _dot(a.always, then.stages)
         if not (first.nouns and then.nouns):
@@ -242,7 +242,7 @@ class StepScorer:
         logit += weights["told of nouns"] * told + weights["prose of nouns"] * prose
         return logit + weights["nouns in prose"] * _greatest(then.nouns, first.prose)
 
-    def _by_handles(self, a: _First, then: Work) -> float:
+    def _by_handles(self, a: _FirstTool, then: Work) -> float:
         first, weights = a.work, self._weights
         mine, theirs = first.handles, then.handles
         gap = [one for key, one in theirs.items() if key not in mine and key != first.head]
@@ -262,7 +262,7 @@ class StepScorer:
         return logit
 
 
-def _first(work: Work, weights: Mapping[str, float]) -> _First:
+def _first(work: Work, weights: Mapping[str, float]) -> _FirstTool:
     is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
     base = weights["bias"] + weights["open search"] * is_open
     base += weights["first deletes"] * work.kinds[DELETE]
@@ -271,13 +271,13 @@ def _first(work: Work, weights: Mapping[str, float]) -> _First:
         tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
     )
     opens = weights["open search for id"] * is_open * (work.head == "")
-    return _First(work, base, always, alike, same_head, meets, opens)
+    return _FirstTool(work, base, always, alike, same_head, meets, opens)
 
 
-def _next(work: Work, weights: Mapping[str, float]) -> _Next:
+def _next(work: Work, weights: Mapping[str, float]) -> _NextTool:
     base = weights["next deletes"] * work.kinds[DELETE]
     base += 0.0 if work.needs else weights["next has no needs"]
-    return _Next(work, base, max(work.needs.values(), default=0.0))
+    return _NextTool(work, base, max(work.needs.values(), default=0.0))
 
 
 def _dot(weights: _Stages, stages: _Stages) -> float:

@@ -14,7 +14,7 @@ from math import log
 from sys import intern
 from typing import NamedTuple
 
-from mcpg.build_cache import NO_MEMO, Kind, Memo, given_by, runs_of
+from mcpg.build_cache import NO_BUILD_CACHE, ResultKind, BuildCache, encode_parts, cut_runs
 from mcpg.catalog.model import Tool
 from mcpg.relations.kinds import names_operation
 from mcpg.text import language_by, language_votes, split_words, stem, stop_words_in
@@ -76,38 +76,40 @@ def subject_terms(text: str, language: str | None = None) -> list[str]:
     return [*map(_terms.__getitem__, _subject_words(text, language))]
 
 
-def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
+def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> Vocabulary:
     """Find the terms of *tools*; the order of the tools does not matter.
 
     Args:
         tools: The tools.
         memo: What is known from an earlier run; what comes out is the same without it.
     """
-    runs = [*runs_of(tools, lambda tool: tool.id.encode("utf-8", "surrogatepass"))]
-    language = _language_of(runs, memo)
+    runs = [*cut_runs(tools, lambda tool: tool.id.encode("utf-8", "surrogatepass"))]
+    language = _find_language(runs, memo)
     named: Counter[str] = Counter()
     told: set[str] = set()
     found: list[Mapping[str, float]] = []
     subjects: list[tuple[str, ...]] = []
     for run in runs:
-        texts = _texts_of(run, language, memo)
+        texts = _read_run(run, language, memo)
         named.update(texts.named)
         told.update(texts.told)
         found += texts.terms
         subjects += texts.subjects
     holders = Counter(chain.from_iterable(found))
-    values = _values_of(holders, len(tools))
+    values = _rate_terms(holders, len(tools))
     kept = tuple(_telling(terms, values) for terms in found)
-    return Vocabulary(kept, holders, _forms_of(named, told), len(tools), subjects)
+    return Vocabulary(kept, holders, _choose_forms(named, told), len(tools), subjects)
 
 
-_VOTES: Kind[list[int]] = Kind("languages", lambda votes: json.dumps(votes).encode(), json.loads)
+_VOTES: ResultKind[list[int]] = ResultKind(
+    "languages", lambda votes: json.dumps(votes).encode(), json.loads
+)
 
 
-def _language_of(runs: Iterable[Sequence[Tool]], memo: Memo) -> str | None:
+def _find_language(runs: Iterable[Sequence[Tool]], memo: BuildCache) -> str | None:
     """Return the language that most of the descriptions are in."""
 
-    def votes_of(descriptions: Sequence[str]) -> list[int]:
+    def count_votes(descriptions: Sequence[str]) -> list[int]:
         tokens = Counter(chain.from_iterable(map(str.split, descriptions)))
         words = ((word, count) for token, count in tokens.items() for word in split_words(token))
         return language_votes(chain.from_iterable(repeat(word, count) for word, count in words))
@@ -115,11 +117,11 @@ def _language_of(runs: Iterable[Sequence[Tool]], memo: Memo) -> str | None:
     found = [language_votes(())]
     for run in runs:
         texts = [tool.description for tool in run]
-        found.append(memo.recall(_VOTES, partial(given_by, texts), partial(votes_of, texts)))
+        found.append(memo.recall(_VOTES, partial(encode_parts, texts), partial(count_votes, texts)))
     return language_by([*map(sum, zip(*found, strict=True))])
 
 
-def _forms_of(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str, str]:
+def _choose_forms(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str, str]:
     """Return for each term the word that people read: that of most names, the shortest of these.
 
     Args:
@@ -151,7 +153,7 @@ def _places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
     return [(weight, texts) for weight, texts in places if any(texts)]
 
 
-class _Texts(NamedTuple):
+class _RunTexts(NamedTuple):
     """What the texts of a run of tools hold.
 
     Attributes:
@@ -167,27 +169,27 @@ class _Texts(NamedTuple):
     told: Sequence[str]
 
 
-def _encode(texts: _Texts) -> bytes:
+def _encode(texts: _RunTexts) -> bytes:
     numbers = {term: number for number, term in enumerate(dict.fromkeys(chain(*texts.terms)))}
     rows = [([numbers[term] for term in one], [*one.values()]) for one in texts.terms]
     members = (texts.subjects, [*numbers], rows, texts.named, texts.told)
     return json.dumps(members, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _decode(data: bytes) -> _Texts:
+def _decode(data: bytes) -> _RunTexts:
     subjects, terms, rows, named, told = json.loads(data.decode("utf-8", "surrogatepass"))
     term_of = [*map(intern, terms)].__getitem__  # runs share most terms
     found = [dict(zip(map(term_of, held), weights, strict=True)) for held, weights in rows]
-    return _Texts([*map(tuple, subjects)], found, named, told)
+    return _RunTexts([*map(tuple, subjects)], found, named, told)
 
 
-_TEXTS = Kind("terms", _encode, _decode)
+_TEXTS = ResultKind("terms", _encode, _decode)
 
 
-def _texts_of(run: Sequence[Tool], language: str | None, memo: Memo) -> _Texts:
+def _read_run(run: Sequence[Tool], language: str | None, memo: BuildCache) -> _RunTexts:
     """Return what the texts of a run of tools hold, most of which are in *language*."""
 
-    def work() -> _Texts:
+    def read_run_texts() -> _RunTexts:
         named: Counter[str] = Counter()
         told: dict[str, None] = {}
         terms: list[Mapping[str, float]] = []
@@ -201,14 +203,14 @@ def _texts_of(run: Sequence[Tool], language: str | None, memo: Memo) -> _Texts:
                     named.update(words)
                 else:
                     told |= dict.fromkeys(words)
-            terms.append(_terms_of(places))
-        return _Texts([_name_subjects(tool) for tool in run], terms, named, [*told])
+            terms.append(_collect_terms(places))
+        return _RunTexts([_name_subjects(tool) for tool in run], terms, named, [*told])
 
-    def given() -> bytes:
+    def list_run_inputs() -> bytes:
         texts = [(tool.source_id, *chain.from_iterable(_places(tool))) for tool in run]
-        return given_by((language, texts))
+        return encode_parts((language, texts))
 
-    return memo.recall(_TEXTS, given, work)
+    return memo.recall(_TEXTS, list_run_inputs, read_run_texts)
 
 
 def _name_subjects(tool: Tool) -> tuple[str, ...]:
@@ -219,7 +221,7 @@ def _name_subjects(tool: Tool) -> tuple[str, ...]:
     return tuple(sorted({*map(singular, subject_terms(tool.name))}.difference(server)))
 
 
-def _terms_of(places: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:
+def _collect_terms(places: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:
     """Return the terms of a tool with the weights of their places, of each the greatest."""
     terms: dict[str, float] = {}
     for weight, words in reversed(places):
@@ -227,7 +229,7 @@ def _terms_of(places: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]
     return terms
 
 
-class _Terms(dict[str, str]):
+class _TermCache(dict[str, str]):
     """For each word met, its stem; "" for one that names no subject."""
 
     def __missing__(self, word: str) -> str:
@@ -239,34 +241,34 @@ class _Terms(dict[str, str]):
         return term
 
 
-_terms = _Terms()
+_terms = _TermCache()
 
 # In running text a capitalised compound is a proper name and one word: GitHub is no git and no hub.
 _PROPER = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
 
 
-def _joined(name: re.Match[str]) -> str:
+def _lower_name(name: re.Match[str]) -> str:
     return name.group().lower()
 
 
-def _words_of(text: str, language: str | None) -> list[str]:
-    words = split_words(_PROPER.sub(_joined, text) if " " in text else text)
+def _split_subject_words(text: str, language: str | None) -> list[str]:
+    words = split_words(_PROPER.sub(_lower_name, text) if " " in text else text)
     dropped = stop_words_in(words, language)
     named = [*filter(_terms.__getitem__, words)]
     return [word for word in named if word not in dropped] if dropped else named
 
 
 # Each stage of relating looks at the names of tools and servers.
-_words_of_name = lru_cache(_MOST_NAMES)(_words_of)
+_words_of_name = lru_cache(_MOST_NAMES)(_split_subject_words)
 
 
 def _subject_words(text: str, language: str | None) -> list[str]:
     """Return the words of *text* that may name a subject; the list is shared."""
     is_name = len(text) <= _LONGEST_NAME and " " not in text
-    return (_words_of_name if is_name else _words_of)(text, language)
+    return (_words_of_name if is_name else _split_subject_words)(text, language)
 
 
-def _values_of(holders: Mapping[str, int], size: int) -> dict[str, tuple[bool, bool, float]]:
+def _rate_terms(holders: Mapping[str, int], size: int) -> dict[str, tuple[bool, bool, float]]:
     """Return for each term whether it is generic, whether one tool alone holds it, and its rarity.
 
     Args:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from mcpg.build_cache import NO_MEMO, Kind, Memo, given_by
+from mcpg.build_cache import NO_BUILD_CACHE, ResultKind, BuildCache, encode_parts
 from mcpg.catalog.model import Tool
 from mcpg.relations.fields import singular
 from mcpg.relations.steps import StepScorer
-from mcpg.relations.works import CHANGE, CREATE, DELETE, MANY, ONE, Work, works_of
+from mcpg.relations.works import CHANGE, CREATE, DELETE, MANY, ONE, Work, describe_works
 from mcpg.text import lexicon, split_words, stem
 from mcpg.values import format_below
 
@@ -22,7 +22,7 @@ _DONE = ("read", "find", "create", "change", "delete")
 _CHANCE_OF_SEQUENCE = 0.95
 
 
-def sequence_of(a: Work, b: Work) -> tuple[int, int] | None:
+def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
     """Return the kinds of work of two tools where these are a step in the life of one entity.
 
     It is created or found, then read, then changed or deleted. The next tool must be told which
@@ -50,7 +50,7 @@ def reason_for(a: Work, b: Work, at: int, to: int, forms: Mapping[str, str]) -> 
         to: The place of *b*.
         forms: For each stem, the word that people read.
     """
-    sequence = sequence_of(a, b)
+    sequence = find_sequence(a, b)
     if sequence:
         first, then = (_DONE[kind] for kind in sequence)
         return f"sequence on one {forms.get(a.head, a.head)!r}: {first}, then {then}"
@@ -80,7 +80,7 @@ class ServerSteps:
     """What follows what among the tools of one server."""
 
     def __init__(
-        self, tools: Sequence[Tool], positions: Sequence[int], memo: Memo = NO_MEMO
+        self, tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache = NO_BUILD_CACHE
     ) -> None:
         """Find what *tools* do.
 
@@ -94,7 +94,9 @@ class ServerSteps:
         self._positions = positions
         self._places = {position: place for place, position in enumerate(positions)}
         self._steps = (
-            StepWeigher(tools, memo) if self.is_large or not memo.keeps else _kept(tools, memo)
+            StepWeigher(tools, memo)
+            if self.is_large or not memo.keeps
+            else _recall_steps(tools, memo)
         )
 
     def chances(
@@ -128,8 +130,8 @@ class StepWeigher:
         works: What each tool does.
     """
 
-    def __init__(self, tools: Sequence[Tool], memo: Memo = NO_MEMO) -> None:
-        self.works = works_of(tools, memo)
+    def __init__(self, tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> None:
+        self.works = describe_works(tools, memo)
         self._scorer = StepScorer(self.works)
         self._names = [tool.name for tool in tools]
 
@@ -146,7 +148,7 @@ class StepWeigher:
 
     def chance(self, at: int, to: int) -> float:
         """Return how likely the tool at *to* follows the one at *at*."""
-        is_sequence = sequence_of(self.works[at], self.works[to])
+        is_sequence = find_sequence(self.works[at], self.works[to])
         return _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
 
     def is_silent(self, at: int) -> bool:
@@ -158,7 +160,7 @@ class StepWeigher:
         return reason_for(self.works[at], self.works[to], at, to, self.forms)
 
 
-class _KeptSteps(NamedTuple):
+class _RecalledSteps(NamedTuple):
     """What follows what among the tools of a server that is not large.
 
     Attributes:
@@ -181,28 +183,28 @@ class _KeptSteps(NamedTuple):
         return self.reasons[at, to]
 
 
-def _kept(tools: Sequence[Tool], memo: Memo) -> _KeptSteps:
+def _recall_steps(tools: Sequence[Tool], memo: BuildCache) -> _RecalledSteps:
     """Return what follows what among *tools* of one server, which depends on no others."""
 
-    def given() -> bytes:
-        return given_by(
+    def list_step_inputs() -> bytes:
+        return encode_parts(
             [
                 (one.source_id, one.name, one.description, one.hints.read_only, one.input_schema)
                 for one in tools
             ]
         )
 
-    def work() -> _KeptSteps:
+    def find_steps() -> _RecalledSteps:
         steps, places = StepWeigher(tools), range(len(tools))
         likely = [steps.chances(at, places, LEAST_NOTED) for at in places]
         pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
         reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
-        return _KeptSteps([*filter(steps.is_silent, places)], likely, reasons)
+        return _RecalledSteps([*filter(steps.is_silent, places)], likely, reasons)
 
-    return memo.recall(_STEPS, given, work)
+    return memo.recall(_STEPS, list_step_inputs, find_steps)
 
 
-def _encode(steps: _KeptSteps) -> bytes | None:
+def _encode(steps: _RecalledSteps) -> bytes | None:
     # What was found without the table of operations is not to outlive the fault.
     if lexicon.faults:
         return None
@@ -211,12 +213,14 @@ def _encode(steps: _KeptSteps) -> bytes | None:
     return json.dumps((steps.silent, likely, reasons)).encode()
 
 
-def _decode(data: bytes) -> _KeptSteps:
+def _decode(data: bytes) -> _RecalledSteps:
     silent, likely, reasons = json.loads(data)
-    return _KeptSteps(silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons})
+    return _RecalledSteps(
+        silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons}
+    )
 
 
-_STEPS = Kind("steps", _encode, _decode)
+_STEPS = ResultKind("steps", _encode, _decode)
 
 
 def _forms(names: Iterable[str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from itertools import chain
 from sys import intern
 from typing import NamedTuple
 
-from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.build_cache import NO_BUILD_CACHE, ResultKind, BuildCache
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.relations.fields import field_key, singular
 from mcpg.relations.kinds import likely_kinds, names_operation
@@ -81,7 +81,7 @@ class Work:
     names: frozenset[int]
 
 
-class _Draft(NamedTuple):
+class _WorkDraft(NamedTuple):
     """What tells the work of a tool, as stems; `needs` and `takes` have those of each argument."""
 
     nouns: Sequence[str]
@@ -91,7 +91,7 @@ class _Draft(NamedTuple):
     told: Sequence[str]
 
 
-def works_of(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> list[Work]:
+def describe_works(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> list[Work]:
     """Return what each of *tools*, all of one server, does.
 
     Args:
@@ -123,7 +123,7 @@ def _rarities(column: Iterable[Sequence[str]], size: int) -> dict[str, float]:
 
 def _work(
     kinds: tuple[float, ...],
-    draft: _Draft,
+    draft: _WorkDraft,
     rarities: Sequence[Mapping[str, float]],
     names: frozenset[int],
 ) -> Work:
@@ -166,8 +166,8 @@ def _drafts(
     tools: Sequence[Tool],
     names: Sequence[Sequence[str]],
     walked: Sequence[Sequence[Parameter]],
-    memo: Memo,
-) -> list[_Draft]:
+    memo: BuildCache,
+) -> list[_WorkDraft]:
     """Return what tells the work of each of *tools*.
 
     Args:
@@ -179,8 +179,8 @@ def _drafts(
     later = Counter(stem(one) for row in names for one in row[1:])
     first = Counter(stem(row[0]) for row in names if len(row) > 1)
     # Tools of one server often describe an argument in the same words.
-    told = _Told()
-    drafts: list[_Draft] = []
+    told = _TextStems()
+    drafts: list[_WorkDraft] = []
     for tool, row, found in zip(tools, names, walked, strict=True):
         is_verb = len(row) > 1 and later[stem(row[0])] <= first[stem(row[0])]
         nouns = (
@@ -188,16 +188,16 @@ def _drafts(
             for word in row[is_verb:]
             if not names_operation(word) and len(word) > 1
         )
-        drafts.append(_Draft([*dict.fromkeys(nouns)], *_texts_of(tool, found, told, memo)))
+        drafts.append(_WorkDraft([*dict.fromkeys(nouns)], *_recall_draft(tool, found, told, memo)))
     return drafts
 
 
-def _texts_of(
-    tool: Tool, found: Sequence[Parameter], told: Mapping[str, Sequence[str]], memo: Memo
+def _recall_draft(
+    tool: Tool, found: Sequence[Parameter], told: Mapping[str, Sequence[str]], memo: BuildCache
 ) -> list[list[str]]:
     """Return all of the draft of *tool* but its nouns: what does not depend on other tools."""
 
-    def work() -> list[list[str]]:
+    def read_draft() -> list[list[str]]:
         keys = [" ".join(field_key(one.path)) for one in found]
         texts = dict.fromkeys(one.description for one in found)
         return [
@@ -207,11 +207,11 @@ def _texts_of(
             [*dict.fromkeys(chain.from_iterable(told[text] for text in texts))],
         ]
 
-    def given() -> bytes:
+    def list_draft_inputs() -> bytes:
         arguments = [(one.path, one.required, one.description[:_MOST_PROSE]) for one in found]
         return json.dumps((tool.description[:_MOST_PROSE], arguments)).encode()
 
-    return memo.recall(_DRAFTS, given, work)
+    return memo.recall(_DRAFTS, list_draft_inputs, read_draft)
 
 
 # Stems hold no control characters. Each stands behind its mark, so that an empty row is not one
@@ -230,10 +230,10 @@ def _decode(data: bytes) -> list[list[str]]:
     return [needs, takes, prose, told]
 
 
-_DRAFTS = Kind("drafts of work", _encode, _decode)
+_DRAFTS = ResultKind("drafts of work", _encode, _decode)
 
 
-class _Told(dict[str, Sequence[str]]):
+class _TextStems(dict[str, Sequence[str]]):
     """For each text met, the stems of its words."""
 
     def __missing__(self, text: str) -> Sequence[str]:
@@ -245,7 +245,9 @@ def _stems(text: str) -> Iterable[str]:
     return map(singular, subject_terms(text[:_MOST_PROSE]))
 
 
-def _by_handle(kinds: tuple[float, ...], draft: _Draft, words: Sequence[str]) -> tuple[float, ...]:
+def _by_handle(
+    kinds: tuple[float, ...], draft: _WorkDraft, words: Sequence[str]
+) -> tuple[float, ...]:
     """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
     one, many, *others = kinds
     head, last = draft.nouns[-1] if draft.nouns else "", words[-1] if words else ""
@@ -267,12 +269,12 @@ def _mentions(tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]) -> l
     found: list[frozenset[int]] = []
     for place, (tool, parameters) in enumerate(zip(tools, walked, strict=True)):
         texts = {tool.description, *(one.description for one in parameters)}
-        named = _named({text[:_MOST_PROSE] for text in texts}, places)
+        named = _find_named({text[:_MOST_PROSE] for text in texts}, places)
         found.append(frozenset(at for name in named for at in places[name]) - {place})
     return found
 
 
-def _named(texts: Iterable[str], names: Mapping[str, object]) -> AbstractSet[str]:
+def _find_named(texts: Iterable[str], names: Mapping[str, object]) -> AbstractSet[str]:
     """Return those of *names*, without case, that stand in *texts*."""
     if len(names) <= _FEW_NAMES:
         # To find a few names anywhere is quicker than to cut out all words.

@@ -9,11 +9,11 @@ from typing import Any
 from mcpg.reports.blocks import (
     Block,
     Bullets,
-    Code,
+    CodeSpan,
     Column,
     Entries,
-    Entry,
-    Facts,
+    ToolEntry,
+    FactList,
     Inline,
     Paragraph,
     Score,
@@ -39,10 +39,12 @@ def ask_blocks(data: Json, *, is_whole: bool = False) -> Iterator[Block]:
     wanted = Styled(f"{data['intent']}{direction}", "bold")
     evidence = decision["evidence"] if is_whole else decision["evidence"][:1]
     sure = (" ", Score(decision["probability"])) if is_whole else ""
-    yield Paragraph((wanted, sure, ": " if evidence else "", Code("; ".join(evidence))))
+    yield Paragraph((wanted, sure, ": " if evidence else "", CodeSpan("; ".join(evidence))))
     results = data["results"]
     if any("call" in one or "card" in one for one in results):
-        yield Entries("answer", tuple(_entry(rank, one) for rank, one in enumerate(results, 1)))
+        yield Entries(
+            "answer", tuple(_make_result_entry(rank, one) for rank, one in enumerate(results, 1))
+        )
     elif results:
         has_calls = is_whole or len(results) <= _MOST_WITH_CALLS
         yield answers_table(results, has_calls=has_calls)
@@ -50,7 +52,7 @@ def ask_blocks(data: Json, *, is_whole: bool = False) -> Iterator[Block]:
         more = data["total"] - len(results)
         option = "--max-bytes" if data.get("omitted") else "--limit"
         yield Paragraph(f"{more:,} more: see them with a greater {option}")
-    commands = tuple(map(Code, data["suggestions"]))
+    commands = tuple(map(CodeSpan, data["suggestions"]))
     yield Section("suggestions", "Next", (Bullets(commands),), heading="next")
 
 
@@ -67,13 +69,13 @@ def answers_table(results: Sequence[Json], *, has_calls: bool = True) -> Table:
         (
             str(rank),
             Score(one["score"]),
-            Code(kind if is_told else ""),
-            Styled(Code(one["symbol"]), "cyan"),
-            Code(one.get("docs", "")),
-            Code(_at(one)),
-            Code(one.get("sig", "") if has_calls else ""),
-            Code("; ".join(one.get("why", ()))),
-            Code(_links(one)),
+            CodeSpan(kind if is_told else ""),
+            Styled(CodeSpan(one["symbol"]), "cyan"),
+            CodeSpan(one.get("docs", "")),
+            CodeSpan(_at(one)),
+            CodeSpan(one.get("sig", "") if has_calls else ""),
+            CodeSpan("; ".join(one.get("why", ()))),
+            CodeSpan(_links(one)),
         )
         for rank, (one, kind) in enumerate(zip(results, kinds, strict=True), 1)
     )
@@ -114,21 +116,23 @@ def _place(other: Json) -> str:
     return f" {other['file']}:{other['line']}" if "line" in other else ""
 
 
-def _entry(rank: int, one: Json) -> Entry:
+def _make_result_entry(rank: int, one: Json) -> ToolEntry:
     """Return a result that has a whole call or a whole description."""
     rows: list[tuple[str, Inline]] = [
-        ("is", Code(_kind(one))),
-        ("at", Code(_at(one))),
-        ("call", Code(one.get("sig", ""))),
-        ("why", Code("; ".join(one.get("why", ())))),
-        ("links", Code(_links(one))),
+        ("is", CodeSpan(_kind(one))),
+        ("at", CodeSpan(_at(one))),
+        ("call", CodeSpan(one.get("sig", ""))),
+        ("why", CodeSpan("; ".join(one.get("why", ())))),
+        ("links", CodeSpan(_links(one))),
     ]
-    blocks: list[Block] = [Facts(tuple(rows))]
+    blocks: list[Block] = [FactList(tuple(rows))]
     if "call" in one:
         blocks.append(Source(json.dumps(one["call"], ensure_ascii=False), "json"))
     if "card" in one:
-        blocks += [Paragraph(Code(line)) for line in _card_lines(one["card"])]
-    return Entry(rank, one["symbol"], Score(one["score"]), Code(one.get("docs", "")), tuple(blocks))
+        blocks += [Paragraph(CodeSpan(line)) for line in _card_lines(one["card"])]
+    return ToolEntry(
+        rank, one["symbol"], Score(one["score"]), CodeSpan(one.get("docs", "")), tuple(blocks)
+    )
 
 
 def _card_lines(card: Json) -> Iterator[str]:

@@ -11,17 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-Inline: TypeAlias = "str | Code | Figure | Score | Styled | Bar | tuple[Inline, ...]"
-Block: TypeAlias = (
-    "Paragraph | Facts | Table | Bullets | Source | Notices | Chart | Details | Entries | Section"
-)
+Inline: TypeAlias = "str | CodeSpan | Figure | Score | Styled | Bar | tuple[Inline, ...]"
+Block: TypeAlias = "Paragraph | FactList | Table | Bullets | Source | Notices | Chart | Details | Entries | Section"
 
 
 # Inline content: our own words are `str`.
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeSpan:
     """Text of others, shown as it is: a tool, a word, a query.
 
     Attributes:
@@ -90,7 +88,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactList:
     """Names and values; those without a value are left out."""
 
     rows: tuple[tuple[str, Inline], ...]
@@ -126,7 +124,7 @@ class Column:
         """Return what a *cell* shows."""
         if not (self.is_code and isinstance(cell, str)):
             return cell
-        return Styled(Code(cell), self.style) if self.style else Code(cell)
+        return Styled(CodeSpan(cell), self.style) if self.style else CodeSpan(cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,7 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ToolEntry:
     """One of several tools in order.
 
     Attributes:
@@ -234,7 +232,7 @@ class Entries:
     """Tools in order, under a prefix for their anchors."""
 
     prefix: str
-    items: tuple[Entry, ...]
+    items: tuple[ToolEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +254,6 @@ class Section:
     heading: str | None = None
 
 
-def listed(parts: list[Inline], between: str = ", ") -> Inline:
+def join_inlines(parts: list[Inline], between: str = ", ") -> Inline:
     """Return *parts* with *between* them."""
     return tuple(one for part in parts for one in (between, part))[1:]

@@ -9,19 +9,19 @@ from typing import Any
 from mcpg.reports.blocks import (
     Block,
     Bullets,
-    Code,
+    CodeSpan,
     Details,
-    Facts,
+    FactList,
     Figure,
     Inline,
     Paragraph,
     Score,
     Section,
     Styled,
-    listed,
+    join_inlines,
 )
 from mcpg.reports.explain_summary import gains
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Json = Mapping[str, Any]
 
@@ -50,26 +50,29 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         most: The most items of each section; `None` for all.
         folds: Whether what is long is folded.
     """
-    view = _View(most, folds)
+    view = _SectionMaker(most, folds)
     impact = data["impact"]
     queries = [one for one in impact["queries"] if not one["isFormer"]]
     former = [one for one in impact["queries"] if one["isFormer"] and _has(one, _LOSSES)]
     of_kind = _by_change(data["tools"])
-    lost = partial(_lost, changes={one["toolId"]: one["change"] for one in data["tools"]})
+    lost = partial(_describe_loss, changes={one["toolId"]: one["change"] for one in data["tools"]})
     blocks: list[Block | None] = [
-        Facts(tuple(_facts(data))),
+        FactList(tuple(_facts(data))),
         view.section("Gates", [one for one in data["gates"] if not one["passed"]], _gate),
         view.section("Queries that other tools took", _with(queries, _LOSSES), lost),
         view.section("Unreachable tools", impact["unreachable"], _unreachable),
         view.section("Lower scores", _with(queries, _DOUBTS, _LOSSES), _doubt),
         view.section("Removed", of_kind["removed"], _name),
-        view.section("Renamed", of_kind["renamed"], _renamed),
-        view.section("Breaking", list(_breaking(data["tools"])), _broken),
-        view.section("Added", of_kind["added"], _described, is_long=True),
+        view.section("Renamed", of_kind["renamed"], _describe_rename),
+        view.section("Breaking", list(_breaking(data["tools"])), _describe_break),
+        view.section("Added", of_kind["added"], _describe_tool, is_long=True),
         view.tools("Changed", [*of_kind["renamed"], *of_kind["changed"]]),
         view.section("Former texts that find other tools", former, lost, is_long=True),
         view.section(
-            "Improved queries", _with(queries, _GAINS, (*_LOSSES, *_DOUBTS)), _gained, is_long=True
+            "Improved queries",
+            _with(queries, _GAINS, (*_LOSSES, *_DOUBTS)),
+            _describe_gain,
+            is_long=True,
         ),
         view.relations(data["tools"]),
     ]
@@ -87,14 +90,14 @@ def headline(data: Json) -> str:
     found = [
         f"{', '.join(tools)}" if tools else "no tool changed",
         f"{counts['breaking']} breaking" if counts["breaking"] else "",
-        f"{counted(counts['rank'], 'query', 'queries')} lost" if counts["rank"] else "",
+        f"{format_count(counts['rank'], 'query', 'queries')} lost" if counts["rank"] else "",
         f"{counts['unreachable']} unreachable" if counts["unreachable"] else "",
-        f"{counted(counts['confidence'], 'score')} fell" if counts["confidence"] else "",
+        f"{format_count(counts['confidence'], 'score')} fell" if counts["confidence"] else "",
     ]
     return "; ".join(filter(None, found))
 
 
-class _View:
+class _SectionMaker:
     """Makes sections of a bounded length."""
 
     def __init__(self, most: int | None, folds: bool) -> None:
@@ -126,7 +129,7 @@ class _View:
         changed = [(tool, items) for tool in tools if (items := tuple(_changes(tool)))]
         parts: list[Block] = []
         for tool, items in changed[: self._most]:
-            head = (Styled(Code(tool["toolId"]), "cyan"), *_badge(tool))
+            head = (Styled(CodeSpan(tool["toolId"]), "cyan"), *_badge(tool))
             parts += [Paragraph(head), Section("", "", (self._bullets(items),), heading="")]
         rest = len(changed) - (self._most or len(changed))
         if rest > 0:
@@ -142,7 +145,7 @@ class _View:
         shown = found if self._most is None else stated
         items = [*map(_relation, shown)]
         if len(shown) < len(found):
-            rest = counted(len(found) - len(shown), "change")
+            rest = format_count(len(found) - len(shown), "change")
             items.append(f"{rest} of inferred relations and groups")
         return self._block("Relations", len(found), (self._bullets(items),), is_long=True)
 
@@ -154,9 +157,9 @@ class _View:
 
 def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
     for side in ("before", "after"):
-        yield side, (Code(data[side]["path"]), f", {counted(data[side]['tools'], 'tool')}")
+        yield side, (CodeSpan(data[side]["path"]), f", {format_count(data[side]['tools'], 'tool')}")
     yield "tools", _tool_counts(data)
-    yield "searched", _searched(data["impact"])
+    yield "searched", _describe_queries(data["impact"])
     effects = data["impact"]["effects"]
     told = {
         "lostFirst": "lost the first place",
@@ -188,11 +191,11 @@ def _tool_counts(data: Json) -> str:
     return ", ".join(filter(None, parts)) or "none changed"
 
 
-def _searched(impact: Json) -> str:
+def _describe_queries(impact: Json) -> str:
     judged, derived, derivable = impact["judged"], impact["derived"], impact["derivable"]
     of_all = f" of {derivable:,}" if derivable > derived else ""
     parts = (
-        counted(judged, "judged query", "judged queries") if judged else "",
+        format_count(judged, "judged query", "judged queries") if judged else "",
         f"{derived:,}{of_all} texts of the tools" if derived else "",
     )
     return ", ".join(filter(None, parts))
@@ -219,28 +222,28 @@ def _with(
 
 def _gate(gate: Json) -> Inline:
     words = f": {gate['found']:,} found, at most {gate['most']:,} accepted"
-    return (Styled("failed", "red"), " ", Code(gate["kind"]), words)
+    return (Styled("failed", "red"), " ", CodeSpan(gate["kind"]), words)
 
 
 # Queries
 
 
-def _asked(query: Json) -> Inline:
+def _describe_query(query: Json) -> Inline:
     """Return the query and where it comes from."""
     if query["origin"] == "judged":
-        about: Inline = (" (judged, ", Code(query["id"] or ""), ")")
+        about: Inline = (" (judged, ", CodeSpan(query["id"] or ""), ")")
     else:
         former = "former " if query["isFormer"] else ""
         about = (f" ({former}{query['origin']} of ", _tools(query["tools"]), ")")
-    return (Code(_cut(query["query"]), is_quoted=True), about)
+    return (CodeSpan(_cut(query["query"]), is_quoted=True), about)
 
 
 def _tools(names: Sequence[str]) -> Inline:
     rest = [f"{len(names) - _WORDS} more"] if len(names) > _WORDS else []
-    return listed([*map(Code, names[:_WORDS]), *rest])
+    return join_inlines([*map(CodeSpan, names[:_WORDS]), *rest])
 
 
-def _lost(query: Json, changes: Mapping[str, str]) -> Inline:
+def _describe_loss(query: Json, changes: Mapping[str, str]) -> Inline:
     """Return which tool lost *query* to which other; *changes* are those of the tools, by id."""
     lost, won = query["lost"], query["won"]
     what = (
@@ -248,15 +251,15 @@ def _lost(query: Json, changes: Mapping[str, str]) -> Inline:
     )
     now = f"{what} (now {_rank(lost['rankAfter'])})"
     is_gone = changes.get(lost["toolId"]) == "removed"
-    moved = (": ", Code(lost["toolId"]), f" is {'removed' if is_gone else now}")
+    moved = (": ", CodeSpan(lost["toolId"]), f" is {'removed' if is_gone else now}")
     if won is None:
-        return (_asked(query), *moved, "; nothing is found")
+        return (_describe_query(query), *moved, "; nothing is found")
     is_new = changes.get(won["toolId"]) == "added"
     was = "new" if is_new else f"was {_rank(won['rankBefore'])}"
     place = "first" if won["rankAfter"] == 1 else f"number {_rank(won['rankAfter'])}"
-    winner = Styled(Code(won["toolId"]), "bold")
+    winner = Styled(CodeSpan(won["toolId"]), "bold")
     reasons = () if is_gone else _reasons(lost, won)
-    return (_asked(query), *moved, "; ", winner, f" is {place} ({was})", *reasons)
+    return (_describe_query(query), *moved, "; ", winner, f" is {place} ({was})", *reasons)
 
 
 def _reasons(lost: Json, won: Json) -> Iterator[Inline]:
@@ -268,30 +271,30 @@ def _reasons(lost: Json, won: Json) -> Iterator[Inline]:
         yield f"{words}{gains(deltas)}"
         moved = [one for one in mover["words"] if sign * one["delta"] > 0][:_WORDS]
         named: list[Inline] = [
-            (Code(one["word"]), " ", Figure(one["delta"], "+.2f")) for one in moved
+            (CodeSpan(one["word"]), " ", Figure(one["delta"], "+.2f")) for one in moved
         ]
         if named:
-            yield (" (", listed(named), ")")
+            yield (" (", join_inlines(named), ")")
 
 
 def _doubt(query: Json) -> Inline:
     scores = _scores(query)
     if "answered" in query["effects"]:
         return (
-            _asked(query),
+            _describe_query(query),
             ": no tool should be found, ",
-            Code(query["firstAfter"] or ""),
+            CodeSpan(query["firstAfter"] or ""),
             " has ",
             scores,
         )
-    return (_asked(query), ": ", scores)
+    return (_describe_query(query), ": ", scores)
 
 
-def _gained(query: Json) -> Inline:
+def _describe_gain(query: Json) -> Inline:
     ranks = query["rankBefore"], query["rankAfter"]
     if ranks[0] == ranks[1]:
-        return (_asked(query), ": ", _scores(query))
-    return (_asked(query), f": now {_rank(ranks[1])}, was {_rank(ranks[0])}")
+        return (_describe_query(query), ": ", _scores(query))
+    return (_describe_query(query), f": now {_rank(ranks[1])}, was {_rank(ranks[0])}")
 
 
 def _scores(query: Json) -> Inline:
@@ -309,12 +312,12 @@ def _rank(rank: int | None) -> str:
 def _unreachable(tool: Json) -> Inline:
     new = " (new)" if tool["isNew"] else ""
     hidden = tool["hiddenBy"]
-    by: Inline = (": ", Code(hidden), " is first for ") if hidden else ": nothing is found for "
+    by: Inline = (": ", CodeSpan(hidden), " is first for ") if hidden else ": nothing is found for "
     return (
-        Code(tool["toolId"]),
+        CodeSpan(tool["toolId"]),
         new,
         *(by if isinstance(by, tuple) else (by,)),
-        Code(_cut(tool["query"]), is_quoted=True),
+        CodeSpan(_cut(tool["query"]), is_quoted=True),
     )
 
 
@@ -322,26 +325,26 @@ def _unreachable(tool: Json) -> Inline:
 
 
 def _name(tool: Json) -> Inline:
-    return (Code(tool["toolId"]), *_place(tool))
+    return (CodeSpan(tool["toolId"]), *_place(tool))
 
 
 def _place(tool: Json) -> tuple[Inline, ...]:
-    return (" of ", Code(tool["sourceId"])) if tool["sourceId"] else ()
+    return (" of ", CodeSpan(tool["sourceId"])) if tool["sourceId"] else ()
 
 
-def _described(tool: Json) -> Inline:
+def _describe_tool(tool: Json) -> Inline:
     about = _cut(" ".join(tool["description"].split()), 120)
-    return (*_name(tool), *((": ", Code(about)) if about else ()))  # type: ignore[misc]
+    return (*_name(tool), *((": ", CodeSpan(about)) if about else ()))  # type: ignore[misc]
 
 
-def _renamed(tool: Json) -> Inline:
+def _describe_rename(tool: Json) -> Inline:
     before = tool["renamedFrom"]
     sources = before["sourceId"] != tool["sourceId"]
     return (
-        Code(before["toolName"]),
-        *((" of ", Code(before["sourceId"])) if sources else ()),
+        CodeSpan(before["toolName"]),
+        *((" of ", CodeSpan(before["sourceId"])) if sources else ()),
         " is now ",
-        Code(tool["toolName"]),
+        CodeSpan(tool["toolName"]),
         *(_place(tool) if sources else ()),
     )
 
@@ -352,9 +355,9 @@ def _breaking(tools: Iterable[Json]) -> Iterator[tuple[Json, str, Json]]:
             yield from ((tool, part, one) for one in tool[part] if one["verdict"] == "breaking")
 
 
-def _broken(found: tuple[Json, str, Json]) -> Inline:
+def _describe_break(found: tuple[Json, str, Json]) -> Inline:
     tool, part, change = found
-    return (Code(tool["toolId"]), f": {part} ", _schema_change(change))
+    return (CodeSpan(tool["toolId"]), f": {part} ", _schema_change(change))
 
 
 def _badge(tool: Json) -> tuple[Inline, ...]:
@@ -370,7 +373,7 @@ def _changes(tool: Json) -> Iterator[Inline]:
         if field["field"] == "id" and tool["renamedFrom"]:
             continue
         yield (
-            Code(field["field"]),
+            CodeSpan(field["field"]),
             ": ",
             _field(field),
             *([" (riskier)"] if field["isRiskier"] else []),
@@ -383,20 +386,21 @@ def _changes(tool: Json) -> Iterator[Inline]:
 
 def _field(field: Json) -> Inline:
     if field["diff"] is None:
-        items = [("+ ", Code(_cut(one))) for one in field["added"]]
-        items += [("- ", Code(_cut(one))) for one in field["removed"]]
-        return listed([*items]) if items else "in another order"
+        items = [("+ ", CodeSpan(_cut(one))) for one in field["added"]]
+        items += [("- ", CodeSpan(_cut(one))) for one in field["removed"]]
+        return join_inlines([*items]) if items else "in another order"
     if " " not in f"{field['before']}{field['after']}":
         before, after = (
-            Code(_cut(field[side])) if field[side] else "nothing" for side in ("before", "after")
+            CodeSpan(_cut(field[side])) if field[side] else "nothing"
+            for side in ("before", "after")
         )
         return (before, " is now ", after)
-    return Code(_cut(field["diff"]))
+    return CodeSpan(_cut(field["diff"]))
 
 
 def _schema_change(change: Json) -> Inline:
-    path: tuple[Inline, ...] = (Code(change["path"]), " ") if change["path"] else ()
-    values = listed([Code(_cut(one)) for one in change["values"]])
+    path: tuple[Inline, ...] = (CodeSpan(change["path"]), " ") if change["path"] else ()
+    values = join_inlines([CodeSpan(_cut(one)) for one in change["values"]])
     return (*path, change["what"], *((" ", values) if change["values"] else ()))
 
 
@@ -405,7 +409,7 @@ def _relation(found: tuple[Json, Json]) -> Inline:
     sign = Styled("+", "green") if relation["isAdded"] else Styled("-", "red")
     origin = f" ({relation['origin']})" if relation["origin"] else ""
     kind = _KINDS.get(relation["kind"], relation["kind"])
-    return (sign, " ", Code(tool["toolId"]), f" {kind} ", Code(relation["target"]), origin)
+    return (sign, " ", CodeSpan(tool["toolId"]), f" {kind} ", CodeSpan(relation["target"]), origin)
 
 
 def _cut(text: str, most: int = _SHOWN) -> str:

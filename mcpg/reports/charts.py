@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpg.text.markup import Markup, element
-from mcpg.values import counted
+from mcpg.values import format_count
 
 _WIDTH, _HEIGHT = 460.0, 400.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72.0, 16.0, 14.0, 52.0
@@ -26,12 +26,12 @@ class Point:
     y: float
 
     @property
-    def left(self) -> float:
+    def from_left(self) -> float:
         """Distance from the left edge, in units of the drawing."""
         return round(_LEFT + self.x * (_WIDTH - _LEFT - _RIGHT), 2)
 
     @property
-    def top(self) -> float:
+    def from_top(self) -> float:
         """Distance from the upper edge, in units of the drawing."""
         return round(_TOP + (1 - self.y) * (_HEIGHT - _TOP - _BOTTOM), 2)
 
@@ -85,7 +85,7 @@ def _place(one: Mapping[str, Any]) -> Point:
 
 def _mark(one: Mapping[str, Any], most: int) -> Markup:
     size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(one["count"] / most)
-    queries = counted(one["count"], "query", "queries")
+    queries = format_count(one["count"], "query", "queries")
     text = (
         f"Scores {one['low']:.2f} to {one['high']:.2f}: {queries}, mean score "
         f"{one['meanScore']:.3f}, right {one['precision']:.3f}"
@@ -106,13 +106,17 @@ def _labels(shown: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> Iter
     """Name thresholds beside the curve, as many as keep apart."""
     last: Point | None = None
     for one, point in zip(shown, points, strict=True):
-        if last is None or math.hypot(point.left - last.left, point.top - last.top) >= _APART:
+        if (
+            last is None
+            or math.hypot(point.from_left - last.from_left, point.from_top - last.from_top)
+            >= _APART
+        ):
             last = point
             yield element(
                 "text",
                 f"{one['threshold']:g}",
-                x=point.left,
-                y=point.top + (22 if point.y > _HIGH else -12),
+                x=point.from_left,
+                y=point.from_top + (22 if point.y > _HIGH else -12),
                 text_anchor="end" if point.x > _RIGHTMOST else "middle",
                 class_="note",
             )
@@ -122,21 +126,28 @@ def _dot(point: Point, size: float, class_: str, title: str) -> Markup:
     return element(
         "circle",
         element("title", title),
-        cx=point.left,
-        cy=point.top,
+        cx=point.from_left,
+        cy=point.from_top,
         r=round(size, 2),
         class_=class_,
     )
 
 
 def _line(start: Point, end: Point, class_: str) -> Markup:
-    return element("line", x1=start.left, y1=start.top, x2=end.left, y2=end.top, class_=class_)
+    return element(
+        "line",
+        x1=start.from_left,
+        y1=start.from_top,
+        x2=end.from_left,
+        y2=end.from_top,
+        class_=class_,
+    )
 
 
 def _path(points: Sequence[Point]) -> Markup | None:
     if not points:
         return None
-    places = " ".join(f"{point.left:g},{point.top:g}" for point in points)
+    places = " ".join(f"{point.from_left:g},{point.from_top:g}" for point in points)
     return element("polyline", points=places, class_="curve")
 
 
@@ -146,13 +157,15 @@ def _chart(label: str, axes: tuple[str, str], content: list[Any]) -> Markup:
     return element(
         "svg",
         [_tick(value) for value in _TICKS],
-        element("text", across, x=middle.left, y=_HEIGHT - 8, text_anchor="middle", class_="axis"),
+        element(
+            "text", across, x=middle.from_left, y=_HEIGHT - 8, text_anchor="middle", class_="axis"
+        ),
         element(
             "text",
             up,
             text_anchor="middle",
             class_="axis",
-            transform=f"translate(14 {middle.top:g}) rotate(-90)",
+            transform=f"translate(14 {middle.from_top:g}) rotate(-90)",
         ),
         content,
         class_="chart",
@@ -167,6 +180,8 @@ def _tick(value: float) -> list[Markup]:
     return [
         _line(across, Point(value, 1), "grid"),
         _line(up, Point(1, value), "grid"),
-        element("text", f"{value:g}", x=across.left, y=across.top + 18, text_anchor="middle"),
-        element("text", f"{value:g}", x=up.left - 8, y=up.top + 4, text_anchor="end"),
+        element(
+            "text", f"{value:g}", x=across.from_left, y=across.from_top + 18, text_anchor="middle"
+        ),
+        element("text", f"{value:g}", x=up.from_left - 8, y=up.from_top + 4, text_anchor="end"),
     ]

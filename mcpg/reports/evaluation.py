@@ -9,10 +9,10 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.reports.blocks import (
     Bar,
     Block,
-    Code,
+    CodeSpan,
     Column,
     Details,
-    Facts,
+    FactList,
     Figure,
     Inline,
     Paragraph,
@@ -20,9 +20,9 @@ from mcpg.reports.blocks import (
     Section,
     Styled,
     Table,
-    listed,
+    join_inlines,
 )
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Json = Mapping[str, Any]
 
@@ -60,7 +60,7 @@ def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
         Paragraph(f"evaluated: {summary(data)}"),
         metrics_section(data),
         reliability_section(data),
-        Facts((("latency", times),)),
+        FactList((("latency", times),)),
         *comparison_section(data["baseline"]),
         *_queries(data["perQuery"], worst),
         *gates_section(data["gates"]),
@@ -74,21 +74,21 @@ def summary(data: Json) -> str:
     unknown = len(data["unknownTools"])
     asides = [
         f"{answerless} without an answer" if answerless else "",
-        f"{counted(unknown, 'tool')} unknown" if unknown else "",
+        f"{format_count(unknown, 'tool')} unknown" if unknown else "",
     ]
     told = ", ".join(filter(None, asides))
     aside = f" ({told})" if told else ""
-    queries = counted(data["queries"], "query", "queries")
-    tools = counted(data["tools"], "tool")
+    queries = format_count(data["queries"], "query", "queries")
+    tools = format_count(data["tools"], "tool")
     return f"{queries}{aside}, {tools}, strategy {way(data)}, first {data['limit']} matches"
 
 
 def headline(data: Json) -> str:
     """Return the main metrics on one line."""
-    values = values_of(data)
+    values = collect_metrics(data)
     names = (MAIN, "hit@1", "ece")
     shown = [f"{name} {'-' if (one := values[name]) is None else f'{one:.4f}'}" for name in names]
-    return f"{counted(data['queries'], 'query', 'queries')}, {', '.join(shown)}"
+    return f"{format_count(data['queries'], 'query', 'queries')}, {', '.join(shown)}"
 
 
 def way(data: Json) -> str:
@@ -99,7 +99,7 @@ def way(data: Json) -> str:
     return f"{data['strategy']}{fusion}{normalized}{without}"
 
 
-def values_of(data: Json) -> dict[str, float | None]:
+def collect_metrics(data: Json) -> dict[str, float | None]:
     """Return every metric by name."""
     calibration = data["calibration"]
     return {
@@ -116,13 +116,13 @@ def metrics_section(data: Json) -> Section:
     compared = (data["baseline"] or {}).get("metrics", {})
     rows = tuple(
         (
-            Code(name),
+            CodeSpan(name),
             figure(value),
             Bar(value or 0.0, style="green") if name in data["metrics"] else "",
             delta((compared.get(name) or {}).get("delta")),
             Styled(_MEANINGS[name], "dim"),
         )
-        for name, value in values_of(data).items()
+        for name, value in collect_metrics(data).items()
         if value is not None or name in data["metrics"]
     )
     columns = (
@@ -209,7 +209,7 @@ def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
     """Return the section on *compared*, the member `baseline` of a report; none without one."""
     if compared is None:
         return []
-    blocks = (Paragraph(_verdict(compared)), *changes_of(compared, shown))
+    blocks = (Paragraph(_verdict(compared)), *list_changes(compared, shown))
     heading = "compared with the baseline"
     return [Section("baseline", "Since the baseline", blocks, heading=heading)]
 
@@ -222,13 +222,13 @@ def _verdict(compared: Json) -> str:
     chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
     change = compared["metrics"][MAIN]["delta"]
     told = f"{change:+.4f}" if change else "="
-    queries = counted(compared["common"], "query", "queries")
+    queries = format_count(compared["common"], "query", "queries")
     changed = f"{found['changed']:,} of {found['pairs']:,} changed"
     test = f"p = {found['p']:.4f} ({found['test']})"
     return f"{MAIN} {told} over {queries} in both reports, {changed}, {test}: {chance}"
 
 
-def changes_of(compared: Json, shown: int = 10) -> Iterator[Block]:
+def list_changes(compared: Json, shown: int = 10) -> Iterator[Block]:
     """Return what of *compared*, a comparison as JSON has it, is other than before."""
     metrics = compared["metrics"]
     rows = tuple(
@@ -237,7 +237,7 @@ def changes_of(compared: Json, shown: int = 10) -> Iterator[Block]:
         if one["before"] is not None or one["now"] is not None
     )
     columns = tuple(Column(head, is_number=head != "metric") for head in _COMPARED)
-    queries = counted(compared["common"], "query", "queries")
+    queries = format_count(compared["common"], "query", "queries")
     title = f"Metrics over the {queries} in both reports"
     yield Details(title, (Table(title, columns, rows),), ())
     for name in ("better", "worse"):
@@ -254,18 +254,21 @@ def changes_of(compared: Json, shown: int = 10) -> Iterator[Block]:
         "only before": compared["removed"],
         "judged otherwise": compared["rejudged"],
     }
-    yield Facts(
+    yield FactList(
         tuple(
-            (f"{name} ({len(given):,})", _named(given, shown))
+            (f"{name} ({len(given):,})", _format_tool_ids(given, shown))
             for name, given in ids.items()
             if given
         )
     )
 
 
-def _named(ids: Sequence[str], shown: int) -> Inline:
+def _format_tool_ids(ids: Sequence[str], shown: int) -> Inline:
     rest = len(ids) - shown
-    return (listed([Code(one) for one in ids[:shown]]), f" and {rest} more" if rest > 0 else "")
+    return (
+        join_inlines([CodeSpan(one) for one in ids[:shown]]),
+        f" and {rest} more" if rest > 0 else "",
+    )
 
 
 def _changes(changes: Iterable[Json], name: str) -> Table:
@@ -274,8 +277,8 @@ def _changes(changes: Iterable[Json], name: str) -> Table:
             f"{_rank(one['rankBefore'])} → {_rank(one['rankNow'])}",
             (figure(one["ndcg@5Before"]), " → ", figure(one["ndcg@5Now"])),
             (Figure(one["topScoreBefore"], ".3f"), " → ", Figure(one["topScoreNow"], ".3f")),
-            Code(one["id"]),
-            Code(one["query"]),
+            CodeSpan(one["id"]),
+            CodeSpan(one["query"]),
         )
         for one in changes
     )
@@ -299,10 +302,10 @@ def _queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
             _rank(one["rank"]),
             figure(one["ndcg@5"]),
             Score(one["topScore"]),
-            Styled(Code(one["id"]), "cyan"),
-            Code(one["query"]),
-            _wanted(one),
-            _found(one),
+            Styled(CodeSpan(one["id"]), "cyan"),
+            CodeSpan(one["query"]),
+            _format_relevant(one),
+            _format_matches(one),
         )
         for one in shown
     )
@@ -329,15 +332,15 @@ def _badness(one: Json) -> tuple[float, float, float]:
     return one["ndcg@5"] or 0.0, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"]
 
 
-def _wanted(one: Json) -> Inline:
-    names: list[Inline] = [Code(name) for name in one["relevant"]]
-    names += [(Code(name), " (no such tool)") for name in one["unknown"]]
-    return listed(names) if names else "no tool"
+def _format_relevant(one: Json) -> Inline:
+    names: list[Inline] = [CodeSpan(name) for name in one["relevant"]]
+    names += [(CodeSpan(name), " (no such tool)") for name in one["unknown"]]
+    return join_inlines(names) if names else "no tool"
 
 
-def _found(one: Json) -> Inline:
+def _format_matches(one: Json) -> Inline:
     shown: list[Inline] = [
-        (Code(match["toolId"]), " ", Score(match["score"]))
+        (CodeSpan(match["toolId"]), " ", Score(match["score"]))
         for match in one["matches"][:_FOUND_SHOWN]
     ]
-    return listed(shown) if shown else "no tool"
+    return join_inlines(shown) if shown else "no tool"

@@ -12,12 +12,12 @@ from mcpg.reports.blocks import (
     Block,
     Bullets,
     Chart,
-    Code,
+    CodeSpan,
     Column,
     Details,
     Entries,
-    Entry,
-    Facts,
+    ToolEntry,
+    FactList,
     Figure,
     Inline,
     Notices,
@@ -25,11 +25,11 @@ from mcpg.reports.blocks import (
     Section,
     Styled,
     Table,
-    listed,
+    join_inlines,
 )
 from mcpg.reports.explain_summary import about_filter, about_match, timings
 from mcpg.text.plain_json import write_json
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Json = Mapping[str, Any]
 
@@ -51,17 +51,17 @@ def explain_blocks(data: Json, *, shows_times: bool = False) -> list[Section]:
     stages = {stage["name"]: stage["details"] for stage in data["stages"]}
     model = data["model"]
     sections = [
-        Section("query", "Query", (Facts(_facts(data, stages)),), heading=""),
+        Section("query", "Query", (FactList(_facts(data, stages)),), heading=""),
         _words(data["words"]),
         _matches(data["matches"]),
-        _reached("before", "Prerequisites", data["prerequisites"], data["expansions"]),
-        _reached("related", "Related", data["relatedMatches"], data["expansions"]),
-        _reached("next", "Next steps", data["nextStepMatches"], data["expansions"]),
+        _reached_section("before", "Prerequisites", data["prerequisites"], data["expansions"]),
+        _reached_section("related", "Related", data["relatedMatches"], data["expansions"]),
+        _reached_section("next", "Next steps", data["nextStepMatches"], data["expansions"]),
         _lists(stages.get("retrieve")),
         _channels(stages.get("fuse")),
         Section("model", "Model", (Paragraph(_model(model)),) if model else ()),
         timings(data["stages"]) if shows_times else None,
-        Section("advice", "Advice", _bullets(map(Code, data["advice"]))),
+        Section("advice", "Advice", _bullets(map(CodeSpan, data["advice"]))),
         Section("diagnostics", "Diagnostics", _notices(data["diagnostics"])),
     ]
     return [one for one in sections if one is not None and any(one.blocks)]
@@ -82,13 +82,13 @@ def _facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inline], 
     graph = data["focusedGraph"]
     sentences = " | ".join(" ".join(words) for words in reading.get("sentences", ()))
     return (
-        ("query", Code(data["query"]) if data["query"] else "(none: every tool by name)"),
-        ("rewritten", Code(data.get("normalizedQuery") or "")),
+        ("query", CodeSpan(data["query"]) if data["query"] else "(none: every tool by name)"),
+        ("rewritten", CodeSpan(data.get("normalizedQuery") or "")),
         ("filter", about_filter(data.get("filter"))),
         ("strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"),
-        ("normalised", Code(folded) if folded != " ".join(data["query"].split()) else ""),
-        ("identifiers", Code(", ".join(reading.get("identifiers", ())))),
-        ("sentences", Code(sentences)),
+        ("normalised", CodeSpan(folded) if folded != " ".join(data["query"].split()) else ""),
+        ("identifiers", CodeSpan(", ".join(reading.get("identifiers", ())))),
+        ("sentences", CodeSpan(sentences)),
         ("language", data.get("language") or ""),
         ("rewriting", _rewriting(stages.get("normalise"))),
         ("graph", f"{graph['nodes']} nodes, {graph['edges']} edges"),
@@ -103,11 +103,11 @@ def _rewriting(details: Json | None) -> Inline:
     told = [str(details["outcome"])]
     told += [f"trusted {trust:.3f}"] if isinstance(trust, float) else []
     told += [str(reason)] if reason else []
-    return Code(", ".join(told))
+    return CodeSpan(", ".join(told))
 
 
 def _model(model: Json) -> Inline:
-    return (Code(model["name"]), ": ", Code(model["provenance"]))
+    return (CodeSpan(model["name"]), ": ", CodeSpan(model["provenance"]))
 
 
 # Words
@@ -117,16 +117,16 @@ def _words(words: Sequence[Json]) -> Section:
     has_related = any(word["related"] for word in words)
     rows = tuple(
         (
-            Code(word["text"]),
-            became(word),
+            CodeSpan(word["text"]),
+            format_rewritten_word(word),
             *(
-                (counted(word["documentFrequency"], "tool"), f"{word['weight']:.0%}")
+                (format_count(word["documentFrequency"], "tool"), f"{word['weight']:.0%}")
                 if word["role"] not in ("function word", "literal")
                 else ("", "")
             ),
             Bar(word["weight"], 8) if word["weight"] else "",
             "" if word["origin"] == "query" else f"({word['origin']})",
-            *((related(word),) if has_related else ()),
+            *((format_related_words(word),) if has_related else ()),
         )
         for word in words
     )
@@ -147,7 +147,7 @@ def _words(words: Sequence[Json]) -> Section:
     return Section("words", "What the query became", table, lead, "words")
 
 
-def became(word: Json) -> Inline:
+def format_rewritten_word(word: Json) -> Inline:
     """Return what became of *word*."""
     if not word["repairs"]:
         if word["related"]:
@@ -155,25 +155,27 @@ def became(word: Json) -> Inline:
         kind = f": {word['literal']}" if word["literal"] else ""
         style = "yellow" if word["role"] == "unknown" else "dim"
         return Styled(f"{_UNREPAIRED[word['role']]}{kind}", style)
-    stem: Inline = "" if word["stem"] == word["text"] else (" (stem ", Code(word["stem"]), ")")
-    return listed(
+    stem: Inline = "" if word["stem"] == word["text"] else (" (stem ", CodeSpan(word["stem"]), ")")
+    return join_inlines(
         [
-            ("kept", stem) if one["kind"] == "exact" else ("→ ", Code(one["word"]), _nearness(one))
+            ("kept", stem)
+            if one["kind"] == "exact"
+            else ("→ ", CodeSpan(one["word"]), _nearness(one))
             for one in word["repairs"]
         ],
         "; ",
     )
 
 
-def related(word: Json) -> Inline:
+def format_related_words(word: Json) -> Inline:
     """Return the words of the catalogue that are most related to *word*."""
     nearest = word["related"][:_RELATED_SHOWN]
-    return listed([(Code(one["word"]), f" {one['similarity']:.2f}") for one in nearest])
+    return join_inlines([(CodeSpan(one["word"]), f" {one['similarity']:.2f}") for one in nearest])
 
 
 def _nearness(repair: Json) -> str:
     """Return how near the word that was taken is to the one that was typed."""
-    edits = f", {counted(repair['distance'], 'edit')}" if repair["distance"] else ""
+    edits = f", {format_count(repair['distance'], 'edit')}" if repair["distance"] else ""
     return f" ({repair['kind']}{edits}, similarity {repair['similarity']:.2f})"
 
 
@@ -220,10 +222,10 @@ def _match(
     colors: Mapping[str, int],
     largest: float,
     span: tuple[float, float],
-) -> Entry:
-    about = Code(about_match(match))
+) -> ToolEntry:
+    about = CodeSpan(about_match(match))
     if "contributions" not in match:
-        return Entry(rank, match["toolId"], about=about, origin=match["sourceId"])
+        return ToolEntry(rank, match["toolId"], about=about, origin=match["sourceId"])
     fused, score = match["fusedScore"], match["score"]
     places = match.get("foundBy")
     sizes = {part["feature"]: part["contribution"] for part in match["contributions"]}
@@ -236,12 +238,12 @@ def _match(
         Details(
             "How the score came about",
             (contributions, *_silent(match), *terms, *_calibration(match)),
-            (contributions, *terms, _calibrated(match)),
+            (contributions, *terms, _explain_calibration(match)),
             is_open=rank == 1,
         ),
     )
     figures = ("score ", Figure(score), "  fused ", Figure(fused))
-    return Entry(rank, match["toolId"], figures, about, blocks, score, match["sourceId"])
+    return ToolEntry(rank, match["toolId"], figures, about, blocks, score, match["sourceId"])
 
 
 def _contributions(match: Json, largest: float) -> Table:
@@ -280,16 +282,18 @@ def _terms(match: Json) -> tuple[Block, ...]:
     for term in match["terms"]:
         place = (f"{term['field']} ", Figure(term["contribution"], "+.3f"))
         fields[term["query"], term["matched"], term["kind"]].append(place)
-    rows = tuple((_matched(*key), ("in ", listed(places))) for key, places in fields.items())
+    rows = tuple(
+        (_format_word_match(*key), ("in ", join_inlines(places))) for key, places in fields.items()
+    )
     table = Table("Words in fields", (Column("word", most=40), Column("fields")), rows, wraps=True)
     return (table,) if rows else ()
 
 
-def _matched(query: str, word: str, kind: str) -> Inline:
+def _format_word_match(query: str, word: str, kind: str) -> Inline:
     if kind == "exact":
-        return Code(query)
-    arrow: Inline = () if query == word else (" → ", Code(word))
-    return (Code(query), arrow, f" ({kind})")
+        return CodeSpan(query)
+    arrow: Inline = () if query == word else (" → ", CodeSpan(word))
+    return (CodeSpan(query), arrow, f" ({kind})")
 
 
 def _found_by(match: Json, places: Sequence[Json]) -> Inline:
@@ -298,20 +302,20 @@ def _found_by(match: Json, places: Sequence[Json]) -> Inline:
         f"{one['weight']:.3f} * {one['score']:.6f} (number {one['rank']} by the {one['text']})"
         for one in places
     ]
-    return (f"score {match['score']:.6f} = ", listed(parts, " + "))
+    return (f"score {match['score']:.6f} = ", join_inlines(parts, " + "))
 
 
 def _ahead(match: Json, following: Json | None) -> tuple[Block, ...]:
     """Return why a match stands before the next."""
     if following is None or "contributions" not in following:
         return ()
-    other = Code(following["toolId"])
+    other = CodeSpan(following["toolId"])
     gap = match["fusedScore"] - following["fusedScore"]
     if gap < _NEGLIGIBLE:
         return (Paragraph(("level with ", other, ": the smaller tool id goes first")),)
     features = _largest(match, following, "contributions", "feature")
     words = _largest(match, following, "terms", "query")
-    because = (listed(features), (" (", listed(words), ")") if words else "")
+    because = (join_inlines(features), (" (", join_inlines(words), ")") if words else "")
     return (Paragraph(("ahead of ", other, " by ", Figure(gap), ": ", *because)),)
 
 
@@ -323,7 +327,7 @@ def _largest(match: Json, other: Json, parts: str, key: str) -> list[Inline]:
             gaps[part[key]] += sign * part["contribution"]
     ordered = sorted(gaps.items(), key=lambda item: (-abs(item[1]), item[0]))
     shown = [item for item in ordered if abs(item[1]) >= _NEGLIGIBLE][:_REASONS_SHOWN]
-    return [(Code(name), " ", Figure(gap, "+.3f")) for name, gap in shown]
+    return [(CodeSpan(name), " ", Figure(gap, "+.3f")) for name, gap in shown]
 
 
 def _own_score(match: Json) -> float:
@@ -333,7 +337,7 @@ def _own_score(match: Json) -> float:
     return score
 
 
-def _calibrated(match: Json) -> Paragraph:
+def _explain_calibration(match: Json) -> Paragraph:
     calibration = match["calibration"]
     parts = [f"{calibration['intercept']:+.3f} to begin with"]
     parts += [
@@ -342,7 +346,7 @@ def _calibrated(match: Json) -> Paragraph:
         if one["contribution"]
     ]
     score = f"score {_own_score(match):.6f}: logit {calibration['logit']:+.3f}"
-    return Paragraph((f"{score} = {', '.join(parts)}", *_capped(calibration)))
+    return Paragraph((f"{score} = {', '.join(parts)}", *_format_cap(calibration)))
 
 
 def _calibration(match: Json) -> tuple[Block, ...]:
@@ -365,20 +369,20 @@ def _calibration(match: Json) -> tuple[Block, ...]:
         *(Column(name, is_number=True) for name in ("value", "coefficient", "logit")),
     )
     told = f"The logistic function of the sum is the score: {_own_score(match):.6f}"
-    return Table("Calibration", columns, rows), Paragraph((told, *_capped(calibration), "."))
+    return Table("Calibration", columns, rows), Paragraph((told, *_format_cap(calibration), "."))
 
 
-def _capped(calibration: Json) -> tuple[Inline, ...]:
+def _format_cap(calibration: Json) -> tuple[Inline, ...]:
     if calibration["cappedBy"] is None:
         return ()
     alone = f"; alone it would be {calibration['probability']:.6f}, but no score is above that of "
-    return (alone, Code(calibration["cappedBy"]))
+    return (alone, CodeSpan(calibration["cappedBy"]))
 
 
 # What the edges and the stages of the search brought
 
 
-def _reached(
+def _reached_section(
     identity: str, title: str, matches: Sequence[Json], expansions: Sequence[Json]
 ) -> Section:
     scores = {one["toolId"]: one for one in expansions}
@@ -390,9 +394,9 @@ def _reached(
         rows.append(
             (
                 Figure(one["score"]),
-                Styled(Code(match["toolId"]), "cyan"),
-                (*sums, Code(via["from"])),
-                Styled(Code(via["reason"]), "dim"),
+                Styled(CodeSpan(match["toolId"]), "cyan"),
+                (*sums, CodeSpan(via["from"])),
+                Styled(CodeSpan(via["reason"]), "dim"),
             )
         )
     sums_column, reason = Column("sum", most=72), Column("reason", is_below=True)
@@ -408,8 +412,8 @@ def _lists(details: Json | None) -> Section | None:
     most = max((row["most"] for row in details["lists"]), default=0.0)
     rows = tuple(
         (
-            (Code(row["matched"]), " (related)" if row["kind"] == "related" else ""),
-            counted(row["tools"], "tool"),
+            (CodeSpan(row["matched"]), " (related)" if row["kind"] == "related" else ""),
+            format_count(row["tools"], "tool"),
             Bar(row["most"] / most if most else 0.0, 12),
             f"adds at most {row['most']:.3f}",
         )
@@ -422,7 +426,7 @@ def _lists(details: Json | None) -> Section | None:
         Column("bound"),
     )
     found = f"together {details['found']}, looked at {details['pool']}"
-    named = Code(", ".join(details["exactNames"]) or "none")
+    named = CodeSpan(", ".join(details["exactNames"]) or "none")
     best = f"best lexical score {details['bestLexical']:.3f}"
     told = Paragraph((f"{found}, {best}, named exactly: ", named))
     return Section("lists", "Found by words", (Table("Words", columns, rows), told))
@@ -436,9 +440,9 @@ def _channels(details: Json | None) -> Section | None:
     rows = tuple(
         (
             row["feature"],
-            counted(row["tools"], "tool"),
+            format_count(row["tools"], "tool"),
             f"weight {row['weight']:g}",
-            (f"best {row['best']:.3f} ", Code(row["bestTool"])) if row["bestTool"] else "-",
+            (f"best {row['best']:.3f} ", CodeSpan(row["bestTool"])) if row["bestTool"] else "-",
         )
         for row in channels
     )
@@ -463,7 +467,7 @@ def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
     )
     columns = (Column("Stage"), *((Column("Time"),) if shows_times else ()), Column("What it did"))
     tables = (
-        Details(f"{stage['name']}: {name}", (_unfolded(stage["name"], name, value),))
+        Details(f"{stage['name']}: {name}", (_unfold_stage(stage["name"], name, value),))
         for stage in stages
         for name, value in stage["details"].items()
         if _is_table(value)
@@ -483,7 +487,7 @@ def _details(details: Json) -> Inline:
         for name, value in details.items()
         if value not in ([], None) and not _is_table(value)
     ]
-    return listed(items, "  ") if items else "–"
+    return join_inlines(items, "  ") if items else "–"
 
 
 def _is_table(value: Any) -> bool:
@@ -495,7 +499,7 @@ def _is_table(value: Any) -> bool:
     )
 
 
-def _unfolded(stage: str, name: str, items: Sequence[Json]) -> Table:
+def _unfold_stage(stage: str, name: str, items: Sequence[Json]) -> Table:
     columns = tuple(
         Column(key, is_number=all(type(item[key]) in {int, float} for item in items))
         for key in items[0]
@@ -510,5 +514,5 @@ def _value(value: Any) -> Inline:
     if value is None:
         return "–"
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return Code(", ".join(value))
-    return Code(value if isinstance(value, str) else write_json(value))
+        return CodeSpan(", ".join(value))
+    return CodeSpan(value if isinstance(value, str) else write_json(value))

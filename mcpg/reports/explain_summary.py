@@ -13,18 +13,18 @@ from typing import Any
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.reports.blocks import (
     Block,
-    Code,
+    CodeSpan,
     Column,
-    Facts,
+    FactList,
     Inline,
     Paragraph,
     Score,
     Section,
     Styled,
     Table,
-    listed,
+    join_inlines,
 )
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Json = Mapping[str, Any]
 
@@ -69,13 +69,13 @@ def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
     """Return what to know of *data*, which has what `explain` prints as JSON."""
     matches = data["matches"]
     blocks: list[Block] = [
-        Facts(tuple(_query(data))),
+        FactList(tuple(_query(data))),
         _matches(matches, data["words"]) if matches else Paragraph("No tool matches."),
-        Section("linked", "Linked tools", (_linked(data),), heading=_LINKED),
+        Section("linked", "Linked tools", (_list_linked_tools(data),), heading=_LINKED),
         *([timings(data["stages"])] if shows_times else []),
-        Facts(tuple(_verdict(data))),
+        FactList(tuple(_verdict(data))),
     ]
-    return [one for one in blocks if not isinstance(one, Facts) or one.rows]
+    return [one for one in blocks if not isinstance(one, FactList) or one.rows]
 
 
 # The query
@@ -84,33 +84,36 @@ def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
 def _query(data: Json) -> Iterator[tuple[str, Inline]]:
     query = data["query"]
     is_long = len(query) > _QUERY_SHOWN
-    shown = Code(f"{query[:_QUERY_SHOWN].rstrip()}…" if is_long else query)
+    shown = CodeSpan(f"{query[:_QUERY_SHOWN].rstrip()}…" if is_long else query)
     yield "query", shown if query else _without_query(data)
-    yield "rewritten", Code(data.get("normalizedQuery") or "")
+    yield "rewritten", CodeSpan(data.get("normalizedQuery") or "")
     yield "filter", about_filter(data.get("filter"))
     if data["rankingMode"] not in (data["strategy"], "browse", "empty"):
         yield "strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"
     words = [word for word in data["words"] if word["origin"] != "context"]
-    yield "repaired", _became(words, _INEXACT)
-    yield "translated", _became(words, ("translation",))
+    yield "repaired", _format_rewritten_words(words, _INEXACT)
+    yield "translated", _format_rewritten_words(words, ("translation",))
     related = [word["text"] for word in words if not word["repairs"] and word["related"]]
-    yield "related", _named(related, ": no tool has it; related words count instead")
+    yield "related", _format_names(related, ": no tool has it; related words count instead")
     unknown = [word["text"] for word in words if word["role"] == "unknown" and not word["related"]]
-    yield "unknown", _named(unknown, ": no tool has it, nor a word like it")
-    yield "literals", _named([word["text"] for word in words if word["role"] == "literal"])
+    yield "unknown", _format_names(unknown, ": no tool has it, nor a word like it")
+    yield "literals", _format_names([word["text"] for word in words if word["role"] == "literal"])
     dropped = [word["text"] for word in words if word["role"] == "function word"]
-    yield "dropped", _named(dropped, " (stop words)" if len(dropped) > 1 else " (a stop word)")
+    yield (
+        "dropped",
+        _format_names(dropped, " (stop words)" if len(dropped) > 1 else " (a stop word)"),
+    )
 
 
 def _without_query(data: Json) -> str:
     return "(none: every tool by name)" if data["rankingMode"] == "browse" else "(none)"
 
 
-def _became(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
+def _format_rewritten_words(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
     """Return what each of *words* became whose best repair is of one of *kinds*."""
-    return listed(
+    return join_inlines(
         [
-            (Code(word["text"]), " → ", _alternatives(word["repairs"]))
+            (CodeSpan(word["text"]), " → ", _alternatives(word["repairs"]))
             for word in words
             if word["repairs"] and word["repairs"][0]["kind"] in kinds
         ]
@@ -118,14 +121,14 @@ def _became(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
 
 
 def _alternatives(repairs: Sequence[Json]) -> Inline:
-    return listed([Code(one["word"]) for one in repairs[:_REPAIRS_NAMED]], " or ")
+    return join_inlines([CodeSpan(one["word"]) for one in repairs[:_REPAIRS_NAMED]], " or ")
 
 
-def _named(names: Iterable[str], remark: str = "") -> Inline:
-    found: list[Inline] = [Code(name) for name in dict.fromkeys(names)]
+def _format_names(names: Iterable[str], remark: str = "") -> Inline:
+    found: list[Inline] = [CodeSpan(name) for name in dict.fromkeys(names)]
     rest = len(found) - _LISTED
     more = f" and {rest:,} more" if rest > 0 else ""
-    return (listed(found[:_LISTED]), more, remark) if found else ""
+    return (join_inlines(found[:_LISTED]), more, remark) if found else ""
 
 
 # Matches
@@ -138,9 +141,9 @@ def _matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
         (
             str(rank),
             Score(match["score"]) if is_ranked else "",
-            Styled(Code(match["toolId"]), "cyan"),
-            Code(about_match(match)),
-            _held(match, asked) if is_ranked else "",
+            Styled(CodeSpan(match["toolId"]), "cyan"),
+            CodeSpan(about_match(match)),
+            _format_held_words(match, asked) if is_ranked else "",
             ", ".join(
                 f"number {one['rank']} by the {one['text']}" for one in match.get("foundBy", ())
             ),
@@ -158,7 +161,7 @@ def _matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
     return Table("Matches", columns, rows, has_heads=True)
 
 
-def _held(match: Json, asked: set[str]) -> Inline:
+def _format_held_words(match: Json, asked: set[str]) -> Inline:
     """Return which words stand in which fields of *match*, the weightiest first.
 
     The more words there are, the fewer fields are named.
@@ -176,13 +179,15 @@ def _held(match: Json, asked: set[str]) -> Inline:
         names = _field_names(terms)[: max(1, _FIELDS_NAMED // len(shown))]
         groups[names].append(_with_origin(word, terms))
     parts: list[Inline] = ["its name or an alias, which the query spells"] if is_exact else []
-    parts += [(listed(words), " in ", _joined(names)) for names, words in groups.items()]
+    parts += [(join_inlines(words), " in ", _join_fields(names)) for names, words in groups.items()]
     rest = len(found) - _WORDS_NAMED
-    parts += [counted(rest, "other word")] if rest > 0 else []
+    parts += [format_count(rest, "other word")] if rest > 0 else []
     missing = match["evidence"]["missing"]
     more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""
-    lacks: list[Inline] = [("lacks ", _named(missing[:_WORDS_NAMED], more))] if missing else []
-    return listed([*(parts or [_without_words(match)]), *lacks], "; ")
+    lacks: list[Inline] = (
+        [("lacks ", _format_names(missing[:_WORDS_NAMED], more))] if missing else []
+    )
+    return join_inlines([*(parts or [_without_words(match)]), *lacks], "; ")
 
 
 def _field_names(terms: Iterable[Json]) -> tuple[str, ...]:
@@ -199,12 +204,12 @@ def _word(term: Json) -> str:
 def _with_origin(word: str, terms: Iterable[Json]) -> Inline:
     """Return *word*, and which words of the query it is only related to."""
     if any(term["kind"] != "related" for term in terms):
-        return Code(word)
+        return CodeSpan(word)
     origins = dict.fromkeys(term["query"] for term in terms)
-    return (Code(word), " (related to ", listed([Code(one) for one in origins]), ")")
+    return (CodeSpan(word), " (related to ", join_inlines([CodeSpan(one) for one in origins]), ")")
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join_fields(names: Sequence[str]) -> str:
     *head, last = names
     return f"its {', '.join(head)} and {last}" if head else f"its {last}"
 
@@ -220,7 +225,7 @@ def _ahead(match: Json, following: Json | None) -> Inline:
     """Return why *match* stands before the next."""
     if following is None or match.get("foundBy"):
         return ""
-    other = Code(following["toolId"])
+    other = CodeSpan(following["toolId"])
     if match["fusedScore"] - following["fusedScore"] < _NEGLIGIBLE:
         return ("of ", other, " by its smaller id alone")
     gaps: dict[str, float] = defaultdict(float)
@@ -259,22 +264,22 @@ def _leading(gaps: Mapping[str, float]) -> list[tuple[str, ...]]:
 # What the edges brought, and what to make of it all
 
 
-def _linked(data: Json) -> Facts:
+def _list_linked_tools(data: Json) -> FactList:
     rows = (
         ("prerequisites", data["prerequisites"]),
         ("related", data["relatedMatches"]),
         ("next steps", data["nextStepMatches"]),
     )
-    return Facts(tuple((name, _strengths(found)) for name, found in rows if found))
+    return FactList(tuple((name, _strengths(found)) for name, found in rows if found))
 
 
 def _strengths(matches: Sequence[Json]) -> Inline:
     shown: list[Inline] = [
-        (Code(match["toolId"]), " ", Score(match["via"]["weight"]))
+        (CodeSpan(match["toolId"]), " ", Score(match["via"]["weight"]))
         for match in matches[:_TOOLS_NAMED]
     ]
     rest = len(matches) - _TOOLS_NAMED
-    return (listed(shown), f" and {rest} more" if rest > 0 else "")
+    return (join_inlines(shown), f" and {rest} more" if rest > 0 else "")
 
 
 def _verdict(data: Json) -> Iterator[tuple[str, Inline]]:
@@ -282,7 +287,7 @@ def _verdict(data: Json) -> Iterator[tuple[str, Inline]]:
     if matches and "contributions" in matches[0]:
         yield "confidence", _confidence(matches, data["words"])
     for advice in data["advice"]:
-        yield "try", Code(advice)
+        yield "try", CodeSpan(advice)
     if matches:
         yield "more", MORE
 
@@ -306,7 +311,7 @@ def _confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
     elif near:
         which = f"{near:,} of {len(asked):,}" if len(asked) > 1 else "it"
         reasons.append(f"but words related to {which}")
-    has: Inline = ("the best match has ", listed(reasons))
+    has: Inline = ("the best match has ", join_inlines(reasons))
     if matches[1:]:
         has = (has, "; the second scores ", Score(matches[1]["score"]))
     return (Score(best["score"]), low, ": ", has)
@@ -317,7 +322,7 @@ def _share(held: int, asked: int) -> str:
         return "no word of the query"
     if held == asked:
         return f"all {held:,} words of the query" if held > 1 else "the one word of the query"
-    return f"{held:,} of {counted(asked, 'word')} of the query"
+    return f"{held:,} of {format_count(asked, 'word')} of the query"
 
 
 def _is_repaired(word: Json) -> bool:
@@ -334,8 +339,8 @@ def about_filter(conditions: Json | None) -> Inline:
     names = {"source": conditions["sources"], "category": conditions["categories"]}
     told = [f"{kind} {' or '.join(found)}" for kind, found in names.items() if found]
     told += ["only what reads"] if conditions["readOnly"] else []
-    left = f"{conditions['tools']:,} of {counted(conditions['of'], 'tool')}"
-    return (Code("; ".join(told)), f": leaves {left}")
+    left = f"{conditions['tools']:,} of {format_count(conditions['of'], 'tool')}"
+    return (CodeSpan("; ".join(told)), f": leaves {left}")
 
 
 def about_match(match: Json) -> str:

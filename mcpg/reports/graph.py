@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcpg.engine.results import PREREQUISITE
-from mcpg.reports.blocks import Code, Column, Figure, Table
-from mcpg.reports.page import cut, rendered
-from mcpg.text.markup import Markup, element, joined
+from mcpg.reports.blocks import CodeSpan, Column, Figure, Table
+from mcpg.reports.page import cut, render_blocks
+from mcpg.text.markup import Markup, element, join_markup
 
 _QUERY = "query"
-_LONG = 320
+_LONGEST_NODE_TEXT = 320
 _HINT = (
     "Drag to move; Ctrl and the wheel, or two fingers, to zoom. With the keyboard: Tab into the "
     "graph, arrow keys from node to node, Enter to hold one, + − 0 to zoom."
@@ -25,7 +25,7 @@ _REACHED = (
 _EDGES = {"related": "related", "nextStep": "next step", PREREQUISITE: "needs"}
 
 
-def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
+def build_match_graph(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the nodes and edges to draw for *data*, an object of the schema `mcpg/explain/1`.
 
     Nodes are numbered in the order in which they stand; edges name their ends by number.
@@ -36,7 +36,7 @@ def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
     reached = [*needed, *data["relatedMatches"], *data["nextStepMatches"]]
     places = {one["toolId"]: place for place, one in enumerate((*matches, *needed), start=1)}
     nodes: list[dict[str, Any]] = [
-        {"kind": _QUERY, "label": cut(data["query"], _LONG) or "every tool"}
+        {"kind": _QUERY, "label": cut(data["query"], _LONGEST_NODE_TEXT) or "every tool"}
     ]
     nodes += [_node(one, "primary", rank) for rank, one in enumerate(matches, start=1)]
     nodes += [_node(one, one["via"]["edge"]) for one in reached]
@@ -53,7 +53,7 @@ def _node(match: Mapping[str, Any], kind: str, rank: int | None = None) -> dict[
         "kind": kind,
         "label": match["toolId"],
         "title": match["displayName"],
-        "text": cut(match["description"], _LONG),
+        "text": cut(match["description"], _LONGEST_NODE_TEXT),
         "source": match["sourceId"],
         "score": match["score"],
         "rank": rank,
@@ -77,7 +77,7 @@ def _edge(source: int, target: int, via: Mapping[str, Any]) -> dict[str, Any]:
 
 def graph_section(graph: Mapping[str, Any]) -> Markup:
     """Return the frame in which the script draws *graph*, its keys, and the same as a table."""
-    return joined(
+    return join_markup(
         element(
             "div",
             element(
@@ -98,7 +98,7 @@ def graph_section(graph: Mapping[str, Any]) -> Markup:
         element(
             "details",
             element("summary", "The same as a table"),
-            rendered([_edges_table(graph)]),
+            render_blocks([_edges_table(graph)]),
             id="graph-table",
         ),
     )
@@ -133,12 +133,12 @@ def _edges_table(graph: Mapping[str, Any]) -> Table:
     nodes = graph["nodes"]
     rows = tuple(
         (
-            Code(nodes[edge["from"]]["label"]),
+            CodeSpan(nodes[edge["from"]]["label"]),
             _EDGES.get(edge["kind"], edge["kind"]),
-            Code(nodes[edge["to"]]["label"]),
+            CodeSpan(nodes[edge["to"]]["label"]),
             Figure(nodes[edge["to"]]["score"]),
             Figure(edge["weight"], ".3f") if "weight" in edge else "–",
-            Code(edge["reason"]),
+            CodeSpan(edge["reason"]),
         )
         for edge in graph["edges"]
     )

@@ -10,13 +10,22 @@ from urllib.parse import unquote
 
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.iris import broader_group, group_label
-from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, Node, network_of
+from mcpg.graph.network import (
+    GROUP,
+    PAGE,
+    THING,
+    TOOL,
+    NetworkEdge,
+    Network,
+    NetworkNode,
+    build_network,
+)
 from mcpg.graph.triples import triples_of
-from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
+from mcpg.reports.blocks import Chart, CodeSpan, Column, Figure, Section, Table
 from mcpg.reports.graph import zoom_buttons
 from mcpg.reports.page import asset, cut, drawing_library, facts, page
-from mcpg.text.markup import Markup, element, joined
-from mcpg.values import counted
+from mcpg.text.markup import Markup, element, join_markup
+from mcpg.values import format_count
 
 _TEXT = 320
 _ROWS = 500
@@ -36,7 +45,7 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
     Args:
         documents: No two with the same node, see `mcpg.graph.distinct_documents`.
     """
-    network = network_of(triples_of(documents))
+    network = build_network(triples_of(documents))
     sections = [
         Section("map", "Map", (Chart("joined", (map_markup(network),)),), _lead(documents)),
         *_edges_section(network),
@@ -53,7 +62,7 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
 
 def framed_map(documents: Sequence[ToolDocument]) -> str:
     """Return the map of *documents* alone as HTML text, to be shown within another page."""
-    network = network_of(triples_of(documents))
+    network = build_network(triples_of(documents))
     return page(
         "graph",
         "Map of the tools",
@@ -101,7 +110,7 @@ def _lead(documents: Sequence[ToolDocument]) -> str:
         (outward, "to a document that is not here"),
         (loops, "from a document to itself, which is not drawn"),
     ]
-    told = "; ".join(f"{counted(number, 'edge')} {what}" for number, what in notes if number)
+    told = "; ".join(f"{format_count(number, 'edge')} {what}" for number, what in notes if number)
     lead = "Tools, and the related tools and next steps that edges lead to."
     return f"{lead} Among the edges: {told}." if told else lead
 
@@ -112,7 +121,7 @@ def _servers(network: Network) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-def _server(node: Node) -> str:
+def _server(node: NetworkNode) -> str:
     """Return the name of the source, which the graph has as part of an IRI."""
     return unquote(node.source)
 
@@ -131,7 +140,7 @@ _MARK_OF_CATEGORIES = "category:"
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class MapClusters:
     """Tools that stand together on the map, in one colour and under one name.
 
     Attributes:
@@ -146,7 +155,7 @@ class Clusters:
     of: Mapping[int, int]
 
 
-def clusters_of(network: Network) -> Clusters:
+def build_clusters(network: Network) -> MapClusters:
     """Return the clusters of the tools of *network*.
 
     A server is one, unless there is a single server for many tools, or one for nearly each. Then
@@ -155,11 +164,11 @@ def clusters_of(network: Network) -> Clusters:
     tools = [place for place, node in enumerate(network.nodes) if node.kind == TOOL]
     servers = _servers(network)
     is_telling = 1 < len(servers) <= len(tools) / SMALLEST
-    grouped = {} if is_telling or len(tools) < MANY else _groups_of(network, len(tools))
+    grouped = {} if is_telling or len(tools) < MANY else _choose_groups(network, len(tools))
     if 2 * len(grouped) < len(tools) or not grouped:
         places = {name: place for place, (name, _) in enumerate(servers)}
         by_server = {place: places[_server(network.nodes[place])] for place in tools}
-        return Clusters(SERVER, tuple(servers), by_server)
+        return MapClusters(SERVER, tuple(servers), by_server)
     counts = Counter(grouped.values())
     kept = (name for name in counts if counts[name] >= SMALLEST)
     names = sorted(kept, key=lambda name: (-counts[name], name))
@@ -168,10 +177,10 @@ def clusters_of(network: Network) -> Clusters:
     rest = len(tools) - sum(size for _, size in sizes)
     sizes += [(_REST, rest)] if rest else []
     of = {place: places.get(grouped.get(place, ""), len(names)) for place in tools}
-    return Clusters(GROUP, tuple(sizes), of)
+    return MapClusters(GROUP, tuple(sizes), of)
 
 
-def _groups_of(network: Network, tools: int) -> dict[int, str]:
+def _choose_groups(network: Network, tools: int) -> dict[int, str]:
     """Return the group that each tool stands in: a category, or the one with most tools.
 
     Groups of few tools, of most tools, and of the tools of one source are passed over.
@@ -196,7 +205,7 @@ def map_data(network: Network) -> dict[str, Any]:
 
     Nodes name their cluster, and edges their ends, by number.
     """
-    clusters = clusters_of(network)
+    clusters = build_clusters(network)
     nodes = [
         {
             "kind": node.kind,
@@ -222,7 +231,7 @@ def map_data(network: Network) -> dict[str, Any]:
     return {"kind": clusters.kind, "clusters": named, "nodes": nodes, "edges": edges}
 
 
-def _name(edge: Edge) -> str:
+def _name(edge: NetworkEdge) -> str:
     return _NAMES.get(edge.name, edge.name)
 
 
@@ -249,7 +258,7 @@ def map_markup(network: Network) -> Markup:
         ),
         element(
             "section",
-            element("h3", f"{clusters_of(network).kind.title()}s", id="map-servers-title"),
+            element("h3", f"{build_clusters(network).kind.title()}s", id="map-servers-title"),
             element("div", id="map-servers"),
             _key(network, kinds),
             class_="servers",
@@ -258,7 +267,7 @@ def map_markup(network: Network) -> Markup:
         class_="beside",
     )
     noscript = element("noscript", element("p", "The map needs JavaScript."))
-    return joined(element("div", drawing, aside, class_="graph map"), noscript)
+    return join_markup(element("div", drawing, aside, class_="graph map"), noscript)
 
 
 def _choices(kinds: Mapping[str, int]) -> Markup:
@@ -303,7 +312,7 @@ def _key(network: Network, kinds: Mapping[str, int]) -> Markup:
         if kinds[kind]
     ]
     key = element("ul", items, class_="legend", aria_label="Lines and marks")
-    return key if items else joined()
+    return key if items else join_markup()
 
 
 def _edges_section(network: Network) -> list[Section]:
@@ -312,11 +321,11 @@ def _edges_section(network: Network) -> list[Section]:
         return []
     rows = tuple(
         (
-            Code(network.nodes[edge.source].label),
+            CodeSpan(network.nodes[edge.source].label),
             _name(edge),
-            Code(network.nodes[edge.target].label),
+            CodeSpan(network.nodes[edge.target].label),
             Figure(edge.weight, ".3f"),
-            Code(edge.reason),
+            CodeSpan(edge.reason),
         )
         for edge in network.edges
     )

@@ -14,7 +14,7 @@ from mcpg import __version__
 from mcpg.reports import MARK
 from mcpg.reports import blocks as model
 from mcpg.reports.charts import coverage_curve, reliability_diagram
-from mcpg.text.markup import Child, Markup, element, embedded, joined, verbatim
+from mcpg.text.markup import Child, Markup, element, embed_json, join_markup, verbatim
 
 # What is written into every report: styles, scripts, and the drawing library.
 #
@@ -35,7 +35,7 @@ def asset(name: str) -> str:
     return (_FOLDER / name).read_text("utf-8")
 
 
-def vendored() -> list[dict[str, Any]]:
+def read_vendored_files() -> list[dict[str, Any]]:
     """Return the record of each vendored file, in the order in which they are to be run."""
     records: list[dict[str, Any]] = json.loads((_VENDOR / "vendored.json").read_text("utf-8"))
     return records
@@ -49,7 +49,7 @@ def drawing_library(*, has_forces: bool = False) -> str:
         has_forces: Whether to include those that place nodes by forces between them.
     """
     licence = (_VENDOR / "D3-LICENSE.txt").read_text("utf-8")
-    records = [one for one in vendored() if has_forces or one["package"] not in _FORCES]
+    records = [one for one in read_vendored_files() if has_forces or one["package"] not in _FORCES]
     modules = [(_VENDOR / record["file"]).read_text("utf-8") for record in records]
     return "\n".join([f"/*\n{licence}*/", *modules])
 
@@ -81,14 +81,14 @@ def page(
         is_framed: Whether it is shown within another page, without a banner and a footer.
     """
     style, script = asset("report.css"), "\n".join([asset("page.js"), *scripts])
-    body = joined(
+    body = join_markup(
         None if is_framed else _opening(kind, sections),
         element("main", head, map(_section, sections), id="main", tabindex="-1"),
         None if is_framed else element("footer", element("p", _FOOTER)),
-        embedded(data, _DATA),
+        embed_json(data, _DATA),
         verbatim("script", script),
     )
-    top = joined(
+    top = join_markup(
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -125,7 +125,7 @@ def _hash(text: str) -> str:
 
 def _opening(kind: str, sections: Sequence[model.Section]) -> Markup:
     skip = element("a", "Skip to the report", class_="skip", href="#main")
-    return joined(skip, _banner(kind, sections))
+    return join_markup(skip, _banner(kind, sections))
 
 
 def _banner(kind: str, sections: Sequence[model.Section]) -> Markup:
@@ -149,7 +149,7 @@ def _section(section: model.Section) -> Markup:
         "section",
         element("h2", section.title, id=heading),
         element("p", section.lead, class_="lead") if section.lead else None,
-        rendered(section.blocks),
+        render_blocks(section.blocks),
         id=section.identity,
         aria_labelledby=heading,
     )
@@ -165,9 +165,9 @@ _LONG = 320
 _CLASSES = {"red": "bad", "green": "good", "yellow": "missing"}
 
 
-def rendered(blocks: Iterable[model.Block]) -> Markup:
+def render_blocks(blocks: Iterable[model.Block]) -> Markup:
     """Return *blocks* as HTML. All text passes through `element`, which escapes it."""
-    return joined(map(_block, blocks))
+    return join_markup(map(_block, blocks))
 
 
 @singledispatch
@@ -180,9 +180,9 @@ def _paragraph(block: model.Paragraph) -> Markup:
     return element("p", inline(block.content), class_="ahead")
 
 
-@_block.register(model.Facts)
-def _facts(block: model.Facts) -> Markup:
-    return facts((_capitalised(name), inline(value)) for name, value in block.rows)
+@_block.register(model.FactList)
+def _facts(block: model.FactList) -> Markup:
+    return facts((_capitalise(name), inline(value)) for name, value in block.rows)
 
 
 @_block.register(model.Bullets)
@@ -203,7 +203,7 @@ def _notices(block: model.Notices) -> Markup:
 
 @_block.register(model.Details)
 def _details(block: model.Details) -> Markup:
-    parts = [element("div", _titled(one)) for one in block.blocks]
+    parts = [element("div", _render_titled(one)) for one in block.blocks]
     content = element("div", parts, class_="columns")
     return element(
         "details", element("summary", inline(block.summary)), content, open=block.is_open
@@ -217,12 +217,12 @@ def _entries(block: model.Entries) -> Markup:
 
 
 @_block.register(model.Section)
-def _nested(block: model.Section) -> Markup:
-    return joined(element("h3", block.title, class_="plain"), rendered(block.blocks))
+def _render_nested(block: model.Section) -> Markup:
+    return join_markup(element("h3", block.title, class_="plain"), render_blocks(block.blocks))
 
 
 @_block.register(model.Chart)
-def _drawn(block: model.Chart) -> Markup:
+def _draw_chart(block: model.Chart) -> Markup:
     return _CHARTS[block.kind](*block.arguments)
 
 
@@ -230,8 +230,8 @@ def inline(content: model.Inline) -> Markup:
     """Return *content* as HTML; text of others changes no direction around it."""
     match content:
         case str():
-            return joined(content)
-        case model.Code():
+            return join_markup(content)
+        case model.CodeSpan():
             return bdi(content.text, "term") if content.text else Markup()
         case model.Figure() | model.Score():
             form = getattr(content, "form", ".3f").replace(".6f", ".3f")
@@ -243,20 +243,20 @@ def inline(content: model.Inline) -> Markup:
             class_ = _CLASSES.get(content.style, content.style)
             return element(name, inline(content.content), class_=class_)
         case _:
-            return joined(map(inline, content))
+            return join_markup(map(inline, content))
 
 
-def _titled(block: model.Block) -> Markup:
+def _render_titled(block: model.Block) -> Markup:
     """Return a block that is one of several side by side, under its title."""
     title = element("h4", block.title) if isinstance(block, model.Table) else None
-    return joined(title, _block(block))
+    return join_markup(title, _block(block))
 
 
-def _capitalised(name: str) -> str:
+def _capitalise(name: str) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _card(entry: model.Entry, anchor: str) -> Markup:
+def _card(entry: model.ToolEntry, anchor: str) -> Markup:
     score = entry.score
     header = element(
         "header",
@@ -277,13 +277,13 @@ def _card(entry: model.Entry, anchor: str) -> Markup:
             class_="score",
         ),
     )
-    about = entry.about.text if isinstance(entry.about, model.Code) else ""
+    about = entry.about.text if isinstance(entry.about, model.CodeSpan) else ""
     description = element("p", cut(about, _LONG), dir="auto", class_="description")
     article = element(
         "article",
         header,
         description if about else None,
-        rendered(entry.blocks),
+        render_blocks(entry.blocks),
         class_="card",
         aria_labelledby=f"{anchor}-title",
     )
@@ -305,7 +305,7 @@ def number(value: float, decimals: int = 3) -> str:
     return f"{value:.{decimals}f}"
 
 
-def signed(value: float, decimals: int = 3) -> str:
+def format_signed(value: float, decimals: int = 3) -> str:
     """Write *value* with its sign, and a real minus."""
     return f"{value:+.{decimals}f}".replace("-", "−")
 
@@ -315,7 +315,7 @@ def _table(table: model.Table) -> Markup:
     """Write a table that scrolls in a frame of its own; the first cell of a row is its heading."""
     kinds = ["num" if column.is_number else None for column in table.columns]
     heads = [
-        element("th", _capitalised(column.head), scope="col", class_=kind)
+        element("th", _capitalise(column.head), scope="col", class_=kind)
         for column, kind in zip(table.columns, kinds, strict=True)
     ]
     rows = [
@@ -404,7 +404,7 @@ def stacked_bar(
         start = reach[negative] - share if negative else reach[negative]
         reach[negative] += -share if negative else share
         pieces.append(_piece(name, size, start, share, colors[name]))
-    text = ", ".join(f"{name} {signed(size)}" for name, size in parts) or "nothing"
+    text = ", ".join(f"{name} {format_signed(size)}" for name, size in parts) or "nothing"
     zero = f"{-low / width:.3%}"
     axis = element("line", class_="zero", x1=zero, x2=zero, y1="0", y2="100%") if low < 0 else None
     return element(
@@ -415,7 +415,7 @@ def stacked_bar(
 def _piece(name: str, size: float, start: float, share: float, color: int) -> Markup:
     return element(
         "rect",
-        element("title", f"{name} {signed(size)}"),
+        element("title", f"{name} {format_signed(size)}"),
         class_=f"c{color % COLORS}" + (" less" if size < 0 else ""),
         x=f"{start:.3%}",
         width=f"{share:.3%}",
@@ -451,11 +451,13 @@ def evidence(found: Mapping[str, Sequence[str]]) -> Markup:
         for term in terms
     ]
     return (
-        element("ul", words, class_="terms", aria_label="Words of the query") if words else joined()
+        element("ul", words, class_="terms", aria_label="Words of the query")
+        if words
+        else join_markup()
     )
 
 
 _CHARTS: Mapping[str, Callable[..., Markup]] = {
     one.__name__: one
-    for one in (evidence, legend, stacked_bar, reliability_diagram, coverage_curve, joined)
+    for one in (evidence, legend, stacked_bar, reliability_diagram, coverage_curve, join_markup)
 }

@@ -11,7 +11,7 @@ from mcpg.reports.blocks import (
     Chart,
     Column,
     Details,
-    Facts,
+    FactList,
     Inline,
     Notices,
     Section,
@@ -28,7 +28,7 @@ from mcpg.reports.evaluation import (
     way,
 )
 from mcpg.reports.explain import explain_blocks, stages_section
-from mcpg.reports.graph import graph_of, graph_section
+from mcpg.reports.graph import build_match_graph, graph_section
 from mcpg.reports.page import (
     asset,
     bdi,
@@ -37,14 +37,14 @@ from mcpg.reports.page import (
     meter,
     number,
     page,
-    rendered,
+    render_blocks,
 )
 from mcpg.reports.why_not import rank_explanation_blocks
-from mcpg.text.markup import Markup, element, joined
-from mcpg.values import counted
+from mcpg.text.markup import Markup, element, join_markup
+from mcpg.values import format_count
 
 _SHORT = 60
-_LONG = 240
+_LONGEST_TITLE = 240
 _CHANGES_SHOWN = 50
 
 
@@ -55,7 +55,7 @@ def explain_page(data: Mapping[str, Any], *, shows_times: bool = False) -> str:
         data: An object of the schema `mcpg/explain/1`.
         shows_times: Whether to show how long each stage took, which is never the same twice.
     """
-    graph = graph_of(data)
+    graph = build_match_graph(data)
     parts = {section.identity: section for section in explain_blocks(data)}
     lead = (
         "What the query matched, and what the edges of the graph brought in. Choose a tool for "
@@ -93,18 +93,18 @@ def _standing(data: Mapping[str, Any]) -> list[Section]:
 def _explain_head(data: Mapping[str, Any], query: Section) -> Markup:
     text = data["query"]
     whole = Markup()
-    if len(text) > _LONG:
+    if len(text) > _LONGEST_TITLE:
         content = element("p", text, dir="auto")
         whole = element("details", element("summary", "The whole query"), content)
     (found,) = query.blocks
-    rows = found.rows[1:] if isinstance(found, Facts) else ()
+    rows = found.rows[1:] if isinstance(found, FactList) else ()
     return element(
         "div",
         element("p", "The query" if text else "No query", class_="kicker"),
-        element("h1", cut(text, _LONG) or "Every tool by name", dir="auto"),
+        element("h1", cut(text, _LONGEST_TITLE) or "Every tool by name", dir="auto"),
         whole,
         _verdict(data),
-        rendered([Facts((*rows, *_counts(data)))]),
+        render_blocks([FactList((*rows, *_counts(data)))]),
         class_="head",
     )
 
@@ -153,7 +153,7 @@ def eval_page(data: Mapping[str, Any]) -> str:
     main = data["metrics"][MAIN]
     return page(
         "eval",
-        f"{MAIN} {'-' if main is None else number(main)} over {_counted(data)} · mcpg eval",
+        f"{MAIN} {'-' if main is None else number(main)} over {_count_queries(data)} · mcpg eval",
         _eval_head(data),
         sections,
         data=queries_data(data),
@@ -161,8 +161,8 @@ def eval_page(data: Mapping[str, Any]) -> str:
     )
 
 
-def _counted(data: Mapping[str, Any]) -> str:
-    return counted(data["queries"], "query", "queries")
+def _count_queries(data: Mapping[str, Any]) -> str:
+    return format_count(data["queries"], "query", "queries")
 
 
 def _eval_head(data: Mapping[str, Any]) -> Markup:
@@ -179,7 +179,7 @@ def _eval_head(data: Mapping[str, Any]) -> Markup:
     return element(
         "div",
         element("p", "Judged queries", class_="kicker"),
-        element("h1", f"{_counted(data)} answered from {data['tools']:,} tools"),
+        element("h1", f"{_count_queries(data)} answered from {data['tools']:,} tools"),
         element(
             "p",
             element("span", shown, class_="big"),
@@ -188,7 +188,7 @@ def _eval_head(data: Mapping[str, Any]) -> Markup:
             pill if gates else None,
             class_="verdict",
         ),
-        rendered([Facts(rows)]),
+        render_blocks([FactList(rows)]),
         class_="head",
     )
 
@@ -224,7 +224,7 @@ def _trust(data: Mapping[str, Any]) -> Section:
         class_="figures",
     )
     blocks: tuple[Block, ...] = (
-        Facts(tuple(rows)),
+        FactList(tuple(rows)),
         Chart("joined", (charts,)),
         Details("The same as tables", tables),
     )
@@ -268,11 +268,11 @@ def queries_data(data: Mapping[str, Any]) -> dict[str, Any]:
         "low": LOW_CONFIDENCE,
         "tools": list(numbers),
         "queries": rows,
-        **{name: [one["id"] for one in _changed(data, name)] for name, _ in _CHANGES},
+        **{name: [one["id"] for one in _list_changes(data, name)] for name, _ in _CHANGES},
     }
 
 
-def _changed(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+def _list_changes(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
     changes: Sequence[Mapping[str, Any]] = (data["baseline"] or {}).get(name, ())
     return changes
 
@@ -289,7 +289,7 @@ def _badness(one: Mapping[str, Any]) -> tuple[float, float, float, str]:
 
 
 def _row(one: Mapping[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-    def numbered(tool: str) -> int:
+    def number_tool(tool: str) -> int:
         return numbers.setdefault(tool, len(numbers))
 
     return {
@@ -298,11 +298,11 @@ def _row(one: Mapping[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
         "ndcg": one["ndcg@5"],
         "rank": one["rank"],
         "top": one["topScore"],
-        "relevant": [numbered(tool) for tool in one["relevant"]],
+        "relevant": [number_tool(tool) for tool in one["relevant"]],
         "unknown": one["unknown"],
         "answerless": not one["judged"],
         "matches": [
-            [numbered(match["toolId"]), match["score"], int(match["isRelevant"])]
+            [number_tool(match["toolId"]), match["score"], int(match["isRelevant"])]
             for match in one["matches"]
         ],
     }
@@ -310,8 +310,8 @@ def _row(one: Mapping[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
 
 def queries_section(data: Mapping[str, Any]) -> Section:
     """Return the frame that the script fills."""
-    changes = [one for one in _CHANGES if _changed(data, one[0])]
-    content = joined(
+    changes = [one for one in _CHANGES if _list_changes(data, one[0])]
+    content = join_markup(
         _tools([*_FILTERS, *changes]),
         element(
             "div",

@@ -9,22 +9,22 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.graph.exports import mermaid_label, quoted_dot
 from mcpg.reports.blocks import (
     Block,
-    Code,
+    CodeSpan,
     Column,
     Entries,
-    Entry,
-    Facts,
+    ToolEntry,
+    FactList,
     Inline,
     Notices,
     Score,
     Section,
     Styled,
     Table,
-    listed,
+    join_inlines,
 )
 from mcpg.reports.page import cut, meter, number, page
 from mcpg.text.markup import Markup, element
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Json = Mapping[str, Any]
 
@@ -33,17 +33,19 @@ _SHORT, _LONG = 60, 240
 
 def plan_blocks(data: Json) -> list[Block]:
     """Return *data*, an object of the schema `mcpg/plan/1`, as blocks without its diagnostics."""
-    blocks: list[Block] = [Section("goal", "Goal", (Facts(tuple(_facts(data))),), heading="")]
+    blocks: list[Block] = [Section("goal", "Goal", (FactList(tuple(_facts(data))),), heading="")]
     tasks = {task["id"]: task for task in data["tasks"]}
     for place, layer in enumerate(data["layers"], 1):
-        entries = tuple([_entry(tasks[name], tasks) for name in layer])
+        entries = tuple([_make_task_entry(tasks[name], tasks) for name in layer])
         title = f"Step {place}" + (": side by side" if len(layer) > 1 else "")
         blocks.append(Section(f"step-{place}", title, (Entries("task", entries),), heading=title))
     if data["missing"]:
         blocks.append(Section("missing", "Missing inputs", (_missing(data),), heading="missing"))
     if data["broken"]:
         ends = [(tasks[one["first"]], tasks[one["then"]]) for one in data["broken"]]
-        rows = tuple([(Code(_named(first)), "→", Code(_named(then))) for first, then in ends])
+        rows = tuple(
+            [(CodeSpan(_name_task(first)), "→", CodeSpan(_name_task(then))) for first, then in ends]
+        )
         columns = (Column("first"), Column(""), Column("then"))
         table = Table("Dependencies that closed cycles", columns, rows)
         blocks.append(Section("broken", "Cycles", (table,), heading="left out, for a cycle"))
@@ -58,9 +60,9 @@ def tasks_table(data: Json) -> Table:
             task["id"][1:],
             str(steps[task["id"]]),
             Score(task["confidence"]),
-            Styled(Code(task["toolId"]), "cyan"),
+            Styled(CodeSpan(task["toolId"]), "cyan"),
             ", ".join(one["task"][1:] for one in task["dependsOn"]),
-            Code(task["rationale"]),
+            CodeSpan(task["rationale"]),
         )
         for task in data["tasks"]
     )
@@ -74,21 +76,28 @@ def tasks_table(data: Json) -> Table:
 
 
 def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
-    yield "goal", Code(data["goal"])
+    yield "goal", CodeSpan(data["goal"])
     if not data["tasks"]:
         yield "plan", "no tool fits"
         return
     yield "confidence", Score(data["confidence"])
-    yield "plan", f"{counted(len(data['tasks']), 'task')} in {counted(len(data['layers']), 'step')}"
-    yield "because", Code(data["rationale"])
+    yield (
+        "plan",
+        f"{format_count(len(data['tasks']), 'task')} in {format_count(len(data['layers']), 'step')}",
+    )
+    yield "because", CodeSpan(data["rationale"])
     for one in data["intents"] if len(data["intents"]) > 1 else ():
         yield (
             "part",
-            (Code(" ".join(one["words"])), ": ", Code(", ".join(one["tasks"]) or "no task")),
+            (
+                CodeSpan(" ".join(one["words"])),
+                ": ",
+                CodeSpan(", ".join(one["tasks"]) or "no task"),
+            ),
         )
 
 
-def _entry(task: Json, tasks: Mapping[str, Json]) -> Entry:
+def _make_task_entry(task: Json, tasks: Mapping[str, Json]) -> ToolEntry:
     marks = [
         text
         for text, is_so in (
@@ -99,44 +108,47 @@ def _entry(task: Json, tasks: Mapping[str, Json]) -> Entry:
     ]
     figures: list[Inline] = [Score(task["confidence"])]
     figures += [Styled(mark, "yellow") for mark in marks]
-    return Entry(
+    return ToolEntry(
         int(task["id"][1:]),
         task["toolId"],
-        listed(figures, " "),
+        join_inlines(figures, " "),
         task["summary"] or task["displayName"],
-        (Facts(tuple(_about(task, tasks))),),
+        (FactList(tuple(_about(task, tasks))),),
         task["confidence"],
         task["sourceId"],
     )
 
 
 def _about(task: Json, tasks: Mapping[str, Json]) -> Iterator[tuple[str, Inline]]:
-    yield "why", Code(task["rationale"])
+    yield "why", CodeSpan(task["rationale"])
     for one in task["dependsOn"]:
         fields = [
             f"{mapping['field'] or 'its result'} fills {mapping['argument']}"
             for mapping in one["mappings"]
         ]
         before = tasks[one["task"]]["toolName"]
-        yield f"after {one['task'][1:]}", Code(f"{before}: {', '.join(fields) or one['reason']}")
+        yield (
+            f"after {one['task'][1:]}",
+            CodeSpan(f"{before}: {', '.join(fields) or one['reason']}"),
+        )
     for one in task["provided"]:
         field = one["field"] or "its result"
-        yield "given", Code(f"{one['toolId']}: {field} fills {one['argument']}")
-    others = [Code(one["toolId"]) for one in task["alternatives"]]
+        yield "given", CodeSpan(f"{one['toolId']}: {field} fills {one['argument']}")
+    others = [CodeSpan(one["toolId"]) for one in task["alternatives"]]
     if others:
-        yield "or", listed(list(others))
-    filled = [Code(f"{one['argument']} = {one['value']}") for one in task["filled"]]
+        yield "or", join_inlines(list(others))
+    filled = [CodeSpan(f"{one['argument']} = {one['value']}") for one in task["filled"]]
     if filled:
-        yield "with", listed(list(filled))
+        yield "with", join_inlines(list(filled))
 
 
 def _missing(data: Json) -> Table:
     rows = tuple(
         [
             (
-                Styled(Code(one["argument"]), "cyan"),
+                Styled(CodeSpan(one["argument"]), "cyan"),
                 ", ".join(name[1:] for name in one["tasks"]),
-                Code(one["description"] or one["type"] or ""),
+                CodeSpan(one["description"] or one["type"] or ""),
             )
             for one in data["missing"]
         ]
@@ -194,11 +206,11 @@ def plan_mermaid(data: Json) -> str:
     lines = ["%% A plan, made by mcpg", "flowchart TD"]
     for task in data["tasks"]:
         before, after = ("{{", "}}") if task["isDestructive"] else ("[", "]")
-        lines.append(f'  {task["id"]}{before}"{mermaid_label(_named(task))}"{after}')
+        lines.append(f'  {task["id"]}{before}"{mermaid_label(_name_task(task))}"{after}')
     for task, one in _dependencies(data["tasks"]):
         arrow = "-.->" if one["origin"] == "inferred" else "-->"
-        name = mermaid_label(_passed(one))
-        label = f'|"{name}"|' if _passed(one) else ""
+        name = mermaid_label(_list_arguments(one))
+        label = f'|"{name}"|' if _list_arguments(one) else ""
         lines.append(f"  {one['task']} {arrow}{label} {task['id']}")
     return "\n".join((*lines, ""))
 
@@ -208,17 +220,17 @@ def plan_dot(data: Json) -> str:
     lines = ["// A plan, made by mcpg", "digraph plan {", "  rankdir=TB;"]
     for task in data["tasks"]:
         shape = "octagon" if task["isDestructive"] else "box"
-        texts = f"label={quoted_dot(_named(task))}, tooltip={quoted_dot(task['summary'])}"
+        texts = f"label={quoted_dot(_name_task(task))}, tooltip={quoted_dot(task['summary'])}"
         lines.append(f"  {task['id']} [shape={shape}, {texts}];")
     lines += [f"  {{ rank=same; {'; '.join(layer)}; }}" for layer in data["layers"] if layer]
     for task, one in _dependencies(data["tasks"]):
         style = "dashed" if one["origin"] == "inferred" else "solid"
-        texts = f"label={quoted_dot(_passed(one))}, tooltip={quoted_dot(one['reason'])}"
+        texts = f"label={quoted_dot(_list_arguments(one))}, tooltip={quoted_dot(one['reason'])}"
         lines.append(f"  {one['task']} -> {task['id']} [style={style}, {texts}];")
     return "\n".join((*lines, "}", ""))
 
 
-def _named(task: Json) -> str:
+def _name_task(task: Json) -> str:
     return f"{task['id'][1:]}: {task['toolId']}"
 
 
@@ -228,5 +240,5 @@ def _dependencies(tasks: Sequence[Json]) -> Iterator[tuple[Json, Json]]:
             yield task, one
 
 
-def _passed(one: Json) -> str:
+def _list_arguments(one: Json) -> str:
     return ", ".join(mapping["argument"] for mapping in one["mappings"])

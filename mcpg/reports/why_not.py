@@ -9,11 +9,11 @@ from mcpg.reports.blocks import (
     Bar,
     Block,
     Bullets,
-    Code,
+    CodeSpan,
     Column,
     Entries,
-    Entry,
-    Facts,
+    ToolEntry,
+    FactList,
     Figure,
     Inline,
     Paragraph,
@@ -22,11 +22,11 @@ from mcpg.reports.blocks import (
     Source,
     Styled,
     Table,
-    listed,
+    join_inlines,
 )
-from mcpg.reports.evaluation import changes_of
+from mcpg.reports.evaluation import list_changes
 from mcpg.reports.explain_summary import advantages
-from mcpg.values import counted
+from mcpg.values import format_count
 
 Json = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
         snippet: Lines of a hints file that make the change.
     """
     return [
-        Facts((("query", Code(query)), *_facts(tool))),
+        FactList((("query", CodeSpan(query)), *_facts(tool))),
         Entries("rival", tuple(map(_rival, tool["above"]))),
         *_change(tool),
         *_consequences(tool, snippet),
@@ -56,7 +56,7 @@ def _consequences(tool: Json, snippet: str) -> Iterator[Block]:
         yield Section("effect", title, (*_effect(tool["effect"]),), heading="judged queries")
     if tool.get("missed"):
         title = "Judged queries that it misses, and their aliases"
-        yield Section("missed", title, (_missed(tool["missed"]),), heading="missed")
+        yield Section("missed", title, (_make_missed_table(tool["missed"]),), heading="missed")
     if snippet:
         # The comment belongs to what is pasted.
         yield Source(snippet, "yaml")
@@ -72,15 +72,15 @@ def rank_summary_blocks(query: str, tool: Json, snippet: str = "") -> list[Block
     """
     above = _above(tool["above"])
     return [
-        Facts((("query", Code(query)), *_answer(tool))),
+        FactList((("query", CodeSpan(query)), *_answer(tool))),
         *([above] if above.rows else []),
-        Facts((*_lift(tool), ("more", "-v for all numbers"))),
+        FactList((*_lift(tool), ("more", "-v for all numbers"))),
         *_consequences(tool, snippet),
     ]
 
 
 def _answer(tool: Json) -> Iterator[tuple[str, Inline]]:
-    yield "tool", Code(tool["toolId"])
+    yield "tool", CodeSpan(tool["toolId"])
     retrieval = tool["retrieval"]
     if tool["unmet"]:
         yield "rank", ("none: the filter leaves it out: ", _unmet(tool))
@@ -92,7 +92,7 @@ def _answer(tool: Json) -> Iterator[tuple[str, Inline]]:
         yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}, score ", Score(tool["score"]))
     if not retrieval["isPooled"]:
         yield "by its words", _place(retrieval)
-    yield "lacks", listed([Code(word) for word in tool["missing"]])
+    yield "lacks", join_inlines([CodeSpan(word) for word in tool["missing"]])
 
 
 def _above(rivals: Sequence[Json]) -> Table:
@@ -101,8 +101,8 @@ def _above(rivals: Sequence[Json]) -> Table:
         (
             str(rival["rank"]),
             Score(rival["score"]),
-            Styled(Code(rival["toolId"]), "cyan"),
-            listed([*map(str, advantages(_gaps(rival), most=3)), *_only_there(rival)])
+            Styled(CodeSpan(rival["toolId"]), "cyan"),
+            join_inlines([*map(str, advantages(_gaps(rival), most=3)), *_only_there(rival)])
             or "the smaller id alone",
         )
         for rival in rivals
@@ -122,21 +122,21 @@ def _gaps(rival: Json) -> dict[str, float]:
 
 def _only_there(rival: Json) -> list[Inline]:
     """Return the words that only the tool above has."""
-    words = [Code(one["query"]) for one in rival["words"] if one["other"] and not one["own"]]
-    return [("only it has ", listed([*words]))] if words else []
+    words = [CodeSpan(one["query"]) for one in rival["words"] if one["other"] and not one["own"]]
+    return [("only it has ", join_inlines([*words]))] if words else []
 
 
 def _lift(tool: Json) -> Iterator[tuple[str, Inline]]:
     change = tool["change"]
     if change is not None:
         after = (f"; then rank {change['rankAfter']}, score ", Score(change["scoreAfter"]))
-        yield "change", (listed(_additions(change)), *after, f" ({_proof(change)})")
+        yield "change", (join_inlines(_additions(change)), *after, f" ({_proof(change)})")
     if tool["remark"]:
-        yield ("but" if change else "change"), Code(tool["remark"])
+        yield ("but" if change else "change"), CodeSpan(tool["remark"])
 
 
 def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
-    yield "tool", Code(tool["toolId"])
+    yield "tool", CodeSpan(tool["toolId"])
     fused: Inline = (", fused ", Figure(tool["fusedScore"]))
     if tool["unmet"]:
         yield "rank", ("none: the filter leaves it out", fused)
@@ -149,11 +149,11 @@ def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
         score = (", score ", Figure(tool["score"]))
         yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}", score, fused)
     yield "by its words", _place(tool["retrieval"])
-    yield "lacks", listed([Code(word) for word in tool["missing"]])
+    yield "lacks", join_inlines([CodeSpan(word) for word in tool["missing"]])
 
 
 def _unmet(tool: Json) -> Inline:
-    return listed([Code(reason) for reason in tool["unmet"]])
+    return join_inlines([CodeSpan(reason) for reason in tool["unmet"]])
 
 
 def _place(retrieval: Json) -> str:
@@ -167,7 +167,7 @@ def _place(retrieval: Json) -> str:
     return f"{known}; only the first {pool}, down to {retrieval['last']:.3f}, are looked at closely"
 
 
-def _rival(rival: Json) -> Entry:
+def _rival(rival: Json) -> ToolEntry:
     gap = rival["gap"]
     ahead: Inline = ("ahead by " if gap >= 0 else "behind by ", Figure(abs(gap)))
     figures = (
@@ -178,9 +178,11 @@ def _rival(rival: Json) -> Entry:
         "  ",
         ahead,
     )
-    reasons = Bullets(tuple(map(Code, rival["because"])))
+    reasons = Bullets(tuple(map(CodeSpan, rival["because"])))
     tables = (_features(rival["features"]), *_words(rival["words"], rival["toolId"]))
-    return Entry(rival["rank"], rival["toolId"], figures, blocks=(tables[0], reasons, *tables[1:]))
+    return ToolEntry(
+        rival["rank"], rival["toolId"], figures, blocks=(tables[0], reasons, *tables[1:])
+    )
 
 
 def _features(gaps: Sequence[Json]) -> Table:
@@ -188,7 +190,7 @@ def _features(gaps: Sequence[Json]) -> Table:
     largest = max((abs(gap["difference"]) for gap in shown), default=1.0)
     rows = tuple(
         (
-            Code(gap["feature"]),
+            CodeSpan(gap["feature"]),
             Bar(
                 abs(gap["difference"]) / largest, style="red" if gap["difference"] > 0 else "green"
             ),
@@ -210,10 +212,10 @@ def _words(words: Sequence[Json], other: str) -> tuple[Block, ...]:
     """Return what of each word the tool answers, and what the one above it does."""
     rows = tuple(
         (
-            Code(word["query"]),
+            CodeSpan(word["query"]),
             f"{word['share']:.0%} of the query",
             (Figure(word["own"], ".3f"), " here"),
-            (Figure(word["other"], ".3f"), " in ", Code(other)),
+            (Figure(word["other"], ".3f"), " in ", CodeSpan(other)),
         )
         for word in words
     )
@@ -231,20 +233,20 @@ def _change(tool: Json) -> Iterator[Block]:
     heading = Styled("change", "bold")
     if change is None:
         if remark:
-            yield Paragraph((heading, ": none: ", Code(remark)))
+            yield Paragraph((heading, ": none: ", CodeSpan(remark)))
         return
     score = Figure(change["scoreAfter"])
     after = (f"rank {change['rankAfter']}, score ", score, f" ({_proof(change)})")
-    yield Paragraph((heading, ": ", listed(_additions(change)), "; then: ", *after))
+    yield Paragraph((heading, ": ", join_inlines(_additions(change)), "; then: ", *after))
     if remark:
-        yield Paragraph(Code(remark))
+        yield Paragraph(CodeSpan(remark))
 
 
 def _additions(change: Json) -> list[Inline]:
     hints = change["hints"]
     what: list[Inline] = ["enable it"] if hints.get("enabledByDefault") else []
-    what += [("add the keyword ", Code(word, is_quoted=True)) for word in hints["keywords"]]
-    what += [("add the alias ", Code(alias, is_quoted=True)) for alias in hints["aliases"]]
+    what += [("add the keyword ", CodeSpan(word, is_quoted=True)) for word in hints["keywords"]]
+    what += [("add the alias ", CodeSpan(alias, is_quoted=True)) for alias in hints["aliases"]]
     return what
 
 
@@ -252,12 +254,12 @@ def _proof(change: Json) -> str:
     return "bundled and searched again" if change["verified"] else "not tried on a new bundle"
 
 
-def _missed(missed: Sequence[Json]) -> Table:
+def _make_missed_table(missed: Sequence[Json]) -> Table:
     """Return a row for each query: the alias, and the ranks without and with all of them."""
     rows = tuple(
         (
-            Code(one["query"]),
-            Code(one["alias"], is_quoted=True),
+            CodeSpan(one["query"]),
+            CodeSpan(one["alias"], is_quoted=True),
             f"rank {one['rank'] or 'none'}",
             f"then {one['rankAfter']}",
         )
@@ -277,5 +279,5 @@ def _effect(effect: Json) -> Iterator[Block]:
     before, now = metric["before"], metric["now"]
     told = "" if before is None or now is None else f", nDCG@5 {before:.3f} to {now:.3f}"
     moved = f"{len(effect['better'])} better, {len(effect['worse'])} worse"
-    yield Paragraph(f"{counted(effect['common'], 'query', 'queries')}{told}, {moved}")
-    yield from changes_of(effect)
+    yield Paragraph(f"{format_count(effect['common'], 'query', 'queries')}{told}, {moved}")
+    yield from list_changes(effect)

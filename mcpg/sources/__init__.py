@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from mcpg.build_cache import NO_MEMO, Memo
+from mcpg.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import (
     Code,
@@ -40,7 +40,7 @@ from mcpg.sources.model import (
     kind_in_folder,
     kind_of_named,
     likeness,
-    listed,
+    as_list,
     may_be_source,
     missing_source,
     read_text,
@@ -62,7 +62,7 @@ def read_sources(
     live: Live | None = None,
     imports: bool = False,
     trust_hints: bool = False,
-    memo: Memo = NO_MEMO,
+    memo: BuildCache = NO_BUILD_CACHE,
 ) -> SourceBatch:
     """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
 
@@ -90,10 +90,10 @@ def read_sources(
         UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, the
             MCP SDK is not installed, or an argument has another type.
     """
-    arguments = listed(arguments)
+    arguments = as_list(arguments)
     _check_source_id(source_id)
     excluded = {os.path.realpath(path) for path in exclude}
-    reader = _Reader(source_id, excluded, live, trust_hints=trust_hints)
+    reader = _SourceReader(source_id, excluded, live, trust_hints=trust_hints)
     parts = [_read_held(arguments, source_id, trust_hints=trust_hints)]
     for argument in dict.fromkeys(_named_sources(arguments)):
         if argument == "-":
@@ -108,7 +108,7 @@ def read_sources(
         elif argument and is_folder(argument):
             parts.extend(reader.folder(argument))
         else:
-            parts.append(reader.named(argument))
+            parts.append(reader.read_named(argument))
     if reader.servers and live is not None:
         parts.append(query_servers(reader.servers, live, source_id=source_id))
     return SourceBatch.join(parts)
@@ -148,7 +148,7 @@ def _named_sources(arguments: Sequence[object]) -> Iterator[str]:
             raise UsageError(message, place=_SERVER, remedy=remedy)
 
 
-class _Reader:
+class _SourceReader:
     """Reads files, each once, and gathers the servers that are to be asked."""
 
     def __init__(
@@ -161,7 +161,7 @@ class _Reader:
         self._live = live
         self._trust_hints = trust_hints
 
-    def named(self, argument: str) -> SourceBatch:
+    def read_named(self, argument: str) -> SourceBatch:
         """Read a file that the user named."""
         if not argument:
             raise missing_source(argument)
@@ -182,13 +182,13 @@ class _Reader:
 
     def address(self, argument: str) -> None:
         """Take note of a server that is named by its address."""
-        self.servers.append(server_at(argument, self._allowed(_SERVER)))
+        self.servers.append(server_at(argument, self._require_live(_SERVER)))
 
     def _configuration(self, text: str, place: str) -> SourceBatch:
         """Take note of the servers that a client's configuration names."""
         from mcpg.sources import client_config  # noqa: PLC0415 - hardly ever needed
 
-        live = self._allowed(place)
+        live = self._require_live(place)
         servers, noticed = client_config.read_client_configuration(text, place, live.environ)
         failed = tuple(self._unusable(item, place) for item in noticed if is_failure(item))
         named = {server.name: server for server in self.servers}
@@ -205,7 +205,7 @@ class _Reader:
         name = self._source_id or (noticed.place or "").removeprefix(f"{place}: ").strip()
         return FailedSource(noticed.place or place, frozenset([name]), is_named=True)
 
-    def _allowed(self, place: str) -> Live:
+    def _require_live(self, place: str) -> Live:
         if self._live is None:
             message = "only `mcpg bundle` and `mcpg generate` query servers"
             raise SourceError(message, place=place, remedy="bundle their tools first")
@@ -281,7 +281,7 @@ def _read_module(argument: str, source_id: str | None, *, imports: bool) -> Sour
     return SourceBatch(tools=found.tools, diagnostics=found.diagnostics, sources=1)
 
 
-def _read_code(argument: str, memo: Memo) -> SourceBatch:
+def _read_code(argument: str, memo: BuildCache) -> SourceBatch:
     # Its packages are an extra.
     from mcpg.sources.code import read_code  # noqa: PLC0415
 
@@ -394,7 +394,7 @@ _CHUNK = 1 << 18
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-class _UnusualError(Exception):
+class _UnsupportedSourceError(Exception):
     """Something whose reading depends on more than names and contents."""
 
 
@@ -417,7 +417,7 @@ def source_signature(
             _add_name(digest, argument, 0)
             for name, path in _files(place, excluded):
                 _add_file(digest, name, path)
-    except (_UnusualError, OSError, ValueError):
+    except (_UnsupportedSourceError, OSError, ValueError):
         return None
     return digest.hexdigest()
 
@@ -435,7 +435,7 @@ def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
     How they lie to each other decides which files are reached twice.
     """
     if any(argument in ("-", "") or argument.startswith((PYTHON, CODE)) for argument in arguments):
-        raise _UnusualError
+        raise _UnsupportedSourceError
     places = [os.path.realpath(argument) for argument in arguments]
     for argument, place in zip(arguments, places, strict=True):
         name = "/" if is_folder(place) else Path(argument).name
@@ -450,7 +450,7 @@ def _files(place: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
         yield "", place
     else:
         # What is read from a pipe is gone.
-        raise _UnusualError
+        raise _UnsupportedSourceError
 
 
 def _files_below(folder: str, prefix: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -465,7 +465,7 @@ def _files_below(folder: str, prefix: str, excluded: Collection[str]) -> Iterato
                 yield from _files_below(entry.path, f"{prefix}{entry.name}/", excluded)
         elif may_be_source(entry.name) and entry.path not in excluded:
             if not entry.is_file(follow_symlinks=False):
-                raise _UnusualError
+                raise _UnsupportedSourceError
             yield f"{prefix}{entry.name}", entry.path
 
 
@@ -476,7 +476,7 @@ def _add_file(digest: hashlib._Hash, name: str, path: str) -> None:
         data = os.read(handle, _CHUNK)
         size = len(data) if len(data) < _CHUNK else os.fstat(handle).st_size
         if size > MAX_BYTES:
-            raise _UnusualError
+            raise _UnsupportedSourceError
         _add_name(digest, name, size)
         digest.update(data)
         left = size - len(data)
@@ -484,6 +484,6 @@ def _add_file(digest: hashlib._Hash, name: str, path: str) -> None:
             digest.update(data)
             left -= len(data)
         if left:  # it was changed meanwhile
-            raise _UnusualError
+            raise _UnsupportedSourceError
     finally:
         os.close(handle)

@@ -54,7 +54,7 @@ class StdioServer:
         secrets: Texts that must not come back in what it says of its tools.
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
-        sessions: `client` for a connection for each client session, `shared` for one of all,
+        sessions: `client` for a connection for each client session, `sum_known_weights` for one of all,
             `None` for what `mcpg.sources.session_scope` finds.
         variables: The environment variables that were filled in, with their values.
     """
@@ -91,7 +91,7 @@ class HttpServer:
         oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
-        sessions: `client` for a connection for each client session, `shared` for one of all,
+        sessions: `client` for a connection for each client session, `sum_known_weights` for one of all,
             `None` for what `mcpg.sources.session_scope` finds.
         variables: The environment variables that were filled in, with their values.
     """
@@ -139,7 +139,7 @@ _OUR_FILES = ("mcpg.toml", "pyproject.toml")
 Server = StdioServer | HttpServer
 
 
-def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
+def find_secrets(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
     """Return what may be secret in an address and its headers, also without `Bearer` before it."""
     values = tuple(headers.values())
     return (url, *secrets_in([url]), *values, *(word for one in values for word in one.split()))
@@ -343,12 +343,12 @@ def server_at(argument: str, live: Live) -> Server:
     """
     if argument.startswith(_STDIO_PREFIX):
         return _program(argument.removeprefix(_STDIO_PREFIX))
-    host = host_of(argument)
+    host = bare_address(argument)
     used: dict[str, str] = {}
     headers = {
         name: expand(text, live.environ, "--header", used) for name, text in live.headers.items()
     }
-    secrets = (*secrets_of(argument, headers), *used.values())
+    secrets = (*find_secrets(argument, headers), *used.values())
     return HttpServer(host, None, argument, headers, secrets=secrets, variables=used)
 
 
@@ -368,7 +368,7 @@ def _program(line: str) -> StdioServer:
     return StdioServer(place, None, words[0], args, secrets=secrets_in(args))
 
 
-def host_of(address: str) -> str:
+def bare_address(address: str) -> str:
     """Return the *address* without what may be secret in it: user, path and query.
 
     Raises:
@@ -465,8 +465,8 @@ def read_client_configuration(
     for name, entry in found.items():
         where = f"{place}: {name}"
         try:
-            servers.append(server_of(name.strip(), entry, where, environ))
-            noticed.extend(_unsupported(entry, where))
+            servers.append(parse_server(name.strip(), entry, where, environ))
+            noticed.extend(_warn_unsupported(entry, where))
         except DisabledServerError:
             message = "this server is disabled in the configuration; it is skipped"
             noticed.append(info(Code.SOURCE_SKIPPED, message, where))
@@ -476,7 +476,7 @@ def read_client_configuration(
     return tuple(servers), tuple(noticed)
 
 
-def _unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
+def _warn_unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
     """Yield warnings of what the client of an *entry* does and mcpg does not."""
     members = entry if isinstance(entry, dict) else {}
     for key in _FILTERS:
@@ -503,14 +503,14 @@ class DisabledServerError(Exception):
     """The configuration disables this server."""
 
 
-def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str]) -> Server:
+def parse_server(name: str, entry: JsonValue, place: str, environ: Mapping[str, str]) -> Server:
     """Read one server's *entry*, as it stands in a configuration; variables are filled in.
 
     Raises:
         SourceError: It cannot be used.
         DisabledServerError: It is disabled.
     """
-    fields = _Fields(entry if isinstance(entry, dict) else {}, place, environ)
+    fields = _EntryFields(entry if isinstance(entry, dict) else {}, place, environ)
     if not isinstance(entry, dict):
         raise fields.fail("it is not an object", 'write {"command": "PROGRAM"} or {"url": ...}')
     if fields.entry.get("disabled") is True or fields.entry.get("enabled") is False:
@@ -529,7 +529,7 @@ def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str
     return fields.address(name, is_sse=kind == "sse")
 
 
-class _Fields:
+class _EntryFields:
     """The members of one server's entry, checked and with variables filled in."""
 
     def __init__(self, entry: JsonObject, place: str, environ: Mapping[str, str]) -> None:
@@ -543,7 +543,7 @@ class _Fields:
         nested = self.entry.get("command")
         if isinstance(nested, dict):  # an older layout of Zed
             entry = {**nested, "command": nested.get("path")}
-            return _Fields(entry, self._place, self._environ).program(name)
+            return _EntryFields(entry, self._place, self._environ).program(name)
         command = self.text("command")
         if not command:
             raise self.fail("its `command` is empty", "name the server's program")
@@ -562,9 +562,9 @@ class _Fields:
         if not _is_address(url):
             raise self.fail("its `url` is not a URL", "write http://... or https://...")
         headers = self._texts("headers")
-        oauth = read_oauth(self.entry, self._filled, self.fail)
+        oauth = read_oauth(self.entry, self._expand, self.fail)
         own = oauth.secrets if oauth else ()
-        secrets = (*secrets_of(url, headers), *own, *self._used.values())
+        secrets = (*find_secrets(url, headers), *own, *self._used.values())
         given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours(), self._used)
         return HttpServer(self._place, name, *given)
 
@@ -575,7 +575,7 @@ class _Fields:
             return default
         if not isinstance(value, str):
             raise self.fail(f"its `{key}` is not a string", _REMEDY)
-        return self._filled(value).strip()
+        return self._expand(value).strip()
 
     def fail(self, message: str, remedy: str) -> SourceError:
         """Make the error for this entry."""
@@ -587,7 +587,7 @@ class _Fields:
             return ()
         if not isinstance(value, list):
             raise self.fail("its `args` are not a list", _REMEDY)
-        return tuple(self._filled(self._scalar("args", item)) for item in value)
+        return tuple(self._expand(self._scalar("args", item)) for item in value)
 
     def _timeout(self) -> float | None:
         """Return the seconds for a call; some clients write milliseconds."""
@@ -625,7 +625,7 @@ class _Fields:
             return {}
         if not isinstance(value, dict):
             raise self.fail(f"its `{key}` is not an object", _REMEDY)
-        return {name: self._filled(self._scalar(key, item)) for name, item in value.items()}
+        return {name: self._expand(self._scalar(key, item)) for name, item in value.items()}
 
     def _scalar(self, key: str, value: JsonValue) -> str:
         if isinstance(value, bool):
@@ -634,7 +634,7 @@ class _Fields:
             return str(value)
         raise self.fail(f"its `{key}` has values that are not strings", _REMEDY)
 
-    def _filled(self, text: str) -> str:
+    def _expand(self, text: str) -> str:
         filled = expand(text, self._environ, self._place, self._used)
         if "\0" in filled:
             raise self.fail("it holds a null character", "remove it")
@@ -643,6 +643,6 @@ class _Fields:
 
 def _is_address(url: str) -> bool:
     try:
-        return bool(_ADDRESS.match(url) and host_of(url))
+        return bool(_ADDRESS.match(url) and bare_address(url))
     except UsageError:
         return False

@@ -108,7 +108,7 @@ def _at(place: str, entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
     if client == _GEMINI:
         entry = _with_bare_variables(entry, environ)
     workspace = _workspace(place)
-    return _changed(entry, lambda text: text.replace(_WORKSPACE, workspace))
+    return _map_texts(entry, lambda text: text.replace(_WORKSPACE, workspace))
 
 
 def _workspace(place: str) -> str:
@@ -136,20 +136,20 @@ def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObjec
 def _with_bare_variables(entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
     """Return *entry* with `${NAME}` for each `$NAME` that is set."""
 
-    def braced(found: re.Match[str]) -> str:
+    def add_braces(found: re.Match[str]) -> str:
         return f"${{{found[1]}}}" if found[1] in environ else found[0]
 
-    return _changed(entry, lambda text: _BARE_VARIABLE.sub(braced, text))
+    return _map_texts(entry, lambda text: _BARE_VARIABLE.sub(add_braces, text))
 
 
-def _changed(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+def _map_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
     """Return *value* with every text of it changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [_changed(one, change) for one in value]
+        return [_map_texts(one, change) for one in value]
     if isinstance(value, dict):
-        return {key: _changed(one, change) for key, one in value.items()}
+        return {key: _map_texts(one, change) for key, one in value.items()}
     return value
 
 
@@ -178,11 +178,11 @@ def _common(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
                 found = _by_name(found)
             # Others than clients may have members of the other names.
             if isinstance(found, dict) and (key == CLIENTS_OWN or _all_tables(found)):
-                return _selected(found, inner.get("allowed"), inner.get("excluded"))
+                return _disable_excluded(found, inner.get("allowed"), inner.get("excluded"))
     return None
 
 
-def _selected(servers: JsonObject, allowed: JsonValue, excluded: JsonValue) -> JsonObject:
+def _disable_excluded(servers: JsonObject, allowed: JsonValue, excluded: JsonValue) -> JsonObject:
     """Return *servers*, disabling those that a list of their client leaves out."""
     kept = allowed if isinstance(allowed, list) and allowed else [*servers]
     left_out = excluded if isinstance(excluded, list) else []
@@ -204,7 +204,7 @@ def _by_name(entries: list[JsonValue]) -> JsonObject | None:
 
 
 def _of_continue(entry: JsonObject) -> JsonValue:
-    return _changed(entry, lambda text: _CONTINUE_SECRET.sub(r"${\1}", text))
+    return _map_texts(entry, lambda text: _CONTINUE_SECRET.sub(r"${\1}", text))
 
 
 def _projects(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
@@ -221,7 +221,7 @@ def _projects(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | Non
     if not found:
         return None
     servers = {name: entry for one in found for name, entry in one.items()}
-    return _selected(servers, None, own.get("disabledMcpServers"))
+    return _disable_excluded(servers, None, own.get("disabledMcpServers"))
 
 
 def _folders_from(folder: str) -> Iterator[str]:
@@ -237,7 +237,7 @@ def _folders_from(folder: str) -> Iterator[str]:
 
 
 def _opencode_or_crush(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
-    return _translated(value.get("mcp"), lambda entry: _of_opencode_or_crush(entry, environ))
+    return _translate_entries(value.get("mcp"), lambda entry: _of_opencode_or_crush(entry, environ))
 
 
 def disables_tools(value: JsonObject, servers: Iterable[str]) -> bool:
@@ -264,13 +264,13 @@ def _of_opencode_or_crush(entry: JsonObject, environ: Mapping[str, str]) -> Json
         timeout = timeout.get("request")
     # A variable that is not set is empty.
     return {
-        key: _changed(one, lambda text: _OPENCODE_VARIABLE.sub(r"${\1:-}", text))
+        key: _map_texts(one, lambda text: _OPENCODE_VARIABLE.sub(r"${\1:-}", text))
         for key, one in _with_timeout(given, timeout, 0.001).items()
     }
 
 
 def _codex(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
-    return _translated(value.get("mcp_servers"), lambda entry: _of_codex(entry, environ))
+    return _translate_entries(value.get("mcp_servers"), lambda entry: _of_codex(entry, environ))
 
 
 def _of_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
@@ -292,7 +292,7 @@ def _of_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
 
 
 def _goose(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
-    return _translated(value.get("extensions"), _of_goose)
+    return _translate_entries(value.get("extensions"), _of_goose)
 
 
 def _of_goose(entry: JsonObject) -> JsonObject | None:
@@ -310,7 +310,7 @@ def _of_goose(entry: JsonObject) -> JsonObject | None:
     return _with_timeout(given, entry.get("timeout"), 1)
 
 
-def _translated(
+def _translate_entries(
     entries: JsonValue, translate: Callable[[JsonObject], JsonObject | None]
 ) -> JsonObject | None:
     if not isinstance(entries, dict) or not _all_tables(entries):

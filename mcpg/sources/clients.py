@@ -99,12 +99,12 @@ def client_files(
     """
     applications, settings = _folders(home, system, environ)
     places = (
-        *(ClientFile(name, *_named(home, applications, path)) for name, path in _IN_APPLICATIONS),
-        ClientFile("Zed", *_named(home, settings, "zed/settings.json")),
-        ClientFile("Goose", *_named(home, settings, _goose_file(system))),
-        ClientFile("Codex", *_named(home, _codex_folder(home, environ), "config.toml")),
-        *(ClientFile(name, *_named(home, home, path)) for name, path in _IN_HOME),
-        *(ClientFile(name, _joined(folder, path), path, True) for name, path in _IN_FOLDER),
+        *(ClientFile(name, *_locate(home, applications, path)) for name, path in _IN_APPLICATIONS),
+        ClientFile("Zed", *_locate(home, settings, "zed/settings.json")),
+        ClientFile("Goose", *_locate(home, settings, _goose_file(system))),
+        ClientFile("Codex", *_locate(home, _codex_folder(home, environ), "config.toml")),
+        *(ClientFile(name, *_locate(home, home, path)) for name, path in _IN_HOME),
+        *(ClientFile(name, _join_path(folder, path), path, True) for name, path in _IN_FOLDER),
     )
     return tuple(places)
 
@@ -112,13 +112,13 @@ def client_files(
 def _folders(home: str, system: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the folders in which desktop applications, and other programs, keep their settings."""
     if system == "win32":
-        roaming = environ.get("APPDATA") or _joined(home, "AppData/Roaming")
+        roaming = environ.get("APPDATA") or _join_path(home, "AppData/Roaming")
         return roaming, roaming
     # By the XDG Base Directory Specification, a relative path counts as none.
     named = environ.get("XDG_CONFIG_HOME", "")
-    settings = named if posixpath.isabs(named) else _joined(home, ".config")
+    settings = named if posixpath.isabs(named) else _join_path(home, ".config")
     if system == "darwin":
-        return _joined(home, "Library/Application Support"), settings
+        return _join_path(home, "Library/Application Support"), settings
     return settings, settings
 
 
@@ -127,19 +127,19 @@ def _goose_file(system: str) -> str:
 
 
 def _codex_folder(home: str, environ: Mapping[str, str]) -> str:
-    return environ.get("CODEX_HOME") or _joined(home, ".codex")
+    return environ.get("CODEX_HOME") or _join_path(home, ".codex")
 
 
-def _joined(folder: str, path: str) -> str:
+def _join_path(folder: str, path: str) -> str:
     return f"{folder.replace(os.sep, '/').rstrip('/')}/{path}"
 
 
-def _named(home: str, folder: str, path: str) -> tuple[str, str]:
-    full, start = _joined(folder, path), _joined(home, "")
+def _locate(home: str, folder: str, path: str) -> tuple[str, str]:
+    full, start = _join_path(folder, path), _join_path(home, "")
     return full, f"~/{full.removeprefix(start)}" if full.startswith(start) else full
 
 
-def found_clients(
+def find_clients(
     files: Iterable[ClientFile], environ: Mapping[str, str]
 ) -> tuple[tuple[FoundClient, ...], tuple[Diagnostic, ...]]:
     """Return which of *files* name servers, each once, and diagnostics of those that are broken.

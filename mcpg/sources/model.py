@@ -295,7 +295,7 @@ def _is_document(text: str) -> bool:
         return True
     # Within a fence a document is only shown.
     return _TOOL_IDENTITY.search(text) is not None and any(
-        _TOOL_IDENTITY.match(line) for _, line in _unfenced(text)
+        _TOOL_IDENTITY.match(line) for _, line in _lines_outside_fences(text)
     )
 
 
@@ -324,7 +324,7 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
     ends = [line.rstrip() for line in lines[first : first + _MOST_FRONT_LINES]]
     if key and "---" in ends and any(map(_FRONT_KEYS.match, (key[1], *keys))):
         return f"{_LIKE} its front matter must begin with a line of three hyphens", first + 1
-    for number, line in _unfenced(text):
+    for number, line in _lines_outside_fences(text):
         if len(line) <= _LONGEST_LINE and _OF_A_DOCUMENT.match(line):
             reason = "it has neither front matter nor a line that reads `## Tool Identity`"
             return f"{_LIKE} {reason}", number
@@ -343,7 +343,7 @@ def _keys_below(lines: Iterable[str]) -> list[str]:
     return found
 
 
-def _unfenced(text: str) -> Iterator[tuple[int, str]]:
+def _lines_outside_fences(text: str) -> Iterator[tuple[int, str]]:
     """Return the lines of *text* that stand in no fence, with their numbers from 1."""
     fence = ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -403,7 +403,7 @@ def _close_names(argument: str) -> str | None:
     return (parent / close[0]).as_posix() if close else None
 
 
-def listed(arguments: Any) -> list[Any]:
+def as_list(arguments: Any) -> list[Any]:
     """Return *arguments*, which are read more than once, as a list.
 
     Raises:
@@ -464,13 +464,13 @@ class SourceText:
         if kind is FileKind.HINTS:
             rules, noticed = read_hint_rules(self.text, self.place)
             return SourceBatch(rules=rules, diagnostics=noticed)
-        raw = self._unparsed(kind)
+        raw = self._keep_unparsed(kind)
         if raw is not None:
             return raw
         content = self.text.replace("\r\n", "\n").replace("\r", "\n")
         return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
 
-    def _unparsed(self, kind: FileKind) -> SourceBatch | None:
+    def _keep_unparsed(self, kind: FileKind) -> SourceBatch | None:
         """Return the text as it is where another package parses it, `None` for a document."""
         if kind is FileKind.BUNDLE:
             return SourceBatch(bundles=(RawBundle(self.text, self.place),))
@@ -531,7 +531,7 @@ def decode(data: bytes, place: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerListing:
     """What came of asking one server.
 
     Attributes:

@@ -27,7 +27,7 @@ METHODS = ("client_secret_basic", "client_secret_post", PRIVATE_KEY_JWT)
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA")
 """Algorithms of assertions signed with a private key, by their names in RFC 7518 and RFC 8037."""
 
-_KEYS = ("private_key", "private_key_file")
+_PRIVATE_KEY_MEMBERS = ("private_key", "private_key_file")
 _ASSERTIONS = ("assertion", "assertion_file")
 
 
@@ -76,7 +76,7 @@ class OAuth:
         return self.client_secret, self.private_key, self.assertion
 
 
-def problem_of(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
+def find_problem(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
     """Return a message and a remedy where fields of *oauth* are missing or contradict each other.
 
     Args:
@@ -91,11 +91,11 @@ def problem_of(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | 
 
 
 def _contradiction(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
-    for names in (("client_secret", *_KEYS), _ASSERTIONS):
+    for names in (("client_secret", *_PRIVATE_KEY_MEMBERS), _ASSERTIONS):
         given = [name for name in names if getattr(oauth, name)]
         if len(given) > 1:
             return f"has both {quoted(given[0])} and {quoted(given[1])}", "leave out one of them"
-    for grant, names in ((CLIENT_CREDENTIALS, _KEYS), (JWT_BEARER, _ASSERTIONS)):
+    for grant, names in ((CLIENT_CREDENTIALS, _PRIVATE_KEY_MEMBERS), (JWT_BEARER, _ASSERTIONS)):
         given = [name for name in names if getattr(oauth, name)]
         if given and oauth.grant != grant:
             return f"has {quoted(given[0])} without its grant", f"add the grant {grant}"
@@ -160,10 +160,10 @@ def read_oauth(
         return None
     flat = _plain(entry)
     beside = {key[5:]: value for key, value in flat.items() if key.startswith("oauth")}
-    return _Members({**beside, **members}, fill, fail).oauth()
+    return _OAuthMembers({**beside, **members}, fill, fail).oauth()
 
 
-def _shown(name: str) -> str:
+def _usual_spelling(name: str) -> str:
     """Return the usual spelling of a plain *name*."""
     return _SHOWN.get(name, name)
 
@@ -175,7 +175,7 @@ def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     }
 
 
-class _Members:
+class _OAuthMembers:
     """What is said of OAuth, by plain names."""
 
     def __init__(
@@ -193,29 +193,29 @@ class _Members:
         scope = self._members.get("scope", self._members.get("scopes"))
         words = scope if isinstance(scope, list) else [scope or ""]
         found = OAuth(
-            grant=self._one_of(GRANTS, "grant", "granttype"),
+            grant=self._choice(GRANTS, "grant", "granttype"),
             client_id=self._text("clientid"),
             client_secret=self._text("clientsecret"),
-            scope=" ".join(self._filled("scope", word) for word in words).strip(),
-            method=self._one_of(METHODS, "authmethod", "tokenendpointauthmethod"),
+            scope=" ".join(self._expand("scope", word) for word in words).strip(),
+            method=self._choice(METHODS, "authmethod", "tokenendpointauthmethod"),
             issuer=self._text("issuer"),
             redirect=self._redirect(),
             private_key=self._variable("privatekey"),
             private_key_file=self._text("privatekeyfile"),
-            algorithm=self._one_of(ALGORITHMS, "algorithm"),
+            algorithm=self._choice(ALGORITHMS, "algorithm"),
             assertion=self._variable("assertion"),
             assertion_file=self._text("assertionfile"),
         )
-        problem = problem_of(found, lambda name: f"`{_shown(name.replace('_', ''))}`")
+        problem = find_problem(found, lambda name: f"`{_usual_spelling(name.replace('_', ''))}`")
         if problem is not None:
             raise self._fail(f"its `oauth` {problem[0]}", problem[1])
         return replace(found, method=PRIVATE_KEY_JWT) if found.has_key else found
 
-    def _one_of(self, choices: tuple[str, ...], *keys: str) -> str:
+    def _choice(self, choices: tuple[str, ...], *keys: str) -> str:
         written = self._text(*keys).replace("-", "_")
         found = _LONG_GRANTS.get(written, written) or choices[0]
         if found not in choices:
-            message = f"the `{_shown(keys[0])}` of its `oauth` is not a known value"
+            message = f"the `{_usual_spelling(keys[0])}` of its `oauth` is not a known value"
             raise self._fail(message, f"write {' or '.join(choices)}")
         return found
 
@@ -227,10 +227,10 @@ class _Members:
         """
         written = self._members.get(key)
         if isinstance(written, str) and written and "${" not in written:
-            remedy = (
-                f"write ${{NAME}} in its place, and set that variable, or use `{_shown(key)}File`"
+            remedy = f"write ${{NAME}} in its place, and set that variable, or use `{_usual_spelling(key)}File`"
+            raise self._fail(
+                f"the `{_usual_spelling(key)}` of its `oauth` contains a secret", remedy
             )
-            raise self._fail(f"the `{_shown(key)}` of its `oauth` contains a secret", remedy)
         return self._text(key)
 
     def _redirect(self) -> str:
@@ -243,9 +243,11 @@ class _Members:
 
     def _text(self, *keys: str) -> str:
         value = next((self._members[key] for key in keys if self._members.get(key)), "")
-        return self._filled(keys[0], value).strip()
+        return self._expand(keys[0], value).strip()
 
-    def _filled(self, key: str, value: JsonValue) -> str:
+    def _expand(self, key: str, value: JsonValue) -> str:
         if not isinstance(value, str):
-            raise self._fail(f"the `{_shown(key)}` of its `oauth` is not a string", _OAUTH_REMEDY)
+            raise self._fail(
+                f"the `{_usual_spelling(key)}` of its `oauth` is not a string", _OAUTH_REMEDY
+            )
         return self._fill(value)

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError
 
-from mcpg.authoring import mark_of
+from mcpg.authoring import read_mark
 from mcpg.catalog.hints import HINT_KEYS, hints_from, unusable_keys
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.manifest import ManifestTools
@@ -28,7 +28,7 @@ from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import PYTHON
 
 
-def import_module_of(argument: str) -> tuple[ModuleType, str]:
+def import_named_module(argument: str) -> tuple[ModuleType, str]:
     """Import the module that `python:module:attribute` names; give it and the attribute's name.
 
     The current folder counts, as it does for `python -m`. What the module prints goes to standard
@@ -53,12 +53,12 @@ def import_module_of(argument: str) -> tuple[ModuleType, str]:
             message = f"there is no module {fault.name!r}"
             remedy = "check the name, install it, or run where it is"
             raise NotFoundError(message, place=argument, remedy=remedy) from fault
-        raise _failed(fault, argument) from fault
+        raise _import_error(fault, argument) from fault
     except (Exception, SystemExit) as fault:
-        raise _failed(fault, argument) from fault
+        raise _import_error(fault, argument) from fault
 
 
-def _failed(fault: BaseException, argument: str) -> SourceError:
+def _import_error(fault: BaseException, argument: str) -> SourceError:
     try:
         said = str(fault)
     except Exception:  # noqa: BLE001 - even saying what is wrong is up to the module
@@ -98,18 +98,18 @@ def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
         UsageError: The argument is no name of a module, or a library is not installed.
     """
     _check_installed(argument)
-    module, found = functions_of(argument)
+    module, found = find_functions(argument)
     source = (source_id or "").strip() or module
     return _read(found, source, f"{PYTHON}{module}:")
 
 
-def functions_of(argument: str) -> tuple[str, Sequence[tuple[str, Callable[..., Any]]]]:
+def find_functions(argument: str) -> tuple[str, Sequence[tuple[str, Callable[..., Any]]]]:
     """Import a module; give its name, and the functions that `read_python` reads.
 
     Raises:
         McpgError: As for `read_python`.
     """
-    module, attribute = import_module_of(argument)
+    module, attribute = import_named_module(argument)
     found = _at(module, attribute, argument) if attribute else _of_module(module)
     return module.__name__, found
 
@@ -147,7 +147,7 @@ def _read(
         place = f"{prefix}{name}"
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                tools.append(_described(function, name, source, place, noticed))
+                tools.append(_describe(function, name, source, place, noticed))
         except Exception as fault:  # noqa: BLE001 - what annotations of others raise is up to them
             message = f"its parameters cannot be described ({type(fault).__name__}); it is left out"
             noticed.append(warning(Code.TOOL_INVALID, message, place))
@@ -163,7 +163,7 @@ def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_module(module: ModuleType) -> Sequence[tuple[str, Callable[..., Any]]]:
     members = [(name, member) for name, member in vars(module).items() if _is_function(member)]
-    marked = [(name, member) for name, member in members if mark_of(member) is not None]
+    marked = [(name, member) for name, member in members if read_mark(member) is not None]
     return marked or [
         (name, member)
         for name, member in members
@@ -175,7 +175,7 @@ def _is_function(member: object) -> bool:
     """Return whether *member* is a function, wraps one, or is marked as a tool."""
     try:
         return callable(member) and (
-            mark_of(member) is not None or inspect.isfunction(plain_function(member))
+            read_mark(member) is not None or inspect.isfunction(plain_function(member))
         )
     except Exception:  # noqa: BLE001 - attributes of lazy objects raise anything
         return False
@@ -222,7 +222,7 @@ class _Generator(GenerateJsonSchema):
         return value
 
 
-def _described(
+def _describe(
     function: Callable[..., Any], name: str, source_id: str, place: str, noticed: list[Diagnostic]
 ) -> Tool:
     """Describe *function* as a tool.
@@ -237,8 +237,8 @@ def _described(
     Raises:
         Exception: Its annotations cannot be evaluated, or have no JSON Schema.
     """
-    mark = mark_of(function) or {}
-    text, about, answer = _documented(function)
+    mark = read_mark(function) or {}
+    text, about, answer = _read_docstring(function)
     form: Any = plain_function(function)  # its type does not say that a function is a form, too
     schema = TypeAdapter(form).json_schema(schema_generator=_Generator)
     if schema.get("type") != "object":
@@ -246,7 +246,7 @@ def _described(
     for argument, member in schema.get("properties", {}).items():
         if about.get(argument):
             member.setdefault("description", about[argument])
-    returned = _returned(function, place, noticed)
+    returned = _return_schema(function, place, noticed)
     if returned is not None and answer:
         returned.setdefault("description", answer)
     return Tool(
@@ -269,11 +269,11 @@ def plain_name(function: Callable[..., Any]) -> str:
 
 def tool_name(function: Callable[..., Any], name: str) -> str:
     """Return the name of the tool that *function* is, which is called *name* where it stands."""
-    mark = mark_of(function) or {}
+    mark = read_mark(function) or {}
     return _whole(str(mark.get("name", "")).strip() or name)
 
 
-def _documented(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], str]:
+def _read_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], str]:
     """Return what the docstring says of the function, of each parameter, and of the answer."""
     from docstring_parser import ParseError, parse  # noqa: PLC0415 - an extra
 
@@ -288,7 +288,7 @@ def _documented(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], s
     return "\n\n".join(part for part in parts if part), about, answer or ""
 
 
-def _returned(
+def _return_schema(
     function: Callable[..., Any], place: str, noticed: list[Diagnostic]
 ) -> JsonObject | None:
     """Return the schema of what *function* returns, `None` where nothing is said of it."""

@@ -23,7 +23,7 @@ class SessionScope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeOf:
+class ScopeDecision:
     """Who shares the connection to one server, and why.
 
     Attributes:
@@ -71,15 +71,15 @@ _PROGRAMS = {"bin", ".bin"}
 """Folders of programs."""
 
 
-def scope_of(server: Server) -> ScopeOf:
+def decide_scope(server: Server) -> ScopeDecision:
     """Return who shares the connection to *server*: by its setting, or else by its package."""
     if server.sessions is not None:
-        return ScopeOf(SessionScope(server.sessions))
-    package = _package_of(server) if isinstance(server, StdioServer) else ""
-    return ScopeOf(SessionScope.CLIENT if package else SessionScope.TRANSPORT, package)
+        return ScopeDecision(SessionScope(server.sessions))
+    package = _find_package(server) if isinstance(server, StdioServer) else ""
+    return ScopeDecision(SessionScope.CLIENT if package else SessionScope.TRANSPORT, package)
 
 
-def _package_of(server: StdioServer) -> str:
+def _find_package(server: StdioServer) -> str:
     """Return the package of `STATEFUL_PACKAGES` that a command line names, "" for none."""
     words = [_program(server.command), *map(_names, server.args)]
     for names in words:

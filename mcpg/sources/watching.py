@@ -36,7 +36,7 @@ def watched_files(sources: Iterable[str], exclude: Collection[str] = ()) -> dict
     excluded = {os.path.realpath(path) for path in exclude}
     found: dict[str, Stamp] = {}
     for source in sources:
-        for path in _files_of(source):
+        for path in _iterate_files(source):
             real = os.path.realpath(path)
             stamp = None if real in excluded else _stamp(real)
             if stamp is not None:
@@ -44,7 +44,7 @@ def watched_files(sources: Iterable[str], exclude: Collection[str] = ()) -> dict
     return found
 
 
-def _files_of(source: str) -> Iterator[str]:
+def _iterate_files(source: str) -> Iterator[str]:
     if source in ("", "-") or "\0" in source or is_address(source):
         return
     if source.startswith(CODE):

@@ -18,7 +18,7 @@ from mcpg.telemetry.observer import (
     Observer,
     RouteFacts,
     SearchFacts,
-    Tell,
+    FactsCallback,
     VectorFacts,
 )
 
@@ -29,7 +29,7 @@ __all__ = [
     "Observer",
     "RouteFacts",
     "SearchFacts",
-    "Tell",
+    "FactsCallback",
     "VectorFacts",
     "telemetry",
 ]

@@ -18,7 +18,7 @@ from mcpg.errors import Code, Diagnostic, warning
 Facts_contra = TypeVar("Facts_contra", contravariant=True)
 
 
-class Tell(Protocol[Facts_contra]):
+class FactsCallback(Protocol[Facts_contra]):
     """Receives the facts of an operation once, at its end; not where it failed or was cancelled."""
 
     def __call__(self, facts: Facts_contra, /) -> None:
@@ -33,7 +33,9 @@ class Observer(Protocol):
     are called from several threads at once. Exceptions of an observer become diagnostics.
     """
 
-    def search(self, query: str, strategy: str) -> AbstractContextManager[Tell[SearchFacts]]:
+    def search(
+        self, query: str, strategy: str
+    ) -> AbstractContextManager[FactsCallback[SearchFacts]]:
         """Observe a search.
 
         Args:
@@ -41,20 +43,20 @@ class Observer(Protocol):
             strategy: The requested strategy.
         """
 
-    def build(self) -> AbstractContextManager[Tell[BuildFacts]]:
+    def build(self) -> AbstractContextManager[FactsCallback[BuildFacts]]:
         """Observe an index build: sources are read, and their documents compiled."""
 
-    def vectors(self) -> AbstractContextManager[Tell[VectorFacts]]:
+    def vectors(self) -> AbstractContextManager[FactsCallback[VectorFacts]]:
         """Observe loading or computing the vectors of an index."""
 
-    def route(self, query: str) -> AbstractContextManager[Tell[RouteFacts]]:
+    def route(self, query: str) -> AbstractContextManager[FactsCallback[RouteFacts]]:
         """Observe a route, which contains a search.
 
         Args:
             query: As for `search`.
         """
 
-    def invoke(self) -> AbstractContextManager[Tell[InvokeFacts]]:
+    def invoke(self) -> AbstractContextManager[FactsCallback[InvokeFacts]]:
         """Observe a call of a tool."""
 
 
@@ -176,7 +178,7 @@ class InvokeFacts:
 Facts = TypeVar("Facts")
 
 
-class Watch(Generic[Facts]):
+class Observation(Generic[Facts]):
     """Context of one observed operation, which takes its facts at the end.
 
     Attributes:
@@ -184,21 +186,23 @@ class Watch(Generic[Facts]):
     """
 
     def __init__(
-        self, observer: Observer, begin: Callable[[Observer], AbstractContextManager[Tell[Facts]]]
+        self,
+        observer: Observer,
+        begin: Callable[[Observer], AbstractContextManager[FactsCallback[Facts]]],
     ) -> None:
         self._observer = observer
         self._begin = begin
-        self._inner: AbstractContextManager[Tell[Facts]] | None = None
-        self._tell: Tell[Facts] | None = None
+        self._inner: AbstractContextManager[FactsCallback[Facts]] | None = None
+        self._tell: FactsCallback[Facts] | None = None
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
-    def __enter__(self) -> Watch[Facts]:
+    def __enter__(self) -> Observation[Facts]:
         try:
             inner = self._begin(self._observer)
             self._tell = inner.__enter__()
             self._inner = inner
         except Exception as fault:  # noqa: BLE001 - an observer may raise whatever it likes
-            self._failed(fault)
+            self._report_failure(fault)
         return self
 
     def __call__(self, facts: Facts) -> None:
@@ -208,7 +212,7 @@ class Watch(Generic[Facts]):
         try:
             self._tell(facts)
         except Exception as fault:  # noqa: BLE001 - as above
-            self._failed(fault)
+            self._report_failure(fault)
 
     def __exit__(
         self,
@@ -223,9 +227,9 @@ class Watch(Generic[Facts]):
             self._inner.__exit__(kind, raised, trace)
         except Exception as fault:  # noqa: BLE001 - as above
             if fault is not raised:
-                self._failed(fault)
+                self._report_failure(fault)
 
-    def _failed(self, fault: Exception) -> None:
+    def _report_failure(self, fault: Exception) -> None:
         # The text of a stranger's error may hold anything, so only its type is reported.
         message = f"the observer failed with {type(fault).__name__}; nothing depends on it"
         self.diagnostics = (warning(Code.TELEMETRY_FAILED, message),)
@@ -242,20 +246,20 @@ class GuardedObserver:
         """Return *observer* guarded, once."""
         return observer if isinstance(observer, cls) else cls(observer)
 
-    def search(self, query: str, strategy: str) -> Watch[SearchFacts]:
-        return Watch(self._observer, lambda watching: watching.search(query, strategy))
+    def search(self, query: str, strategy: str) -> Observation[SearchFacts]:
+        return Observation(self._observer, lambda watching: watching.search(query, strategy))
 
-    def build(self) -> Watch[BuildFacts]:
-        return Watch(self._observer, lambda watching: watching.build())
+    def build(self) -> Observation[BuildFacts]:
+        return Observation(self._observer, lambda watching: watching.build())
 
-    def vectors(self) -> Watch[VectorFacts]:
-        return Watch(self._observer, lambda watching: watching.vectors())
+    def vectors(self) -> Observation[VectorFacts]:
+        return Observation(self._observer, lambda watching: watching.vectors())
 
-    def route(self, query: str) -> Watch[RouteFacts]:
-        return Watch(self._observer, lambda watching: watching.route(query))
+    def route(self, query: str) -> Observation[RouteFacts]:
+        return Observation(self._observer, lambda watching: watching.route(query))
 
-    def invoke(self) -> Watch[InvokeFacts]:
-        return Watch(self._observer, lambda watching: watching.invoke())
+    def invoke(self) -> Observation[InvokeFacts]:
+        return Observation(self._observer, lambda watching: watching.invoke())
 
 
 SCOPE = "mcpg"
@@ -302,7 +306,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OperationKind:
     """A kind of observed operation.
 
     Attributes:
@@ -338,7 +342,7 @@ _RANKED = (
     *("configured_strategy", "ranking_mode", "used_vector"),
     *("used_graph", "cache_hit", "query_normalized"),
 )
-SEARCH = Kind(
+SEARCH = OperationKind(
     "mcpg.search",
     _under(
         "mcpg.search.",
@@ -366,7 +370,7 @@ SEARCH = Kind(
     ),
     _RANKED,
 )
-BUILD = Kind(
+BUILD = OperationKind(
     "mcpg.index.build",
     _under(
         "mcpg.index.",
@@ -380,7 +384,7 @@ BUILD = Kind(
     ),
     ("graph_enabled",),
 )
-VECTORS = Kind(
+VECTORS = OperationKind(
     "mcpg.index.vectors",
     _under(
         "mcpg.index.",
@@ -397,13 +401,13 @@ VECTORS = Kind(
         _tokens("mcpg.index.vectors.tokens", "Tokens that vectors of tools have cost"),
     ),
 )
-ROUTE = Kind(
+ROUTE = OperationKind(
     "mcpg.route",
     _under("mcpg.route.", "category_count", "tool_count", "duration", QUERY),
     "duration",
     (_seconds("mcpg.route.duration", "How long searches by categories took"),),
 )
-INVOKE = Kind(
+INVOKE = OperationKind(
     "mcpg.invoke",
     _under("mcpg.invoke.", "source_kind", "source_id", "outcome", "duration")
     | {"tool_name": TOOL_NAME, "session": SESSION_ID},

@@ -28,7 +28,7 @@ from mcpg.telemetry.observer import (
     VECTORS,
     BuildFacts,
     InvokeFacts,
-    Kind,
+    OperationKind,
     Metric,
     RouteFacts,
     SearchFacts,
@@ -70,31 +70,34 @@ class OpenTelemetryObserver:
         }
         self._record_queries = record_queries
 
-    def search(self, query: str, strategy: str) -> Operation[SearchFacts]:
+    def search(self, query: str, strategy: str) -> ObservedOperation[SearchFacts]:
         known: dict[str, Value] = {"configured_strategy": strategy}
         if self._record_queries and query:
             known[QUERY] = _plain(query)
         return self._operation(SEARCH, self._of_search, known)
 
-    def build(self) -> Operation[BuildFacts]:
+    def build(self) -> ObservedOperation[BuildFacts]:
         return self._operation(BUILD, _build_attributes)
 
-    def vectors(self) -> Operation[VectorFacts]:
+    def vectors(self) -> ObservedOperation[VectorFacts]:
         return self._operation(VECTORS, _vector_attributes)
 
-    def route(self, query: str) -> Operation[RouteFacts]:
+    def route(self, query: str) -> ObservedOperation[RouteFacts]:
         is_recorded = self._record_queries and bool(query)
         return self._operation(
             ROUTE, _route_attributes, {QUERY: _plain(query)} if is_recorded else {}
         )
 
-    def invoke(self) -> Operation[InvokeFacts]:
+    def invoke(self) -> ObservedOperation[InvokeFacts]:
         return self._operation(INVOKE, _invoke_attributes)
 
     def _operation(
-        self, kind: Kind, read: Callable[[Facts], Values], known: dict[str, Value] | None = None
-    ) -> Operation[Facts]:
-        return Operation(self._tracer, kind, self._recorders[kind.span], read, known or {})
+        self,
+        kind: OperationKind,
+        read: Callable[[Facts], Values],
+        known: dict[str, Value] | None = None,
+    ) -> ObservedOperation[Facts]:
+        return ObservedOperation(self._tracer, kind, self._recorders[kind.span], read, known or {})
 
     def _of_search(self, facts: SearchFacts) -> Values:
         rewritten = facts.normalized_query if self._record_queries else None
@@ -119,13 +122,13 @@ class OpenTelemetryObserver:
         }
 
 
-class Operation(Generic[Facts]):
+class ObservedOperation(Generic[Facts]):
     """An observed operation: its span, and then its metrics; its clock is monotonic."""
 
     def __init__(
         self,
         tracer: trace.Tracer,
-        kind: Kind,
+        kind: OperationKind,
         recorders: list[tuple[str, Callable[..., None]]],
         read: Callable[[Facts], Values],
         known: dict[str, Value],
@@ -142,7 +145,7 @@ class Operation(Generic[Facts]):
         self._start = time.perf_counter()
         self._span = self._tracer.start_span(
             self._kind.span,
-            attributes={**self._kind.constants, **self._named()},
+            attributes={**self._kind.constants, **self._name_attributes()},
             start_time=self._began,
         )
         self._token = context.attach(trace.set_span_in_context(self._span))
@@ -156,7 +159,7 @@ class Operation(Generic[Facts]):
     ) -> None:
         seconds = time.perf_counter() - self._start
         outcome = self._reported.get("outcome", SUCCESS)
-        fault = _qualified(kind) if kind else None if outcome == SUCCESS else str(outcome)
+        fault = _qualified_name(kind) if kind else None if outcome == SUCCESS else str(outcome)
         self._reported[self._kind.duration] = seconds
         try:
             if self._is_recorded or fault:
@@ -185,13 +188,13 @@ class Operation(Generic[Facts]):
     def _describe(self, fault: str | None) -> None:
         if not self._span.is_recording():
             return
-        self._span.set_attributes(self._named())
+        self._span.set_attributes(self._name_attributes())
         if fault:
             # Messages and tracebacks may hold anything, so an error is recorded by its type alone.
             self._span.set_attribute(ERROR_TYPE, fault)
             self._span.set_status(trace.Status(trace.StatusCode.ERROR, fault))
 
-    def _named(self) -> dict[str, Value]:
+    def _name_attributes(self) -> dict[str, Value]:
         names = self._kind.attributes
         return {names[one]: value for one, value in self._reported.items()}
 
@@ -209,7 +212,7 @@ def _plain(text: str) -> str:
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
 
 
-def _qualified(kind: type[BaseException]) -> str:
+def _qualified_name(kind: type[BaseException]) -> str:
     is_builtin = kind.__module__ == "builtins"
     return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
 

@@ -155,7 +155,7 @@ class WordTable:
 
     def find(self, word: str) -> int:
         """Return the number of *word*, -1 where it is not listed."""
-        key = _encoded(word)
+        key = _encode_text(word)
         if self._firsts and key:
             return self._find_in_block(key)
         self._sought += 1
@@ -190,11 +190,11 @@ class WordTable:
         """Yield the length and the Zipf frequency of each word that *text* begins with."""
         place, high = self._range(text[:1])
         for length in range(1, len(text) + 1):
-            key = _encoded(text[:length])
+            key = _encode_text(text[:length])
             place = bisect_left(self, key, place, high)
             found = self[place] if place < high else b""
             if found == key:
-                yield length, self.zipf_of(place)
+                yield length, self.read_zipf(place)
             elif not found.startswith(key):
                 return
 
@@ -202,7 +202,7 @@ class WordTable:
         """Return the place of the first word that begins with *letter*, and that after the last."""
         known = self._ranges.get(letter)
         if known is None:
-            key = _encoded(letter)
+            key = _encode_text(letter)
             low = bisect_left(self, key)
             known = low, bisect_left(self, key + _AFTER_LETTERS, low)
             if low < known[1]:
@@ -216,8 +216,8 @@ class WordTable:
         these letters is looked up.
         """
         shared = word[:_COMPARED_FROM]
-        place, length = bisect_left(self, _encoded(shared)), len(_encoded(word))
-        end = bisect_left(self, _encoded(shared) + _AFTER_LETTERS, place)
+        place, length = bisect_left(self, _encode_text(shared)), len(_encode_text(word))
+        end = bisect_left(self, _encode_text(shared) + _AFTER_LETTERS, place)
         starts = self._starts[place : end + 1].tolist()
         for number, (start, stop) in enumerate(pairwise(starts), place):
             is_like = -_WIDEST_LETTER <= stop - start - length <= _WIDEST_LETTER
@@ -229,7 +229,7 @@ class WordTable:
                 yield number
 
     def _edited_at_first(self, word: str) -> Iterator[str]:
-        letters = self.alphabet_of(word)
+        letters = self.find_alphabet(word)
         for place in range(min(_COMPARED_FROM, len(word))):
             head, letter, tail = word[:place], word[place], word[place + 1 :]
             yield head + tail
@@ -238,7 +238,7 @@ class WordTable:
                 yield head + other + tail
                 yield head + other + letter + tail
 
-    def alphabet_of(self, word: str) -> str:
+    def find_alphabet(self, word: str) -> str:
         """Return the letters that words are written with in the alphabet of *word*."""
         if not self._letters:
             some = range(0, self._count, self._count // _WORDS_THAT_SHOW_LETTERS + 1)
@@ -266,9 +266,9 @@ class WordTable:
     def zipf(self, word: str) -> float:
         """Return the Zipf frequency of *word*, 0 where it is not listed."""
         number = self.find(word)
-        return self.zipf_of(number) if number >= 0 else 0.0
+        return self.read_zipf(number) if number >= 0 else 0.0
 
-    def zipf_of(self, number: int) -> float:
+    def read_zipf(self, number: int) -> float:
         """Return the Zipf frequency of the word with *number*."""
         return self._frequencies[number] / _STEPS_OF_ZIPF or _RARE
 
@@ -285,7 +285,7 @@ class WordTable:
         return [(target, strength / 0xFF) for target, strength in pairs]
 
 
-def _encoded(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -297,10 +297,10 @@ def _cut(data: memoryview, start: int, sizes: Sequence[int]) -> Iterator[memoryv
 
 def _table(name: str) -> WordTable:
     found = _tables.get(name)
-    return _opened(name) if found is None else found
+    return _open_table(name) if found is None else found
 
 
-def _opened(name: str) -> WordTable:
+def _open_table(name: str) -> WordTable:
     """Map the table in the file called *name*; one that is unusable counts as empty."""
     try:
         with open(os.path.join(_FOLDER, name), "rb") as file:  # noqa: PTH118, PTH123 - as above
@@ -343,7 +343,7 @@ def frequent_words(language: str, count: int) -> list[str]:
     if language != ENGLISH and language not in FOREIGN:
         return []
     table = _table(f"{language}.words")
-    return list(map(table.word, nlargest(count, range(len(table)), key=table.zipf_of)))
+    return list(map(table.word, nlargest(count, range(len(table)), key=table.read_zipf)))
 
 
 def share_of_texts(word: str, language: str) -> float:
@@ -368,7 +368,7 @@ def is_modifier(word: str) -> bool:
 
 def related_stems(stem: str) -> list[tuple[str, float]]:
     """Return English stems of related meaning with the similarity of each, in (0, 1]."""
-    return _named(related_numbers(stem))
+    return _resolve_stems(related_numbers(stem))
 
 
 def related_numbers(stem: str) -> list[tuple[int, float]]:
@@ -376,7 +376,7 @@ def related_numbers(stem: str) -> list[tuple[int, float]]:
     return _table(f"{ENGLISH}.related").row(stem)
 
 
-def stem_of(number: int) -> str:
+def read_stem(number: int) -> str:
     """Return the English stem with *number*, "" where there is none."""
     stems = _table(f"{ENGLISH}.related")
     return stems.word(number) if number < len(stems) else ""
@@ -415,20 +415,20 @@ def translations(
     row = table.row(word) or _row_of_spelling(word, table, language)
     row = row or _row_of_form(word, table, _SHORT_AFFIXES)
     if row:
-        return 0, _named(row)
+        return 0, _resolve_stems(row)
     row = _row_of_misspelling(word, table, language) if repairs else []
     if row:
-        return 1, _named(row)
+        return 1, _resolve_stems(row)
     row = _row_of_form(word, table, _LONG_AFFIXES)
     if not row and language in COMPOUNDING:
         row = _row_of_compound(word, table)
-    return 0, _named(row)
+    return 0, _resolve_stems(row)
 
 
 def _row_of_spelling(word: str, table: WordTable, language: str) -> list[tuple[int, float]]:
     """Return the targets of the most frequent word that *word* is written for in plain letters."""
     numbers = {table.find(other) for other in _spellings(word, language)} - {-1}
-    ranked = sorted(numbers, key=lambda number: (-table.zipf_of(number), number))
+    ranked = sorted(numbers, key=lambda number: (-table.read_zipf(number), number))
     return next(filter(None, map(table.row_at, ranked)), [])
 
 
@@ -459,7 +459,7 @@ def _row_of_misspelling(word: str, table: WordTable, language: str) -> list[tupl
     """Return the targets of the most frequent word that one edit sets apart from *word*."""
     if language in UNSPACED or not allowed_edits(word):
         return []
-    rows = [(-table.zipf_of(number), number) for number in table.near(word)]
+    rows = [(-table.read_zipf(number), number) for number in table.near(word)]
     found = (table.row_at(number) for _, number in sorted(rows))
     return next(filter(None, found), [])
 
@@ -480,7 +480,7 @@ def _row_of_compound(word: str, table: WordTable) -> list[tuple[int, float]]:
     return []
 
 
-def _named(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
+def _resolve_stems(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
     stems = _table(f"{ENGLISH}.related")
     count = len(stems)
     return [(stems.word(number), strength) for number, strength in row if number < count]
@@ -508,7 +508,7 @@ def foreign_language(
         if told == "russian":
             return _most_probable(words, ("russian", "ukrainian"))
         return "japanese" if told == "chinese" and _lead(words, "japanese", told) > _LEAD else told
-    spoken = _spoken(words)
+    spoken = _select_spoken(words)
     # Without a table of English, nothing would be known to be English.
     if _are_common(spoken) or f"{ENGLISH}.words" in faults:
         return None
@@ -519,11 +519,11 @@ def foreign_language(
 
 def is_rather_english(words: Sequence[str], language: str) -> bool:
     """Return whether the folded *words* are more probable in English than in *language*."""
-    spoken = _spoken(words[:_MOST_TELLING])
+    spoken = _select_spoken(words[:_MOST_TELLING])
     return language in LATIN and _lead(spoken, ENGLISH, language) > 0
 
 
-def _spoken(words: Iterable[str]) -> list[str]:
+def _select_spoken(words: Iterable[str]) -> list[str]:
     return [word for word in words if len(word) > 1 and word.isalpha()]
 
 

@@ -31,7 +31,7 @@ from mcpg.text.token_kinds import (
     is_year,
     token_kinds,
 )
-from mcpg.text.words import Remembered, is_unspaced
+from mcpg.text.words import CachedFunction, is_unspaced
 
 QUOTED = "quoted text"
 """The kind of what stands in quotation marks and has no form of its own."""
@@ -112,7 +112,7 @@ _POSTAL, _END = 9, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class TextLiteral:
     """A part of a text that is an argument.
 
     Attributes:
@@ -128,7 +128,7 @@ class Literal:
     end: int
 
 
-def literals_of(text: str, *, with_names: bool = False) -> tuple[Literal, ...]:
+def find_literals(text: str, *, with_names: bool = False) -> tuple[TextLiteral, ...]:
     """Return the literals of *text*, at most 64, in order of place.
 
     They do not overlap, but for those inside a quoted text.
@@ -139,13 +139,13 @@ def literals_of(text: str, *, with_names: bool = False) -> tuple[Literal, ...]:
     """
     if text.replace(" ", "").isalpha() and "SELECT" not in text and not with_names:
         return ()
-    every_quoted = list(islice(_quoted(text), MOST))
+    every_quoted = list(islice(_find_quotations(text), MOST))
     # A text that is one quotation is no argument.
     quoted = [one for one in every_quoted if text[one.start : one.end] != text.strip()]
-    rest = blanked(text, [one for one in quoted if one.kind != QUOTED])
+    rest = blank_literals(text, [one for one in quoted if one.kind != QUOTED])
     statements = list(_statements(text, rest, every_quoted))
-    tokens = _Tokens(blanked(rest, statements), with_names=with_names)
-    found = list(islice(_found(tokens), MOST))
+    tokens = _Tokens(blank_literals(rest, statements), with_names=with_names)
+    found = list(islice(_find_token_literals(tokens), MOST))
     if not (quoted or statements):  # these are in order
         return tuple(found)
     outside = [one for one in quoted if not any(_covers(other, one) for other in statements)]
@@ -153,7 +153,7 @@ def literals_of(text: str, *, with_names: bool = False) -> tuple[Literal, ...]:
     return tuple(sorted(every, key=lambda one: (one.start, -one.end))[:MOST])
 
 
-def blanked(text: str, literals: Sequence[Literal]) -> str:
+def blank_literals(text: str, literals: Sequence[TextLiteral]) -> str:
     """Return *text* with spaces in the place of *literals*, which are in order."""
     if not literals:
         return text
@@ -166,11 +166,11 @@ def blanked(text: str, literals: Sequence[Literal]) -> str:
     return "".join((*kept, text[end:]))
 
 
-def _covers(outer: Literal, inner: Literal) -> bool:
+def _covers(outer: TextLiteral, inner: TextLiteral) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _quoted(text: str) -> Iterator[Literal]:
+def _find_quotations(text: str) -> Iterator[TextLiteral]:
     """Yield what stands in quotation marks; an apostrophe in or behind a word is none.
 
     What stands in others is part of these, but for a text that is one quotation.
@@ -182,13 +182,13 @@ def _quoted(text: str) -> Iterator[Literal]:
     for start, mark in sorted(chain.from_iterable([_places(text, mark) for mark in marks])):
         if start < end or mark in unclosed or not _opens(text, start):
             continue
-        close = _closed(text, start + 1, _MARKS[mark])
+        close = _find_closing_mark(text, start + 1, _MARKS[mark])
         if close < 0:
             unclosed.add(mark)
         else:
             end = close + 1 if text[start : close + 1] != whole else end
             inner = text[start + 1 : close]
-            yield Literal(token_kinds[inner] or QUOTED, inner, start, close + 1)
+            yield TextLiteral(token_kinds[inner] or QUOTED, inner, start, close + 1)
 
 
 def _places(text: str, mark: str) -> list[tuple[int, str]]:
@@ -209,7 +209,7 @@ def _opens(text: str, place: int) -> bool:
     return is_free and bool(after) and not after.isspace()
 
 
-def _closed(text: str, start: int, mark: str) -> int:
+def _find_closing_mark(text: str, start: int, mark: str) -> int:
     """Return the place of the first *mark* from *start* that can close a quotation, else -1.
 
     Of two in a row, the first belongs to what is quoted: "'a = 'b''".
@@ -223,7 +223,7 @@ def _closed(text: str, start: int, mark: str) -> int:
     return -1
 
 
-def _statements(text: str, rest: str, quoted: Sequence[Literal]) -> Iterator[Literal]:
+def _statements(text: str, rest: str, quoted: Sequence[TextLiteral]) -> Iterator[TextLiteral]:
     """Yield a statement of SQL that selects all columns, or is written in capitals.
 
     It is looked for in *rest*, *text* without its *quoted* literals. It ends with the quotation
@@ -239,9 +239,11 @@ def _statements(text: str, rest: str, quoted: Sequence[Literal]) -> Iterator[Lit
         around = (one.end - 1 for one in quoted if one.start < start < one.end)
         most = min(around, default=len(text.rstrip(".?! ")))
         inner = text[start:most]
-        end = start + blanked(inner, [*_quoted(inner)]).find(";", middle - start) + 1
+        end = (
+            start + blank_literals(inner, [*_find_quotations(inner)]).find(";", middle - start) + 1
+        )
         end = end if end > start else most
-        yield Literal("SQL statement", text[start:end], start, end)
+        yield TextLiteral("SQL statement", text[start:end], start, end)
 
 
 class _Tokens:
@@ -274,7 +276,7 @@ class _Tokens:
         """Return *count* tokens from *place* on, or as many as there are."""
         return self._texts[place : place + count]
 
-    def unbroken(self, place: int, count: int) -> list[str]:
+    def texts_before_break(self, place: int, count: int) -> list[str]:
         """Return the same up to the first with a sign behind it that ends a part of the text."""
         texts = self.texts(place, count)
         for number in range(1, len(texts)):
@@ -300,14 +302,14 @@ class _Tokens:
         """Return the kind of a token or a part of one, `None` for a word."""
         return token_kinds[token] or (NAME if self.with_names and is_name(token) else None)
 
-    def literal(self, kind: str, first: int, last: int) -> Literal:
+    def literal(self, kind: str, first: int, last: int) -> TextLiteral:
         """Return the tokens from *first* to *last* as one literal."""
         start, end = self.start(first), self.start(last) + len(self._texts[last])
         # The parenthesis before the first token was taken off: "(030) 1234".
         is_open = self._text.count(")", start, end) > self._text.count("(", start, end)
         if is_open and self._text[start - 1 : start] == "(":
             start -= 1
-        return Literal(kind, " ".join(self._text[start:end].split()), start, end)
+        return TextLiteral(kind, " ".join(self._text[start:end].split()), start, end)
 
 
 def _runs(text: str) -> Iterable[str]:
@@ -329,7 +331,7 @@ def _spaced_runs(run: str) -> Iterator[str]:
         yield run[begin:]
 
 
-def _found(tokens: _Tokens) -> Iterator[Literal]:
+def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
     last = -1
     for place in tokens.special:
         if place <= last:
@@ -342,9 +344,13 @@ def _found(tokens: _Tokens) -> Iterator[Literal]:
             last = place + 1
             yield tokens.literal("time", place, last)
         else:
-            kind, count = _spaced(tokens, place) if _may_have_spaces(texts) else ("", 0)
+            kind, count = _match_spaced(tokens, place) if _may_have_spaces(texts) else ("", 0)
             last = place + count - 1
-            yield from [tokens.literal(kind, place, last)] if kind else _of_token(tokens, place)
+            yield from (
+                [tokens.literal(kind, place, last)]
+                if kind
+                else _split_token_literals(tokens, place)
+            )
 
 
 def _may_have_spaces(texts: Sequence[str]) -> bool:
@@ -355,9 +361,9 @@ def _may_have_spaces(texts: Sequence[str]) -> bool:
     return not others or (len(others) == 1 and not others[0].islower())
 
 
-def _spaced(tokens: _Tokens, place: int) -> tuple[str, int]:
+def _match_spaced(tokens: _Tokens, place: int) -> tuple[str, int]:
     """Return the kind of what goes on over several tokens from *place*, and their number."""
-    texts = tokens.unbroken(place, _MOST_GROUPS)
+    texts = tokens.texts_before_break(place, _MOST_GROUPS)
     if count := _length_of_amount(texts):
         return "amount", count
     for count in range(len(texts), 1, -1):
@@ -437,10 +443,10 @@ def _is_special(run: str) -> bool:
     return bool(token)
 
 
-_special_runs = Remembered(_is_special)
+_special_runs = CachedFunction(_is_special)
 
 
-def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
+def _split_token_literals(tokens: _Tokens, place: int) -> Iterator[TextLiteral]:
     """Yield the literal that a token is, or those that its parts are.
 
     Parts are numbers between hyphens; where names are literals, whatever signs join or enclose.
@@ -455,7 +461,7 @@ def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
         for part in (token.translate(_SEAMS) if tokens.with_names else token).split("-"):
             other = tokens.kind(part) if tokens.with_names else None
             if kind := "number" if is_number(part) else other:
-                yield Literal(kind, part, start, start + len(part))
+                yield TextLiteral(kind, part, start, start + len(part))
             start += len(part) + 1
 
 

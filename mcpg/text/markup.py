@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from mcpg.text.safeyaml import lines_kept
+from mcpg.text.safeyaml import escape_unsafe
 
 Child: TypeAlias = str | Iterable["Child"] | None
 Attribute: TypeAlias = str | float | bool | None
@@ -40,10 +40,10 @@ def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     given = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
         return Markup(f"<{name}{given}>")
-    return Markup(f"<{name}{given}>{joined(*children)}</{name}>")
+    return Markup(f"<{name}{given}>{join_markup(*children)}</{name}>")
 
 
-def joined(*children: Child) -> Markup:
+def join_markup(*children: Child) -> Markup:
     """Write *children* one after the other."""
     return Markup("".join(map(_child, children)))
 
@@ -53,23 +53,23 @@ def verbatim(name: str, content: str, **attributes: Attribute) -> Markup:
     return element(name, Markup(content), **attributes)
 
 
-def embedded(value: Any, identity: str) -> Markup:
+def embed_json(value: Any, identity: str) -> Markup:
     """Write the JSON *value* into a block of data that scripts find by *identity*.
 
     Characters that hide, reorder or steer become visible escapes, as everywhere on the page.
     """
-    text = json.dumps(cleaned(value), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(escape_unsafe_json(value), ensure_ascii=False, separators=(",", ":"))
     return verbatim("script", text.translate(_ESCAPES), type="application/json", id=identity)
 
 
-def cleaned(value: Any) -> Any:
+def escape_unsafe_json(value: Any) -> Any:
     """Return the JSON *value* with what is unsafe in its texts made visible."""
     if isinstance(value, str):
-        return lines_kept(value)
+        return escape_unsafe(value)
     if isinstance(value, dict):
-        return {lines_kept(key): cleaned(part) for key, part in value.items()}
+        return {escape_unsafe(key): escape_unsafe_json(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [cleaned(part) for part in value]
+        return [escape_unsafe_json(part) for part in value]
     return value
 
 
@@ -79,7 +79,7 @@ def _child(child: Child) -> str:
     if isinstance(child, Markup):
         return child
     if isinstance(child, str):
-        return html.escape(lines_kept(child))
+        return html.escape(escape_unsafe(child))
     return "".join(map(_child, child))
 
 
@@ -90,4 +90,4 @@ def _attribute(name: str, value: Attribute) -> str:
     if value is True:
         return f" {name}"
     text = value if isinstance(value, str) else f"{value:g}"
-    return f' {name}="{html.escape(lines_kept(text))}"'
+    return f' {name}="{html.escape(escape_unsafe(text))}"'

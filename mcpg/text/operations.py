@@ -47,11 +47,11 @@ _MOST_REMEMBERED = 4096
 _MOST_AGREEMENTS = 32_768
 
 
-def ratios_of(stem: str) -> Ratios:
+def find_ratios(stem: str) -> Ratios:
     """Return what an English *stem* says of each of `KINDS`; nothing where it says nothing."""
     known = _ratios.get(stem)
     if known is None:
-        pairs = zip(_shares_of(stem), _usual(), strict=False)
+        pairs = zip(_read_shares(stem), _usual(), strict=False)
         known = tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
         if len(_ratios) < _MOST_REMEMBERED:
             _ratios[stem] = known
@@ -69,11 +69,11 @@ def _usual() -> list[float]:
     """Return the share of each of `KINDS` in all operations; nothing without the table."""
     if not _all:
         # Another thread may have filled it by now: it is replaced, not extended.
-        _all[:] = _shares_of(_ALL)
+        _all[:] = _read_shares(_ALL)
     return _all
 
 
-def _shares_of(stem: str) -> list[float]:
+def _read_shares(stem: str) -> list[float]:
     """Return the share of each of `KINDS`, above 0; nothing where the table has no such row."""
     shares = lexicon.operation_shares(stem)
     return shares if len(shares) == len(KINDS) and all(shares) else []

@@ -21,11 +21,11 @@ _LITERALS = {None: "null", True: "true", False: "false"}
 _INFINITY = float("inf")
 
 
-class _UnusualError(Exception):
+class _UnsupportedInputError(Exception):
     """What JSON has no type for, or `json` writes by rules of its own."""
 
 
-class _Reading:
+class _ScannerOptions:
     """How the scanner reads: as `json.loads` does."""
 
     strict = True
@@ -38,7 +38,7 @@ class _Reading:
         self.parse_float = parse_float
 
 
-_scan = make_scanner(_Reading(float))  # type: ignore[arg-type]
+_scan = make_scanner(_ScannerOptions(float))  # type: ignore[arg-type]
 
 
 def read_json(text: str, parse_float: Callable[[str], float] | None = None) -> Any:
@@ -52,7 +52,7 @@ def read_json(text: str, parse_float: Callable[[str], float] | None = None) -> A
         ValueError: It is no such text.
         RecursionError: It is nested too deeply.
     """
-    scan = make_scanner(_Reading(parse_float)) if parse_float else _scan  # type: ignore[arg-type]
+    scan = make_scanner(_ScannerOptions(parse_float)) if parse_float else _scan  # type: ignore[arg-type]
     try:
         value, end = scan(text, 0)
     except StopIteration:
@@ -65,14 +65,14 @@ def read_json(text: str, parse_float: Callable[[str], float] | None = None) -> A
 def write_json(value: Any, indent: int | None = None) -> str:
     """Return *value* as `json.dumps` writes it, with all characters as they are."""
     try:
-        return _written(value, None if indent is None else "\n", " " * (indent or 0))
-    except (_UnusualError, RecursionError):
+        return _format_plain(value, None if indent is None else "\n", " " * (indent or 0))
+    except (_UnsupportedInputError, RecursionError):
         import json  # noqa: PLC0415 - as above
 
         return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-def _written(value: Any, line: str | None, indent: str) -> str:
+def _format_plain(value: Any, line: str | None, indent: str) -> str:
     """Return *value* as text; *line* begins the line that it stands in, `None` for one line."""
     kind = type(value)
     if kind is str:
@@ -85,7 +85,7 @@ def _written(value: Any, line: str | None, indent: str) -> str:
         return _container(value, line, indent) if value else ("{}" if kind is dict else "[]")
     if isinstance(value, str):  # a member of an enumeration
         return _string(value)
-    raise _UnusualError
+    raise _UnsupportedInputError
 
 
 def _container(value: Any, line: str | None, indent: str) -> str:
@@ -93,14 +93,14 @@ def _container(value: Any, line: str | None, indent: str) -> str:
     if isinstance(value, dict):
         brackets = "{}"
         if {*map(type, value)} != {str}:
-            raise _UnusualError
+            raise _UnsupportedInputError
         # Most members are texts.
         parts = [
-            f"{_string(key)}: {_string(one) if type(one) is str else _written(one, inner, indent)}"
+            f"{_string(key)}: {_string(one) if type(one) is str else _format_plain(one, inner, indent)}"
             for key, one in value.items()
         ]
     else:
         brackets = "[]"
-        parts = [_written(one, inner, indent) for one in value]
+        parts = [_format_plain(one, inner, indent) for one in value]
     between = ", " if inner is None else f",{inner}"
     return f"{brackets[0]}{inner or ''}{between.join(parts)}{line or ''}{brackets[1]}"

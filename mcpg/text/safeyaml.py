@@ -111,7 +111,7 @@ class _Builder:
         error: Class of the error to raise.
         lines: Takes the file's line of every value, if given.
         rows: The line of the text that each line of the parser begins on; empty where all agree.
-        pairs: What stands in place of escaped pairs; see `masked_pairs`.
+        pairs: What stands in place of escaped pairs; see `mask_pairs`.
         root: The value.
         frames: The lists and mappings that are being filled.
         documents: How many documents have begun.
@@ -200,7 +200,7 @@ def _read(text: str, builder: _Builder) -> JsonValue:
         line = sum(1 for _ in _LINE_END.finditer(text, 0, found.start()))
         raise builder.fail(message, line, "remove it, or write it as an escape in double quotes")
     builder.rows = _rows(text)
-    masked, builder.pairs = masked_pairs(text)
+    masked, builder.pairs = mask_pairs(text)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         for event in yaml.parse(masked, Loader=loader):
@@ -228,7 +228,7 @@ PAIR = re.compile(
 _OF_PRIVATE = re.compile(r"(?=([eEfF][0-9A-Fa-f]{3}))")
 
 
-def masked_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
+def mask_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
     """Return *text* with private characters in place of escaped pairs, and what finds these.
 
     All else stands where it stood. Only a parser knows which texts have escapes. A text that holds
@@ -246,7 +246,7 @@ def masked_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
     return masked, re.compile(f"{mark}(.{{4}})(.{{4}}){mark * 3}")
 
 
-def _unmasked(text: str, pairs: re.Pattern[str] | None, *, escaped: bool) -> str:
+def _unmask_pairs(text: str, pairs: re.Pattern[str] | None, *, escaped: bool) -> str:
     if pairs is None:
         return text
     if not escaped:
@@ -284,7 +284,7 @@ def _take(event: Event, builder: _Builder) -> None:
     if isinstance(event, yaml.NodeEvent):
         _refuse_unsafe(event, builder, line)
     if isinstance(event, yaml.ScalarEvent):
-        text = _unmasked(event.value, builder.pairs, escaped=event.style == '"')
+        text = _unmask_pairs(event.value, builder.pairs, escaped=event.style == '"')
         builder.scalar(text, event.implicit[0], line)
     elif isinstance(event, yaml.MappingStartEvent):
         builder.open({}, line)
@@ -341,7 +341,7 @@ def turtle_form(found: re.Match[str]) -> str:
     return f"\\u{code:04X}" if code <= _LAST_OF_BASIC_PLANE else f"\\U{code:08X}"
 
 
-def lines_kept(text: str) -> str:
+def escape_unsafe(text: str) -> str:
     """Make what is unsafe in *text* visible, keeping line ends and tabs."""
     return "\n".join(
         "\t".join(UNSAFE.sub(visible_form, part) for part in line.split("\t"))

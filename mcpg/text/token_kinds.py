@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from mcpg.text.words import (
     LANGUAGES,
-    Remembered,
+    CachedFunction,
     fold,
     is_unspaced,
     share_of_texts,
@@ -305,7 +305,7 @@ def _are_words(parts: Sequence[str]) -> bool:
     )
 
 
-token_kinds = Remembered(_kind)
+token_kinds = CachedFunction(_kind)
 """The kind of each token, `None` for one that is a word or holds white space."""
 
 # The first kind that fits counts.

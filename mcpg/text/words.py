@@ -54,7 +54,7 @@ _MOST_REMEMBERED = 65_536
 _LONGEST_REMEMBERED = 64
 
 
-class Remembered(dict[str, "T"]):
+class CachedFunction(dict[str, "T"]):
     """What a function returns of each text met: words repeat, so most are in it already.
 
     Of endless texts a bounded number is remembered, and of these none that is long.
@@ -97,7 +97,7 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
 
 def language_votes(words: Iterable[str]) -> list[int]:
     """Return how many of *words* are stop words of each of `LANGUAGES`."""
-    found = b"".join(_languages_of_each(words))
+    found = b"".join(_find_each_languages(words))
     return [*map(found.count, _NUMBERS)]
 
 
@@ -109,7 +109,7 @@ def language_by(votes: Sequence[int], expected: str | None = None) -> str | None
     return LANGUAGES[votes.index(best)] if best > 1 else None
 
 
-def _languages_of(word: str) -> bytes:
+def _find_languages(word: str) -> bytes:
     """Return the numbers of the languages that *word* is a stop word of."""
     if not _numbered:
         _numbered[:] = map(stop_words_of, LANGUAGES)
@@ -118,10 +118,10 @@ def _languages_of(word: str) -> bytes:
 
 def are_stop_words(words: Iterable[str]) -> bool:
     """Return whether each of *words* is a stop word of any language."""
-    return all(_languages_of_each(words))
+    return all(_find_each_languages(words))
 
 
-def _languages_of_each(words: Iterable[str]) -> Iterable[bytes]:
+def _find_each_languages(words: Iterable[str]) -> Iterable[bytes]:
     if _every:
         return map(_every.get, words, repeat(b""))
     return map(_languages.__getitem__, words)
@@ -136,13 +136,13 @@ def read_stop_words() -> None:
     """Note the languages of every stop word, so that no other word is looked up in their lists."""
     if not _every:
         words = every_stop_word()
-        _every.update(dict(zip(words, map(_languages_of, words), strict=True)))
+        _every.update(dict(zip(words, map(_find_languages, words), strict=True)))
 
 
 _NUMBERS = range(len(LANGUAGES))
 _every: dict[str, bytes] = {}
 _numbered: list[frozenset[str]] = []
-_languages = Remembered(_languages_of)
+_languages = CachedFunction(_find_languages)
 
 
 def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
@@ -201,9 +201,9 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    plain = normalized("NFKC", text)
+    plain = normalize_unicode("NFKC", text)
     folded = plain.casefold()
-    return plain if folded == plain else normalized("NFKC", folded)
+    return plain if folded == plain else normalize_unicode("NFKC", folded)
 
 
 def strip_accents(text: str) -> str:
@@ -215,13 +215,13 @@ def strip_accents(text: str) -> str:
     """
     if text.isascii():
         return text
-    decomposed = normalized("NFD", text)
+    decomposed = normalize_unicode("NFD", text)
     if decomposed.isalnum():  # there is no mark
         return unicodedata.normalize("NFC", decomposed)
     kept: list[str] = []
     is_optional = False
     for character in decomposed:
-        kind = _kinds.get(character) or _kind_of(character)
+        kind = _kinds.get(character) or _classify_character(character)
         if kind in (_LETTER, _BARE_LETTER):
             is_optional = kind == _BARE_LETTER
             kept.append(character)
@@ -235,7 +235,7 @@ def is_mark(character: str) -> bool:
     return unicodedata.category(character) in ("Mn", "Mc")
 
 
-def normalized(form: Form, text: str) -> str:
+def normalize_unicode(form: Form, text: str) -> str:
     """Return *text* in a normal form of Unicode, with at most 30 marks on a character.
 
     Source: Unicode Standard Annex 15, section 13, "Stream-Safe Text Format".
@@ -244,11 +244,11 @@ def normalized(form: Form, text: str) -> str:
         return text
     # Of more marks in a row, one stands at one of these places.
     if len(text) > _MOST_MARKS and any(map(_is_sorted, text[_MOST_MARKS :: _MOST_MARKS + 1])):
-        text = "".join(_bounded(text))
+        text = "".join(_limit_marks(text))
     return unicodedata.normalize(form, text)
 
 
-def _bounded(text: str) -> Iterator[str]:
+def _limit_marks(text: str) -> Iterator[str]:
     marks = 0
     for character in text:
         marks = marks + 1 if _is_sorted(character) else 0
@@ -267,7 +267,7 @@ def _is_sorted(character: str) -> bool:
     return known
 
 
-def _kind_of(character: str) -> int:
+def _classify_character(character: str) -> int:
     """Classify *character* for `strip_accents`, and remember it."""
     if is_mark(character):
         kind = _POINT if unicodedata.combining(character) else _VOWEL
@@ -347,7 +347,7 @@ def split_words(text: str) -> list[str]:
     return list(chain.from_iterable(map(_parts.__getitem__, text.split())))
 
 
-_parts = Remembered(
+_parts = CachedFunction(
     lambda token: tuple([word.text for word in words_of_token(token) if not word.whole])
 )
 
@@ -393,7 +393,7 @@ def _cut_token(token: str) -> tuple[Word, ...]:
     return tuple([word for chunk in _chunks(token) for word in _cut_chunk(chunk)])
 
 
-_words = Remembered(_cut_token)
+_words = CachedFunction(_cut_token)
 
 
 def _chunks(token: str) -> Iterator[str]:
@@ -448,7 +448,7 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
 
 def _bare(text: str) -> str:
     """Return the letters of *text* in their plain forms; that of a ligature may hold spaces."""
-    return strip_accents("".join(normalized("NFKC", text).split()))
+    return strip_accents("".join(normalize_unicode("NFKC", text).split()))
 
 
 def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
@@ -514,13 +514,13 @@ def _ascii_pieces(run: str) -> list[str]:
     pieces: list[str] = []
     start = 0
     while start < len(run):
-        stop = _end_of(str.isupper, run, start)
+        stop = _find_end(str.isupper, run, start)
         if stop - start > 1 and run[stop : stop + 1].islower():
             stop += 1 if _ends_abbreviation(run, stop) else -1
         elif stop - start <= 1:
-            stop = _end_of(str.islower, run, stop)
+            stop = _find_end(str.islower, run, stop)
         if stop == start:
-            stop = _end_of(str.isdigit, run, start)
+            stop = _find_end(str.isdigit, run, start)
         if stop > start:
             pieces.append(run[start:stop])
         start = max(stop, start + 1)
@@ -542,7 +542,7 @@ def _ends_abbreviation(run: str, place: int) -> bool:
     return is_last or run[place - 1 : place + 1].lower() not in stop_words_of("english")
 
 
-def _end_of(is_kind: Callable[[str], bool], run: str, start: int) -> int:
+def _find_end(is_kind: Callable[[str], bool], run: str, start: int) -> int:
     while start < len(run) and is_kind(run[start]):
         start += 1
     return start

@@ -37,10 +37,10 @@ def read_float(text: str) -> float:
     return value if repr(value) == text else WrittenNumber(text)
 
 
-def write_json(value: JsonValue) -> str:
+def write_exact_json(value: JsonValue) -> str:
     """Write *value* in one line of JSON without blanks, its numbers as they were written."""
     if _has_spelling(value):
-        return _written(value)
+        return _format_exact(value)
     return _encoder().encode(value)
 
 
@@ -79,13 +79,13 @@ def _has_spelling(value: Any) -> bool:
     return False
 
 
-def _written(value: JsonValue) -> str:
+def _format_exact(value: JsonValue) -> str:
     # The package `json` writes each number its own way.
     if isinstance(value, WrittenNumber):
         return value.text
     if isinstance(value, dict):
-        members = (f"{_encoder().encode(k)}:{_written(v)}" for k, v in value.items())
+        members = (f"{_encoder().encode(k)}:{_format_exact(v)}" for k, v in value.items())
         return f"{{{','.join(members)}}}"
     if isinstance(value, list):
-        return f"[{','.join(map(_written, value))}]"
+        return f"[{','.join(map(_format_exact, value))}]"
     return _encoder().encode(value)

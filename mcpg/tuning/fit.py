@@ -17,19 +17,19 @@ from itertools import groupby
 from math import exp, fsum, log
 from operator import itemgetter, mul
 
-from mcpg.engine.loading import CONTEXTUAL, MOST_CONTEXT_WEIGHT, contextual
+from mcpg.engine.loading import CONTEXTUAL, MOST_CONTEXT_WEIGHT, contextual_weights
 from mcpg.engine.model import Model
-from mcpg.evaluation.judged import Judgements, Resolved, ResolvedQuery
+from mcpg.evaluation.judged import Judgements, ResolvedJudgements, ResolvedQuery
 from mcpg.evaluation.metrics import ndcg_at, recall_at
 from mcpg.index import Index
 from mcpg.tuning.samples import (
     DEPTH,
     DISCOUNTS,
-    Contest,
+    RankingPair,
     Sample,
-    Top,
-    contests_of,
-    grouped,
+    TopMatch,
+    build_ranking_pairs,
+    number_groups,
     look,
     tops,
 )
@@ -49,7 +49,7 @@ _WORTHS = (*DISCOUNTS, 0.0)
 
 
 def ascend(
-    contests: Sequence[Contest],
+    contests: Sequence[RankingPair],
     start: Sequence[float],
     *,
     cost: float = 0.0,
@@ -72,7 +72,7 @@ def ascend(
     return tuple(max(climbs, key=_Climb.top).weights)
 
 
-def won(contests: Sequence[Contest], weights: Sequence[float]) -> float:
+def rate_contests(contests: Sequence[RankingPair], weights: Sequence[float]) -> float:
     """Return what *contests* are worth under fitted *weights*; of one query, its nDCG@5."""
     return fsum(
         contest.worth
@@ -90,7 +90,7 @@ class _Climb:
 
     def __init__(
         self,
-        contests: Sequence[Contest],
+        contests: Sequence[RankingPair],
         begin: Sequence[float],
         home: Sequence[float],
         cost: float,
@@ -141,7 +141,7 @@ class _Climb:
         return [fsum(gains) - toll for gains, toll in zip(won, tolls, strict=True)]
 
 
-def _leads(contest: Contest, weights: Sequence[float]) -> list[float]:
+def _leads(contest: RankingPair, weights: Sequence[float]) -> list[float]:
     rows = zip(*contest.columns, strict=True)
     return [
         lead + fsum(map(mul, row, weights)) for lead, row in zip(contest.leads, rows, strict=True)
@@ -352,7 +352,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredMatch:
     """The best match of one query under one model.
 
     Attributes:
@@ -370,7 +370,7 @@ class Scored:
         return log_loss(self.score, self.is_right)
 
 
-def drawn(judgements: Judgements, seed: int) -> Judgements:
+def draw_judgements(judgements: Judgements, seed: int) -> Judgements:
     """Return *judgements*, or of very many `MOST_QUERIES` drawn by *seed*, in their order."""
     queries = judgements.queries
     if len(queries) <= MOST_QUERIES:
@@ -379,15 +379,19 @@ def drawn(judgements: Judgements, seed: int) -> Judgements:
     return replace(judgements, queries=tuple(queries[place] for place in sorted(chosen)))
 
 
-def cases_of(
-    resolved: Resolved, index: Index, *, disabled: frozenset[int], uses_lexicon: bool = True
+def build_cases(
+    resolved: ResolvedJudgements,
+    index: Index,
+    *,
+    disabled: frozenset[int],
+    uses_lexicon: bool = True,
 ) -> list[Case]:
     """Look at every query of a file, with related words and translations if *uses_lexicon*.
 
     Its answers are hidden rather than taken out, so words that stand in them alone are still known.
     """
     looking = partial(look, index=index, uses_lexicon=uses_lexicon)
-    groups = grouped([_keys(one) for one in resolved.queries])
+    groups = number_groups([_keys(one) for one in resolved.queries])
     return [
         _case(one, group, index, disabled, looking)
         for one, group in zip(resolved.queries, groups, strict=True)
@@ -426,7 +430,9 @@ def fit_weights(
     if not asked:
         return tuple(fitted)
     contests = [
-        contest for one in asked for contest in contests_of(one, home.weights, 1 / len(asked))
+        contest
+        for one in asked
+        for contest in build_ranking_pairs(one, home.weights, 1 / len(asked))
     ]
     return ascend(contests, fitted, cost=belief / len(asked), seed=seed)
 
@@ -440,13 +446,13 @@ def fit_contextual(
     """
     samples = [case.sample for case in cases if case.is_answerable]
     samples = [one for one in samples if one.analysis.used is not None]
-    start = contextual(home)
+    start = contextual_weights(home)
     if not samples:
         return start
     contests = [
         contest
         for one in samples
-        for contest in contests_of(
+        for contest in build_ranking_pairs(
             *(one, home.weights, 1 / len(samples)), fitted=CONTEXTUAL, most=MOST_CONTEXT_WEIGHT
         )
     ]
@@ -491,16 +497,20 @@ def _samples(case: Case) -> list[tuple[str, Sample]]:
     return [(_JUDGED, case.sample), *hidden]
 
 
-def best_scored(case: Case, model: Model) -> list[Scored]:
+def best_scored(case: Case, model: Model) -> list[ScoredMatch]:
     """Return the best match of a case as it is, and with its answers hidden; none scores 0."""
     return [_best(kind, tops(sample, model, 1)) for kind, sample in _samples(case)]
 
 
-def _best(kind: str, found: Sequence[Top]) -> Scored:
-    return Scored(kind, found[0].score, found[0].is_right) if found else Scored(kind, 0.0, False)
+def _best(kind: str, found: Sequence[TopMatch]) -> ScoredMatch:
+    return (
+        ScoredMatch(kind, found[0].score, found[0].is_right)
+        if found
+        else ScoredMatch(kind, 0.0, False)
+    )
 
 
-def shares_of(scored: Sequence[Scored], cases: Sequence[Case]) -> list[float]:
+def compute_shares(scored: Sequence[ScoredMatch], cases: Sequence[Case]) -> list[float]:
     """Return what each of the best matches of *cases* counts for."""
     mass = _masses(cases)
     return evenly([(one.kind, 0) for one in scored], lambda key: mass[key])

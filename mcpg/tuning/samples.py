@@ -21,10 +21,10 @@ from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
 from mcpg.engine.features import Candidate, extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.loading import BY_ORDER, FITTED, MOST_WEIGHT
-from mcpg.engine.model import FEATURES, Model, model_of
+from mcpg.engine.model import FEATURES, Model, read_model
 from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
-from mcpg.engine.results import Request
+from mcpg.engine.results import SearchRequest
 from mcpg.engine.retrieval import POOL
 from mcpg.index import Index
 
@@ -52,7 +52,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
+class TopMatch:
     """One of the best matches of a query.
 
     Attributes:
@@ -84,20 +84,20 @@ def look(
     *hidden* documents are not to be found. With *uses_lexicon*, words also match related words and
     translations. *context_tools* are the ids of the tools in use.
     """
-    request = Request(query, lexicon=uses_lexicon, context_tools=tuple(context_tools))
-    analysis, pool = gather(Search(request, index, model_of(index), frozenset(hidden)), POOL)
+    request = SearchRequest(query, lexicon=uses_lexicon, context_tools=tuple(context_tools))
+    analysis, pool = gather(Search(request, index, read_model(index), frozenset(hidden)), POOL)
     candidates = extract_features(pool.documents, analysis, index)
     known = max(len(right), count or 0)
     return Sample(analysis, candidates, frozenset(right - hidden), known, len(index))
 
 
-def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[Top]:
+def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[TopMatch]:
     """Return the best matches that *model* finds."""
     ranked = fuse(sample.candidates, model.weights, max(MARGIN_DEPTH, depth))
     calibrations = calibrate(ranked, sample.candidates, sample.analysis, model, sample.size)
     pairs = zip(ranked, calibrations, strict=True)
     return [
-        Top(rank, one.inputs, one.score, fused.candidate.document in sample.right)
+        TopMatch(rank, one.inputs, one.score, fused.candidate.document in sample.right)
         for rank, (fused, one) in enumerate(islice(pairs, depth))
     ]
 
@@ -110,7 +110,7 @@ _TIE = 5e-10
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class RankingPair:
     """A relevant tool against its rivals.
 
     Attributes:
@@ -126,14 +126,14 @@ class Contest:
     columns: tuple[tuple[float, ...], ...]
 
 
-def contests_of(
+def build_ranking_pairs(
     sample: Sample,
     given: Sequence[float],
     share: float,
     *,
     fitted: Sequence[str] = FITTED,
     most: float = MOST_WEIGHT,
-) -> Iterator[Contest]:
+) -> Iterator[RankingPair]:
     """Return the contests of the relevant tools that can be among the first `DEPTH`.
 
     Args:
@@ -166,7 +166,7 @@ def _contest(
     places: Sequence[int],
     worth: float,
     most: float,
-) -> Contest:
+) -> RankingPair:
     document, values = relevant
     ahead, leads, rows = 0, [], []
     for rival, has in rivals:
@@ -179,10 +179,10 @@ def _contest(
             leads.append(lead)
             rows.append(row)
     columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(places)
-    return Contest(worth, ahead, tuple(leads), columns)
+    return RankingPair(worth, ahead, tuple(leads), columns)
 
 
-def grouped(keys: Sequence[Collection[Hashable]]) -> list[int]:
+def number_groups(keys: Sequence[Collection[Hashable]]) -> list[int]:
     """Number the groups of items that share a key, directly or by way of others.
 
     Groups are numbered in the order of their first items.
@@ -204,7 +204,7 @@ def grouped(keys: Sequence[Collection[Hashable]]) -> list[int]:
     return [numbers.setdefault(root(item), len(numbers)) for item in range(len(keys))]
 
 
-def folds_of(groups: Sequence[int], count: int, seed: int = 0) -> list[int]:
+def assign_folds(groups: Sequence[int], count: int, seed: int = 0) -> list[int]:
     """Return each item its fold, from 0 to *count* - 1; no group is in two.
 
     In an order drawn by *seed*, the greatest groups first, each goes to the fold with the fewest

@@ -20,9 +20,9 @@ from mcpg.engine.loading import (
     FITTED,
     WEIGHT_DECIMALS,
     Ranking,
-    contextual,
+    contextual_weights,
     ranking_json,
-    with_fitted,
+    merge_fitted_weights,
 )
 from mcpg.engine.model import FEATURES, Model, ModelProvenance
 from mcpg.evaluation.judged import Judgements
@@ -30,16 +30,16 @@ from mcpg.evaluation.metrics import Significance, paired_randomisation
 from mcpg.json_types import JsonObject
 from mcpg.tuning.fit import (
     Case,
-    Scored,
+    ScoredMatch,
     best_scored,
     fit_calibration,
     fit_contextual,
     fit_weights,
     ranked_figures,
-    shares_of,
+    compute_shares,
     weighted_calibration_error,
 )
-from mcpg.tuning.samples import folds_of
+from mcpg.tuning.samples import assign_folds
 from mcpg.values import SHOWN_DECIMALS, to_json
 
 Item = TypeVar("Item")
@@ -72,7 +72,7 @@ deviation of the inverse of the root of that."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class HeldOutFigure:
     """A figure on what was held out, before and after.
 
     Attributes:
@@ -89,7 +89,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TunedPart:
     """What was found out about one part of the model.
 
     Attributes:
@@ -99,7 +99,7 @@ class Part:
     """
 
     is_kept: bool
-    figures: dict[str, Figure]
+    figures: dict[str, HeldOutFigure]
     significance: Significance
 
     @property
@@ -126,8 +126,8 @@ class Tuning:
     """
 
     model: Model
-    weights: Part
-    calibration: Part
+    weights: TunedPart
+    calibration: TunedPart
     answerable: int
     answerless: int
     groups: int
@@ -165,7 +165,7 @@ def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0
         folds: How many parts to hold out in turn, at least 2.
         seed: Draws the folds and where fits begin; the same seed gives the same model.
     """
-    trial = _Trial(cases, shipped, folds, seed)
+    trial = _TuningTrial(cases, shipped, folds, seed)
     weights = trial.weights()
     calibration = trial.calibration(weights)
     model = shipped
@@ -186,10 +186,10 @@ def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0
     )
 
 
-class _Trial:
+class _TuningTrial:
     def __init__(self, cases: Sequence[Case], shipped: Model, folds: int, seed: int) -> None:
         self._shipped, self._seed = shipped, seed
-        places = folds_of([case.group for case in cases], folds, seed)
+        places = assign_folds([case.group for case in cases], folds, seed)
         pairs = list(zip(cases, places, strict=True))
         self._held = [[case for case, at in pairs if at == fold] for fold in range(folds)]
         self._rest = [[case for case, at in pairs if at != fold] for fold in range(folds)]
@@ -199,16 +199,16 @@ class _Trial:
         own = [one for one, name in zip(model.weights, FEATURES, strict=True) if name in FITTED]
         fitted = fit_weights(cases, model, own, belief=WEIGHTS_BELIEF, seed=self._seed)
         rest = model.intercept, model.coefficients
-        model = Model(with_fitted(fitted, contextual(model)), *rest)
+        model = Model(merge_fitted_weights(fitted, contextual_weights(model)), *rest)
         in_use = fit_contextual(cases, model, belief=WEIGHTS_BELIEF, seed=self._seed)
-        return Model(with_fitted(fitted, in_use), *rest)
+        return Model(merge_fitted_weights(fitted, in_use), *rest)
 
     def with_calibration(self, cases: Sequence[Case], model: Model) -> Model:
         found = fit_calibration(cases, model, belief=CALIBRATION_BELIEF)
         intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in found)
         return Model(model.weights, intercept, tuple(coefficients))
 
-    def weights(self) -> Part:
+    def weights(self) -> TunedPart:
         self._fitted = [self.with_weights(rest, self._shipped) for rest in self._rest]
         asked = [[case for case in held if case.is_answerable] for held in self._held]
         before = [[ranked_figures(case, self._shipped) for case in held] for held in asked]
@@ -220,40 +220,40 @@ class _Trial:
             name: _figure(_column(before, place), _column(after, place))
             for place, name in enumerate(("ndcg@5", "recall@5"))
         }
-        gains = zip(_joined(_column(before, 0)), _joined(_column(after, 0)), strict=True)
-        significance = _tested(_joined(asked), [now - then for then, now in gains])
+        gains = zip(_flatten(_column(before, 0)), _flatten(_column(after, 0)), strict=True)
+        significance = _test_gains(_flatten(asked), [now - then for then, now in gains])
         return _part(figures, significance)
 
-    def calibration(self, weights: Part) -> Part:
+    def calibration(self, weights: TunedPart) -> TunedPart:
         folds = len(self._held)
         bases = self._fitted if weights.is_kept else [self._shipped] * folds
         pairs = zip(self._rest, bases, strict=True)
         fitted = [self.with_calibration(rest, model) for rest, model in pairs]
-        before, after = self._scored([self._shipped] * folds), self._scored(fitted)
+        before, after = self._score_models([self._shipped] * folds), self._score_models(fitted)
         figures = {
-            "ece": _figure_of(before, after, self._held, _calibration_error),
-            "logLoss": _figure_of(before, after, self._held, _mean_loss),
+            "ece": _measure_figure(before, after, self._held, _calibration_error),
+            "logLoss": _measure_figure(before, after, self._held, _mean_loss),
         }
         # With weights of its own, a model is to be calibrated as such, unless that is worse.
-        bar = self._scored(bases)
-        cases = _joined(self._held)
-        losses = [_losses(_joined(found), cases) for found in (bar, after)]
-        significance = _tested(cases, [then - now for then, now in zip(*losses, strict=True)])
+        bar = self._score_models(bases)
+        cases = _flatten(self._held)
+        losses = [_losses(_flatten(found), cases) for found in (bar, after)]
+        significance = _test_gains(cases, [then - now for then, now in zip(*losses, strict=True)])
         return _part(figures, significance, CHANCE if not weights.is_kept else 0.5)
 
-    def _scored(self, models: Iterable[Model]) -> list[list[list[Scored]]]:
+    def _score_models(self, models: Iterable[Model]) -> list[list[list[ScoredMatch]]]:
         return [
             [best_scored(case, model) for case in held]
             for held, model in zip(self._held, models, strict=True)
         ]
 
 
-def _losses(found: Sequence[Sequence[Scored]], cases: Sequence[Case]) -> list[float]:
-    shares = iter(shares_of(_joined(found), cases))
+def _losses(found: Sequence[Sequence[ScoredMatch]], cases: Sequence[Case]) -> list[float]:
+    shares = iter(compute_shares(_flatten(found), cases))
     return [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
 
 
-def _tested(cases: Sequence[Case], gains: Sequence[float]) -> Significance:
+def _test_gains(cases: Sequence[Case], gains: Sequence[float]) -> Significance:
     """Test *gains* by group, for queries of one group are not independent."""
     by_group: dict[int, list[float]] = {}
     for case, gain in zip(cases, gains, strict=True):
@@ -261,8 +261,10 @@ def _tested(cases: Sequence[Case], gains: Sequence[float]) -> Significance:
     return paired_randomisation([fsum(one) for one in by_group.values()])
 
 
-def _part(figures: dict[str, Figure], found: Significance, chance: float = CHANCE) -> Part:
-    part = Part(True, figures, found)
+def _part(
+    figures: dict[str, HeldOutFigure], found: Significance, chance: float = CHANCE
+) -> TunedPart:
+    part = TunedPart(True, figures, found)
     return part if part.p < chance else replace(part, is_kept=False)
 
 
@@ -270,38 +272,38 @@ def _column(folds: Sequence[Sequence[tuple[float, float]]], place: int) -> list[
     return [[one[place] for one in fold] for fold in folds]
 
 
-def _figure(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> Figure:
-    means = [_mean(_joined(one)) for one in (before, after)]
+def _figure(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> HeldOutFigure:
+    means = [_mean(_flatten(one)) for one in (before, after)]
     spreads = [pstdev([_mean(fold) for fold in one if fold]) for one in (before, after)]
-    return Figure(means[0], means[1], spreads[0], spreads[1])
+    return HeldOutFigure(means[0], means[1], spreads[0], spreads[1])
 
 
-def _figure_of(
-    before: Sequence[Sequence[Sequence[Scored]]],
-    after: Sequence[Sequence[Sequence[Scored]]],
+def _measure_figure(
+    before: Sequence[Sequence[Sequence[ScoredMatch]]],
+    after: Sequence[Sequence[Sequence[ScoredMatch]]],
     held: Sequence[Sequence[Case]],
-    measure: Callable[[Sequence[Scored], Sequence[Case]], float],
-) -> Figure:
+    measure: Callable[[Sequence[ScoredMatch], Sequence[Case]], float],
+) -> HeldOutFigure:
     means, spreads = [], []
     for found in (before, after):
-        means.append(measure(_joined(_joined(found)), _joined(held)))
+        means.append(measure(_flatten(_flatten(found)), _flatten(held)))
         pairs = zip(found, held, strict=True)
-        spreads.append(pstdev([measure(_joined(fold), cases) for fold, cases in pairs if cases]))
-    return Figure(means[0], means[1], spreads[0], spreads[1])
+        spreads.append(pstdev([measure(_flatten(fold), cases) for fold, cases in pairs if cases]))
+    return HeldOutFigure(means[0], means[1], spreads[0], spreads[1])
 
 
-def _calibration_error(found: Sequence[Scored], cases: Sequence[Case]) -> float:
+def _calibration_error(found: Sequence[ScoredMatch], cases: Sequence[Case]) -> float:
     scores, right = [one.score for one in found], [one.is_right for one in found]
-    return weighted_calibration_error(scores, right, shares_of(found, cases))
+    return weighted_calibration_error(scores, right, compute_shares(found, cases))
 
 
-def _mean_loss(found: Sequence[Scored], cases: Sequence[Case]) -> float:
-    shares = shares_of(found, cases)
+def _mean_loss(found: Sequence[ScoredMatch], cases: Sequence[Case]) -> float:
+    shares = compute_shares(found, cases)
     losses = (one.loss * share for one, share in zip(found, shares, strict=True))
     return fsum(losses) / fsum(shares)
 
 
-def _joined(parts: Iterable[Sequence[Item]]) -> list[Item]:
+def _flatten(parts: Iterable[Sequence[Item]]) -> list[Item]:
     return [one for part in parts for one in part]
 
 
@@ -387,7 +389,7 @@ def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
     }
 
 
-def _part_json(part: Part) -> JsonObject:
+def _part_json(part: TunedPart) -> JsonObject:
     return {
         "kept": part.is_kept,
         "p": round(part.p, SHOWN_DECIMALS),

@@ -22,7 +22,7 @@ from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.text import split_words
 from mcpg.text.safeyaml import UNSAFE
-from mcpg.values import counted
+from mcpg.values import format_count
 from mcpg.vectors import RECIPE
 from mcpg.vectors.matrix import ToolVectors
 
@@ -135,7 +135,7 @@ _LENGTH_TOLERANCE = 1e-3
 _NO_DIRECTION = 1e-3
 
 
-class Known(Protocol):
+class PreviousVectors(Protocol):
     """Vectors from an earlier run."""
 
     @property
@@ -147,7 +147,7 @@ class Known(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltVectors:
     """Vectors, and what it took to get them.
 
     Attributes:
@@ -184,9 +184,9 @@ def vectors_for(
     provider: EmbeddingProvider,
     *,
     store: EmbeddingStore | None = None,
-    known: Known | None = None,
+    known: PreviousVectors | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-) -> Built:
+) -> BuiltVectors:
     """Return a vector for each of *documents*, embedding only texts whose vector nobody has.
 
     Each batch goes into the store at once: whatever interrupts the work costs one batch at most. Of
@@ -199,21 +199,21 @@ def vectors_for(
         known: Vectors of an earlier run; those of another fingerprint do not count.
         on_progress: Called with the number of tools that are embedded, and of those that need it.
     """
-    work = _Work(documents, provider, on_progress)
+    work = _EmbeddingRun(documents, provider, on_progress)
     work.take_known(known)
     work.take_stored(store)
     with work.turn(store):
         work.embed(store)
-    return work.built()
+    return work.collect_vectors()
 
 
 @dataclass(slots=True)
-class _Texts:
+class _ToolTexts:
     texts: tuple[str, ...]
     tools: list[str] = field(default_factory=list)
 
 
-class _Work:
+class _EmbeddingRun:
     def __init__(
         self,
         documents: Iterable[ToolDocument],
@@ -224,12 +224,12 @@ class _Work:
         self._fingerprint = provider.fingerprint
         self._dimensions = provider.dimensions
         self._on_progress = on_progress or (lambda _done, _of: None)
-        self._texts: dict[str, _Texts] = {}
+        self._texts: dict[str, _ToolTexts] = {}
         self._hashes: list[str] = []
         for document in sorted(documents, key=lambda document: document.tool.id):
             texts = embedding_texts(document)
             key = hash_of_texts(texts)
-            self._texts.setdefault(key, _Texts(texts)).tools.append(document.tool.id)
+            self._texts.setdefault(key, _ToolTexts(texts)).tools.append(document.tool.id)
             self._hashes.append(key)
         self._found: dict[str, Vector] = {}
         self._fresh: set[str] = set()
@@ -238,7 +238,7 @@ class _Work:
         self._is_alive = False
         self._diagnostics: list[Diagnostic] = []
 
-    def take_known(self, known: Known | None) -> None:
+    def take_known(self, known: PreviousVectors | None) -> None:
         if known is not None and known.fingerprint == self._fingerprint:
             for key in self._texts:
                 self._take(key, known.find(key))
@@ -256,7 +256,7 @@ class _Work:
                     vector = found.get(key)
                     refused += not self._take(key.document_hash, vector) and vector is not None
             if refused:
-                what = f"{counted(refused, 'vector')} of the store cannot be used"
+                what = f"{format_count(refused, 'vector')} of the store cannot be used"
                 reason = "not of length one, or of other dimensions"
                 self._diagnostics.append(
                     warning(Code.EMBEDDING_STORE_LOAD_FAILED, f"{what}: {reason}")
@@ -294,7 +294,7 @@ class _Work:
                 self._outage = self._fault = fault
             made = {key: self._found[key] for key in batch if key in self._found}
             done += len(made)
-            store = self._kept(store, made)
+            store = self._store_vectors(store, made)
             self._on_progress(done, len(wanted))
             if self._outage is not None or not self._makes_any():
                 break
@@ -306,10 +306,10 @@ class _Work:
             if lacking:
                 self._notice(code, what, self._fault)
 
-    def built(self) -> Built:
+    def collect_vectors(self) -> BuiltVectors:
         vectors = ToolVectors.of([self._found.get(key) for key in self._hashes], self._fingerprint)
         has_one = [key in self._found and key not in self._fresh for key in self._hashes]
-        return Built(
+        return BuiltVectors(
             vectors,
             tuple(self._hashes),
             len(self._fresh),
@@ -341,7 +341,7 @@ class _Work:
             EmbeddingError: The provider has failed, whatever the text.
         """
         try:
-            made = self._made(batch)
+            made = self._embed_batch(batch)
         except EmbeddingError as fault:
             self._check_alive(fault)
             self._fault = self._fault or fault
@@ -373,7 +373,7 @@ class _Work:
                 self._is_alive = True
         return bool(self._found) or self._is_alive
 
-    def _made(self, batch: Sequence[str]) -> dict[str, Vector]:
+    def _embed_batch(self, batch: Sequence[str]) -> dict[str, Vector]:
         given = [text for key in batch for text in self._texts[key].texts]
         once = {text: number for number, text in enumerate(dict.fromkeys(given))}
         # One tool by itself is asked for when a batch has failed: text by text then.
@@ -385,7 +385,7 @@ class _Work:
         self._dimensions = rows.shape[1]
         return {key: _mean(rows[[once[t] for t in self._texts[key].texts]]) for key in batch}
 
-    def _kept(
+    def _store_vectors(
         self, store: EmbeddingStore | None, made: Mapping[str, Vector]
     ) -> EmbeddingStore | None:
         """Put what was *made* into the *store*; one that fails is not asked again."""

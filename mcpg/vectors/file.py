@@ -31,8 +31,8 @@ from mcpg.embeddings.stores import EmbeddingStore
 from mcpg.errors import Code, Diagnostic, OutputError, info, warning
 from mcpg.files import atomic_write
 from mcpg.vectors import RECIPE
-from mcpg.vectors.build import Built, Known, vectors_for
-from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, Stored, ToolVectors, with_clusters
+from mcpg.vectors.build import BuiltVectors, PreviousVectors, vectors_for
+from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, QuantizedMatrix, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def pack_vectors(
         key: SHA-256 of the bundle, or `NO_KEY`.
         kind: How numbers are kept: `float16`, `int8` or `float32`.
     """
-    stored = vectors.stored.kept_as(kind)
+    stored = vectors.stored.convert(kind)
     maker = vectors.fingerprint.encode("utf-8", "replace")
     known = zip(hashes, vectors.present.tolist(), strict=True)
     parts = [
@@ -153,7 +153,7 @@ def write_vectors(path: str, data: bytes) -> bool:
         OutputError: It cannot be written.
     """
     with contextlib.suppress(UnusableVectorsError):
-        if _mapped(path) == data:
+        if _map_file(path) == data:
             return False
     atomic_write(path, data, special=False)
     return True
@@ -166,7 +166,7 @@ def open_vectors(path: str) -> VectorFile:
         NoVectorsError: There is no such file.
         UnusableVectorsError: It is damaged, foreign or of another version.
     """
-    return unpack_vectors(_mapped(path))
+    return unpack_vectors(_map_file(path))
 
 
 def unpack_vectors(data: Buffer) -> VectorFile:
@@ -184,7 +184,7 @@ def unpack_vectors(data: Buffer) -> VectorFile:
         raise UnusableVectorsError("its header is damaged")
     if version != FORMAT_VERSION or number not in _TYPES:
         raise UnusableVectorsError(f"it has format {version}, not {FORMAT_VERSION}")
-    places = _Places(number, dimensions, tools, maker)
+    places = _FileLayout(number, dimensions, tools, maker)
     # Numbers of any size are compared before any of them is used as a size.
     if not length == len(data) == places.end or dimensions > _MOST_DIMENSIONS:
         raise UnusableVectorsError("it is cut short or has grown")
@@ -193,21 +193,21 @@ def unpack_vectors(data: Buffer) -> VectorFile:
     return places.read(data, key, recipe)
 
 
-class _Places:
+class _FileLayout:
     """Where the parts of a file stand, by the numbers in its header."""
 
     def __init__(self, number: int, dimensions: int, tools: int, maker: int) -> None:
         self._type = _TYPES[number]
         self._shape = tools, dimensions
-        self._maker = _aligned(_HEAD_SIZE), maker
-        self._hashes = _aligned(sum(self._maker)), tools * HASH_SIZE
+        self._maker = _align(_HEAD_SIZE), maker
+        self._hashes = _align(sum(self._maker)), tools * HASH_SIZE
         has_scales = number == _NUMBERS[INT8]
-        self._scales = _aligned(sum(self._hashes)), tools * _SCALE.itemsize * has_scales
+        self._scales = _align(sum(self._hashes)), tools * _SCALE.itemsize * has_scales
         self._rows = (
-            _aligned(sum(self._scales if has_scales else self._hashes)),
+            _align(sum(self._scales if has_scales else self._hashes)),
             tools * dimensions * self._type.itemsize,
         )
-        self.end = _aligned(sum(self._rows))
+        self.end = _align(sum(self._rows))
 
     def read(self, data: Buffer, key: bytes, recipe: int) -> VectorFile:
         start, size = self._maker
@@ -215,7 +215,9 @@ class _Places:
         hashes = _array(data, self._hashes, np.dtype(np.uint8)).reshape(-1, HASH_SIZE)
         scales = _array(data, self._scales, _SCALE) if self._scales[1] else None
         rows = _array(data, self._rows, self._type).reshape(self._shape)
-        vectors = ToolVectors(Stored(rows, scales), np.any(hashes != 0, axis=1), fingerprint)
+        vectors = ToolVectors(
+            QuantizedMatrix(rows, scales), np.any(hashes != 0, axis=1), fingerprint
+        )
         return VectorFile(vectors, key, recipe, hashes)
 
 
@@ -224,11 +226,11 @@ def _array(data: Buffer, place: tuple[int, int], dtype: np.dtype[Any]) -> NDArra
     return np.frombuffer(data, dtype=dtype, count=size // dtype.itemsize, offset=start)
 
 
-def _aligned(place: int) -> int:
+def _align(place: int) -> int:
     return place + -place % _ALIGNMENT
 
 
-def _mapped(path: str) -> Buffer:
+def _map_file(path: str) -> Buffer:
     try:
         with open(path, "rb", opener=_open_regular) as stream:
             return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
@@ -246,7 +248,7 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class VectorFiles:
     """What the files of vectors of a bundle have to offer.
 
     Attributes:
@@ -264,7 +266,7 @@ class Found:
 
 def find_vectors(
     places: Iterable[str], key: bytes, tools: int, provider: EmbeddingProvider
-) -> Found:
+) -> VectorFiles:
     """Look for the vectors of a bundle.
 
     Args:
@@ -273,7 +275,7 @@ def find_vectors(
         tools: How many tools it has.
         provider: Who made them.
     """
-    fingerprint, diagnostics, best = provider.fingerprint, [], Found()
+    fingerprint, diagnostics, best = provider.fingerprint, [], VectorFiles()
     for path in places:
         try:
             file = open_vectors(path)
@@ -282,17 +284,17 @@ def find_vectors(
         except UnusableVectorsError as fault:
             diagnostics.append(warning(Code.VECTORS_IGNORED, f"the file of vectors: {fault}", path))
             continue
-        if file.is_fresh(key, tools, fingerprint) and _may_be_of(file, provider):
-            return Found(file, path, is_fresh=True)
+        if file.is_fresh(key, tools, fingerprint) and _may_fit(file, provider):
+            return VectorFiles(file, path, is_fresh=True)
         reason = _unusable(file, provider)
         if reason:
             diagnostics.append(info(Code.VECTORS_IGNORED, f"the file of vectors: {reason}", path))
         elif best.file is None:
-            best = Found(file, path)
+            best = VectorFiles(file, path)
     return replace(best, diagnostics=tuple(diagnostics))
 
 
-def vectors_of(
+def find_or_build_vectors(
     places: Sequence[str],
     documents: Callable[[], Iterable[ToolDocument]],
     provider: EmbeddingProvider,
@@ -300,9 +302,9 @@ def vectors_of(
     key: bytes = NO_KEY,
     tools: int,
     store: EmbeddingStore | None = None,
-    known: Known | None = None,
+    known: PreviousVectors | None = None,
     keep_at: str | None = None,
-) -> Built:
+) -> BuiltVectors:
     """Return the vectors of a bundle: those of its file if it fits, else made with what it has.
 
     Args:
@@ -322,10 +324,10 @@ def vectors_of(
         vectors = found.file.vectors
         if keep_at is not None:
             vectors = with_clusters(vectors, key, keep_at + CLUSTERS_SUFFIX)
-        return Built(vectors, (), 0, tools)
+        return BuiltVectors(vectors, (), 0, tools)
     built = vectors_for(documents(), provider, store=store, known=known or found.file)
     # As a file keeps them, so that a search scores the same before and after there is one.
-    built = replace(built, vectors=built.vectors.kept_as(FLOAT16))
+    built = replace(built, vectors=built.vectors.convert(FLOAT16))
     if keep_at is not None and key != NO_KEY and built.vectors.dimensions:
         # Those with a gap are never fresh, but whoever asks next has the others from there.
         with suppress(OutputError):
@@ -338,16 +340,16 @@ def _unusable(file: VectorFile, provider: EmbeddingProvider) -> str:
     """Explain why no vector of *file* can be used, "" if some may be."""
     if file.fingerprint != provider.fingerprint:
         return f"it was made by {file.fingerprint}, not by {provider.fingerprint}"
-    if not _may_be_of(file, provider):
+    if not _may_fit(file, provider):
         return f"its vectors have {file.vectors.dimensions} dimensions"
     return "" if file.recipe == RECIPE else "it was made by another version of mcpg"
 
 
-def _may_be_of(file: VectorFile, provider: EmbeddingProvider) -> bool:
+def _may_fit(file: VectorFile, provider: EmbeddingProvider) -> bool:
     return provider.dimensions in {None, file.vectors.dimensions}
 
 
-def _stale(found: Found, built: Built) -> tuple[Diagnostic, ...]:
+def _stale(found: VectorFiles, built: BuiltVectors) -> tuple[Diagnostic, ...]:
     if found.file is None:
         return ()
     message = f"the file of vectors is out of date: {built.embedded:,} texts were embedded now"

@@ -46,7 +46,7 @@ _WIDENED_AT_ONCE = 1 << 20
 """How many numbers are widened at a time: four megabytes, which a processor's cache can hold."""
 
 
-class Stored:
+class QuantizedMatrix:
     """A matrix with one vector of length 1 in each row, kept in few bits.
 
     Attributes:
@@ -98,15 +98,15 @@ class Stored:
             row *= self.scales[number]
         return row
 
-    def widened(self) -> NDArray[np.float32]:
+    def to_float32(self) -> NDArray[np.float32]:
         rows: NDArray[np.float32] = self.rows.astype(np.float32, copy=False)
         return rows if self.scales is None else rows * self.scales[:, None]
 
-    def kept_as(self, kind: str) -> Stored:
-        return self if kind == self.kind else stored_as(kind, self.widened())
+    def convert(self, kind: str) -> QuantizedMatrix:
+        return self if kind == self.kind else quantize(kind, self.to_float32())
 
 
-def stored_as(kind: str, rows: NDArray[np.float32]) -> Stored:
+def quantize(kind: str, rows: NDArray[np.float32]) -> QuantizedMatrix:
     """Keep *rows* in another way.
 
     Rows that were kept that way once come out as they were, to the bit.
@@ -122,7 +122,7 @@ def stored_as(kind: str, rows: NDArray[np.float32]) -> Stored:
     if kind not in KINDS:
         raise ValueError(f"numbers are kept as {', '.join(KINDS)}, not as {kind!r}")
     if kind != INT8:
-        return Stored(rows.astype(kind, copy=False))
+        return QuantizedMatrix(rows.astype(kind, copy=False))
     codes = np.empty(rows.shape, dtype=np.int8)
     scales = np.zeros(len(rows), dtype=np.float32)
     for part in _parts(*rows.shape):
@@ -131,7 +131,7 @@ def stored_as(kind: str, rows: NDArray[np.float32]) -> Stored:
         codes[part] = np.rint(rows[part] * steps)
         lengths = np.linalg.norm(codes[part].astype(np.float32), axis=1)
         np.divide(1.0, lengths, where=lengths > 0, out=scales[part])
-    return Stored(codes, scales)
+    return QuantizedMatrix(codes, scales)
 
 
 def _products(
@@ -173,7 +173,7 @@ NO_VECTOR = -1.0
 _WORTH_PICKING = 8
 
 
-class Neighbours(Protocol):
+class NearestNeighbours(Protocol):
     """Finds vectors near to a query's without a look at all of them."""
 
     def near(self, query: NDArray[np.float32], count: int) -> Sequence[int]:
@@ -191,10 +191,10 @@ class ToolVectors:
 
     def __init__(
         self,
-        stored: Stored,
+        stored: QuantizedMatrix,
         present: NDArray[np.bool_],
         fingerprint: str,
-        neighbours: Neighbours | None = None,
+        neighbours: NearestNeighbours | None = None,
     ) -> None:
         """Hold vectors.
 
@@ -231,7 +231,7 @@ class ToolVectors:
         for number, vector in enumerate(vectors):
             if vector is not None:
                 rows[number] = vector
-        return cls(Stored(rows), present, fingerprint)
+        return cls(QuantizedMatrix(rows), present, fingerprint)
 
     @property
     def identity(self) -> str:
@@ -242,12 +242,12 @@ class ToolVectors:
         how = "approximate" if self._neighbours else "exact"
         return f"{self.fingerprint} {self.stored.kind} {how}"
 
-    def kept_as(self, kind: str) -> ToolVectors:
-        """Return the same vectors with their numbers kept as *kind*; see `stored_as`."""
-        stored = self.stored.kept_as(kind)
+    def convert(self, kind: str) -> ToolVectors:
+        """Return the same vectors with their numbers kept as *kind*; see `quantize`."""
+        stored = self.stored.convert(kind)
         return ToolVectors(stored, self.present, self.fingerprint, self._neighbours)
 
-    def found_by(self, neighbours: Neighbours) -> ToolVectors:
+    def with_neighbours(self, neighbours: NearestNeighbours) -> ToolVectors:
         return ToolVectors(self.stored, self.present, self.fingerprint, neighbours)
 
     def __len__(self) -> int:
@@ -265,7 +265,9 @@ class ToolVectors:
         self._check(query)
         return self._products(query)
 
-    def cosines_of(self, query: NDArray[np.float32], tools: Iterable[int]) -> NDArray[np.float32]:
+    def chosen_cosines(
+        self, query: NDArray[np.float32], tools: Iterable[int]
+    ) -> NDArray[np.float32]:
         """Return the cosines of some *tools*, by number, in their order; as `cosines` does.
 
         Raises:
@@ -298,10 +300,10 @@ class ToolVectors:
             near = np.array(self._neighbours.near(query, count + len(without)), dtype=np.intp)
             numbers = np.sort(near[eligible[near]])
             if len(numbers) >= count:
-                return _best(numbers, self.cosines_of(query, numbers), count)
+                return _best(numbers, self.chosen_cosines(query, numbers), count)
         numbers = np.flatnonzero(eligible)
         is_few = _WORTH_PICKING * len(numbers) < len(self)
-        cosines = self.cosines_of(query, numbers) if is_few else self.cosines(query)[numbers]
+        cosines = self.chosen_cosines(query, numbers) if is_few else self.cosines(query)[numbers]
         return _best(numbers, cosines, count)
 
     def vector(self, tool: int) -> NDArray[np.float32] | None:
@@ -354,7 +356,7 @@ _HEADER = struct.Struct("<8s32sI")
 _MAGIC = b"mcpgnear"
 
 
-class Clusters:
+class VectorClusters:
     """Finds vectors that are probably the nearest."""
 
     def __init__(self, index: Any) -> None:
@@ -375,17 +377,17 @@ class Clusters:
         return bytes(_faiss().serialize_index(self._index))
 
 
-def make_clusters(vectors: ToolVectors) -> Clusters:
+def make_clusters(vectors: ToolVectors) -> VectorClusters:
     """Put *vectors* into clusters, on one thread, so that they come out the same every time."""
     faiss = _faiss()
     numbers = np.flatnonzero(vectors.present)
-    rows = vectors.stored.widened()[numbers]
+    rows = vectors.stored.to_float32()[numbers]
     count = max(1, min(_CLUSTERS * isqrt(len(rows)), len(rows) // _FOR_A_CENTRE))
     index = faiss.index_factory(vectors.dimensions, f"IVF{count},SQ8", faiss.METRIC_INNER_PRODUCT)
     with _one_thread(faiss):
         index.train(rows[:: max(1, len(rows) // (_FOR_A_CENTRE * count))])
         index.add_with_ids(rows, numbers)
-    return Clusters(index)
+    return VectorClusters(index)
 
 
 def with_clusters(
@@ -407,7 +409,7 @@ def with_clusters(
     if clusters is None and make:
         clusters = make_clusters(vectors)
         _keep(path, seal, clusters)
-    return vectors if clusters is None else vectors.found_by(clusters)
+    return vectors if clusters is None else vectors.with_neighbours(clusters)
 
 
 def _is_usable() -> bool:
@@ -446,7 +448,7 @@ def _seal(vectors: ToolVectors, key: bytes) -> bytes:
     return hashlib.sha256(key + made_by.encode("utf-8", "replace")).digest()
 
 
-def _read(path: str, seal: bytes) -> Clusters | None:
+def _read(path: str, seal: bytes) -> VectorClusters | None:
     try:
         data = Path(path).read_bytes() if is_file(path) else b""
     except OSError:
@@ -454,10 +456,10 @@ def _read(path: str, seal: bytes) -> Clusters | None:
     content = memoryview(data)[_HEADER.size :]
     if data[: _HEADER.size] != _head(seal, content):
         return None
-    return Clusters(_faiss().deserialize_index(np.frombuffer(content, dtype=np.uint8)))
+    return VectorClusters(_faiss().deserialize_index(np.frombuffer(content, dtype=np.uint8)))
 
 
-def _keep(path: str, seal: bytes, clusters: Clusters) -> None:
+def _keep(path: str, seal: bytes, clusters: VectorClusters) -> None:
     content = clusters.pack()
     try:
         atomic_write(path, _head(seal, content) + content, special=False)

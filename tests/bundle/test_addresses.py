@@ -20,7 +20,7 @@ from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.writer import with_compact_schemas
 from mcpg.errors import Code
 from mcpg.graph.iris import node_iri
-from mcpg.graph.terms import Literal
+from mcpg.graph.terms import RdfLiteral
 from mcpg.graph.triples import triples_of
 from mcpg.sources import RawBundle, SourceBatch, read_sources
 
@@ -193,7 +193,7 @@ def test_things_that_name_documents_are_documents() -> None:
     mentioned = {two for one, predicate, two in stated if predicate.endswith("/mentions")}
     assert {URI.format("b"), URI.format("p")} < mentioned
     said = {(one, predicate.rpartition("/")[2]): two for one, predicate, two in stated}
-    assert said[URI.format("p"), "name"] == Literal("The page")
+    assert said[URI.format("p"), "name"] == RdfLiteral("The page")
     assert_reads_back(found)
 
 

@@ -24,7 +24,7 @@ from mcpg.bundle import (
     encode_bundle,
     plan_folder,
 )
-from mcpg.bundle.locked import statements_of
+from mcpg.bundle.locked import collect_statements
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import BundleError, Code, Severity
@@ -271,7 +271,7 @@ class TestSchemasInBundles:
         old = RawBundle(encode_bundle(Bundle(direct.texts)).decode(), "graph.mdld")
         before, after = assemble(SourceBatch(bundles=(old,))), assemble(as_bundle(direct))
         assert compile_assembly(before) == compile_assembly(after)
-        assert statements_of(before) == statements_of(after)
+        assert collect_statements(before) == collect_statements(after)
 
     def test_two_forms_of_a_document_count_once(self) -> None:
         """A folder, a bundle of before and a new one repeat no tool."""

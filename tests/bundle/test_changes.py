@@ -9,7 +9,7 @@ from builders import make_engine, make_tool
 
 from mcpg.bundle.changes import CatalogueDiff, RelationDifference, compare_catalogues
 from mcpg.catalog.model import HintRule
-from mcpg.catalog.schema_changes import Verdict
+from mcpg.catalog.schema_changes import Compatibility
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -111,7 +111,7 @@ def test_schemas_have_verdicts() -> None:
         {"input_schema": SCHEMA, "output_schema": SCHEMA},
         {"input_schema": SCHEMA | {"required": ["id"]}, "output_schema": SCHEMA},
     )
-    assert [one.path for one in found.with_verdict(Verdict.BREAKING)] == ["id"]
+    assert [one.path for one in found.with_verdict(Compatibility.BREAKING)] == ["id"]
     assert found.output == ()
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.bundle import Bundle, Encoding, encode_bundle, texts, write_encoded
-from mcpg.bundle.texts import Texts, held_texts
+from mcpg.bundle.texts import CompressedTexts, hold_texts
 from mcpg.catalog.model import SourceDocument
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def small_blocks() -> Iterator[None]:
 def test_compressed_texts_are_the_texts(written: list[str]) -> None:
     """However they are read, compressed texts are those that were given."""
     given = documents(written)
-    held = Texts(given)
+    held = CompressedTexts(given)
 
     assert held == given
     assert len(held) == len(given)
@@ -52,7 +52,7 @@ def test_compressed_texts_are_the_texts(written: list[str]) -> None:
 @given(contents)
 def test_few_texts_are_held_as_they_are(written: list[str]) -> None:
     """Only many texts are compressed."""
-    held = held_texts(iter(documents(written)))
+    held = hold_texts(iter(documents(written)))
 
     assert tuple(held) == documents(written)
     assert isinstance(held, tuple) == (sum(map(len, written)) <= 100)
@@ -61,7 +61,7 @@ def test_few_texts_are_held_as_they_are(written: list[str]) -> None:
 def test_a_bundle_in_parts_is_the_bundle(tmp_path: Path) -> None:
     """Parts have the bytes of the whole, and can be made again."""
     for many in ([], ["one"], [f"text {number}" for number in range(50)]):
-        bundle = Bundle(Texts(documents(many)), {"stale": ["a"]})
+        bundle = Bundle(CompressedTexts(documents(many)), {"stale": ["a"]})
         parts, whole = Encoding(bundle), encode_bundle(bundle)
 
         assert b"".join(parts) == b"".join(parts) == whole

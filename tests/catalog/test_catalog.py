@@ -203,14 +203,14 @@ def test_a_name_means_one_tool_or_is_refused() -> None:
     """An id, `source::name` or unique name gives its tool; any other name says what to use."""
     catalog = build_catalog([make_tool("a"), make_tool("a", source_id="s"), make_tool("only")])
 
-    assert catalog.named("ONLY").id == catalog.named("commerce::only").id == "only"
+    assert catalog.find_named("ONLY").id == catalog.find_named("commerce::only").id == "only"
     with pytest.raises(NotFoundError, match=r"'\*a' is the name of 2 tools"):
-        catalog.named("*a")
+        catalog.find_named("*a")
     with pytest.raises(NotFoundError) as fault:
-        catalog.named("onlly")
+        catalog.find_named("onlly")
     assert fault.value.remedy == "did you mean only?"
     with pytest.raises(NotFoundError) as fault:
-        catalog.named("\x1b" * 500)
+        catalog.find_named("\x1b" * 500)
     assert fault.value.remedy == "see `mcpg list`"
     assert len(fault.value.message) < 600
 

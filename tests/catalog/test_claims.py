@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.catalog import build_catalog
-from mcpg.catalog.claims import MOST_WORDS, claimed_texts, claimed_words, claims_of
+from mcpg.catalog.claims import MOST_WORDS, claimed_texts, claimed_words, read_claims
 from mcpg.catalog.manifest import read_manifest
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.errors import Code
@@ -48,7 +48,7 @@ def test_lists_of_a_server_are_claims(member: str) -> None:
     tool = one({member: stated})
     assert tool.hints == Hints(cost_tier=tool.hints.cost_tier, enabled_by_default=False)
     assert tool.hints.cost_tier == "Low"
-    claims = claims_of(tool)
+    claims = read_claims(tool)
     assert (claims.aliases, claims.keywords) == (("where is it",), ("parcel", "ETA"))
     assert (claims.categories, claims.tags) == (("shipping",), ("mail",))
     assert claims.examples == (ToolExample("find it", "here"),)
@@ -60,14 +60,14 @@ def test_a_trusted_source_has_no_claims(member: str) -> None:
     """What a trusted server states are hints, and no claims beside."""
     tool = one({member: CLAIMED}, trust_hints=True)
     assert tool.hints.aliases == ("where is it",)
-    assert claims_of(tool) == Hints()
+    assert read_claims(tool) == Hints()
 
 
 def test_hints_that_the_operator_repeats_are_no_claims() -> None:
     """What a manifest's own hints say, in any case, is the operator's."""
     tool = one({"_meta": {"keywords": ["Parcel", "eta"]}, "hints": {"keywords": ["parcel"]}})
     assert tool.hints.keywords == ("parcel",)
-    assert claims_of(tool).keywords == ("eta",)
+    assert read_claims(tool).keywords == ("eta",)
 
 
 @pytest.mark.parametrize("beside", [{"keywords": ["x"]}, {"hints": {"keywords": ["x"]}}])
@@ -91,7 +91,7 @@ def test_claims_are_bounded_and_counted() -> None:
     """Of more words than are searched the first are kept, and the others are reported."""
     words = [f"word{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(100)]
     tool = one({"_meta": {"tags": words, "keywords": words[:3]}})
-    found = claimed_words(claims_of(tool))
+    found = claimed_words(read_claims(tool))
     assert found.text.split() == words[:MOST_WORDS]
     assert (found.kept, found.total) == (MOST_WORDS, len(words))
     (noticed,) = build_catalog([tool]).diagnostics
@@ -108,7 +108,7 @@ _LISTS = st.lists(st.text(max_size=20) | st.integers(), max_size=30)
 @given(st.dictionaries(st.sampled_from(["tags", "aliases", "examples", "keywords"]), _LISTS))
 def test_any_claims_are_bounded(meta: dict[str, Any]) -> None:
     """No claims have more words searched than are allowed, nor a word that nobody states."""
-    claims = claims_of(Tool("a", "s", "a", meta=meta))
+    claims = read_claims(Tool("a", "s", "a", meta=meta))
     found = claimed_words(claims)
     kept = split_words(found.text)
     assert len(set(kept)) == found.kept <= min(MOST_WORDS, found.total)
@@ -118,5 +118,5 @@ def test_any_claims_are_bounded(meta: dict[str, Any]) -> None:
 def test_a_word_without_end_is_left_out() -> None:
     """A text without spaces that has more words than are searched is no way around the bound."""
     endless = "".join(f"Word{chr(97 + number % 26) * (1 + number // 26)}" for number in range(999))
-    found = claimed_words(claims_of(one({"_meta": {"tags": [endless, "short"]}})))
+    found = claimed_words(read_claims(one({"_meta": {"tags": [endless, "short"]}})))
     assert (found.text, found.kept) == ("short", 1)

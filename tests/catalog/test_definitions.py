@@ -10,7 +10,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog.definitions import Part, definition_changes, is_same_definition
+from mcpg.catalog.definitions import DefinitionPart, definition_changes, is_same_definition
 
 _json = st.recursive(
     st.none()
@@ -129,9 +129,9 @@ def test_words_are_bounded() -> None:
     after = make_tool(description="y" * 100_000, input_schema=many, annotations={"a": "z" * 9999})
     changes = definition_changes(make_tool(), after)
     assert [change.part for change in changes] == [
-        Part.DESCRIPTION,
-        Part.INPUT_SCHEMA,
-        Part.ANNOTATIONS,
+        DefinitionPart.DESCRIPTION,
+        DefinitionPart.INPUT_SCHEMA,
+        DefinitionPart.ANNOTATIONS,
     ]
     assert "and more" in str(changes[1])
     assert all(len(str(change)) < 1000 for change in changes)

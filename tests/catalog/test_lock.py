@@ -12,12 +12,12 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog.definitions import Part, definition_changes, part_digests
+from mcpg.catalog.definitions import DefinitionPart, definition_changes, part_digests
 from mcpg.catalog.lock import (
-    Document,
-    Kind,
-    Lock,
-    Statement,
+    LockedDocument,
+    LockChangeKind,
+    ApprovedTools,
+    ToolStatement,
     approve,
     as_approved,
     change_diff,
@@ -64,9 +64,9 @@ _tools = st.builds(
 )
 
 
-def locked(*tools: Tool) -> Lock:
+def locked(*tools: Tool) -> ApprovedTools:
     """Return a lock that approves *tools*."""
-    return approve(Lock(), lock_changes(Lock(), map(stated_by_source, tools)))
+    return approve(ApprovedTools(), lock_changes(ApprovedTools(), map(stated_by_source, tools)))
 
 
 @given(st.lists(_tools, max_size=4, unique_by=lambda tool: (tool.source_id, tool.name)))
@@ -111,21 +111,21 @@ def test_what_a_lock_looks_like() -> None:
 @pytest.mark.parametrize(
     ("changed", "part"),
     [
-        ({"title": "Refund"}, Part.TITLE),
-        ({"description": "Refund any order"}, Part.DESCRIPTION),
-        ({"description": "Refund an\u200b order"}, Part.DESCRIPTION),
-        ({"input_schema": {**SCHEMA, "required": []}}, Part.INPUT_SCHEMA),
-        ({"output_schema": {"type": "object"}}, Part.OUTPUT_SCHEMA),
-        ({"annotations": {"readOnlyHint": True}}, Part.ANNOTATIONS),
-        ({"hints": Hints(aliases=("pay back",))}, Part.HINTS),
-        ({"meta": {"tags": ["pay back"]}}, Part.HINTS),
+        ({"title": "Refund"}, DefinitionPart.TITLE),
+        ({"description": "Refund any order"}, DefinitionPart.DESCRIPTION),
+        ({"description": "Refund an\u200b order"}, DefinitionPart.DESCRIPTION),
+        ({"input_schema": {**SCHEMA, "required": []}}, DefinitionPart.INPUT_SCHEMA),
+        ({"output_schema": {"type": "object"}}, DefinitionPart.OUTPUT_SCHEMA),
+        ({"annotations": {"readOnlyHint": True}}, DefinitionPart.ANNOTATIONS),
+        ({"hints": Hints(aliases=("pay back",))}, DefinitionPart.HINTS),
+        ({"meta": {"tags": ["pay back"]}}, DefinitionPart.HINTS),
     ],
 )
-def test_each_part_of_a_definition_counts(changed: dict[str, Any], part: Part) -> None:
+def test_each_part_of_a_definition_counts(changed: dict[str, Any], part: DefinitionPart) -> None:
     """A change names the tool and the part, also of hints that a server hides in `_meta`."""
     after = replace(REFUND, **changed)
     (change,) = lock_changes(locked(REFUND, TRACK), map(stated_by_source, (after, TRACK)))
-    assert (change.kind, change.name) == (Kind.CHANGED, "commerce::refund_order")
+    assert (change.kind, change.name) == (LockChangeKind.CHANGED, "commerce::refund_order")
     assert [one.part for one in change.parts] == [part]
     assert change_diff(change).startswith(
         "--- a/commerce::refund_order\n+++ b/commerce::refund_order\n"
@@ -149,8 +149,8 @@ def test_new_and_missing_tools_are_changes() -> None:
     moved = replace(REFUND, source_id="billing")
     changes = lock_changes(locked(REFUND, TRACK), map(stated_by_source, (moved, TRACK)))
     assert [(one.kind, one.name) for one in changes] == [
-        (Kind.NEW, "billing::refund_order"),
-        (Kind.MISSING, "commerce::refund_order"),
+        (LockChangeKind.NEW, "billing::refund_order"),
+        (LockChangeKind.MISSING, "commerce::refund_order"),
     ]
     assert all("Refund an order" in change_diff(one) for one in changes)
 
@@ -179,10 +179,10 @@ def test_approval_is_of_one_tool() -> None:
 def test_hints_where_the_lock_has_none_are_a_change(hints: Hints, is_change: bool) -> None:
     """An entry without hints approves those alone that its annotations state."""
     tool = replace(REFUND, id="", annotations={"readOnlyHint": True})
-    lock = Lock((Statement(tool, has_hints=False),))
+    lock = ApprovedTools((ToolStatement(tool, has_hints=False),))
     assert parse_lock(lock_text(lock), "mcpg.lock") == lock
     changes = lock_changes(lock, [stated_by_source(replace(tool, hints=hints))])
-    assert [one.parts[0].part for one in changes] == [Part.HINTS] * is_change
+    assert [one.parts[0].part for one in changes] == [DefinitionPart.HINTS] * is_change
     for change in changes:
         assert "hints:\n" in change_diff(change)
         assert as_approved(change.statement.tool, lock.statements[0]).hints.aliases == ()
@@ -204,8 +204,8 @@ def test_hints_that_are_gone_are_no_change() -> None:
 )
 def test_one_lock_passes_sources_and_their_bundle(own: Hints) -> None:
     """A lock of a bundle, which has the hints of people, is kept by the sources without them."""
-    bundle = Statement(replace(REFUND, hints=Hints.merge(own, REFUND.hints)), has_hints=True)
-    lock = approve(Lock(), lock_changes(Lock(), [bundle]))
+    bundle = ToolStatement(replace(REFUND, hints=Hints.merge(own, REFUND.hints)), has_hints=True)
+    lock = approve(ApprovedTools(), lock_changes(ApprovedTools(), [bundle]))
     assert lock_changes(lock, [bundle]) == ()
     assert lock_changes(lock, [stated_by_source(REFUND)]) == ()
 
@@ -223,15 +223,17 @@ def test_hints_files_add_to_documents() -> None:
     """What a hints file states of a tool needs no approval, though its document repeats it."""
     own = Hints(aliases=("mine",), cost_tier=Tier.LOW)
     document = replace(TRACK, hints=Hints.merge(own, TRACK.hints))
-    stated = Statement(document, has_hints=True, added=own)
+    stated = ToolStatement(document, has_hints=True, added=own)
     assert lock_changes(locked(TRACK), [stated]) == ()
     assert len(lock_changes(locked(TRACK), [replace(stated, added=Hints())])) == 1
 
 
-def documented(body: str = "", **members: Any) -> Statement:
+def documented(body: str = "", **members: Any) -> ToolStatement:
     """Return what a bundle states of a tool: its definition, and a document that says otherwise."""
     bare = replace(REFUND, id="")
-    return Statement(bare, has_hints=False, document=Document(replace(bare, **members), body))
+    return ToolStatement(
+        bare, has_hints=False, document=LockedDocument(replace(bare, **members), body)
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,13 +245,13 @@ def documented(body: str = "", **members: Any) -> Statement:
         (documented(title="Anything"), 'title ("Anything" added)'),
     ],
 )
-def test_documents_beside_a_definition_count(poisoned: Statement, detail: str) -> None:
+def test_documents_beside_a_definition_count(poisoned: ToolStatement, detail: str) -> None:
     """A bundle is held to what its document states, even where the definition beside it holds."""
     lock = locked(REFUND)
     assert lock_changes(lock, [documented()]) == ()
     (change,) = lock_changes(lock, [poisoned])
     assert [(one.part, one.details[0].startswith(detail)) for one in change.parts] == [
-        (Part.DOCUMENT, True)
+        (DefinitionPart.DOCUMENT, True)
     ]
     assert "+document:" in change_diff(change)
     approved = approve(lock, [change])
@@ -272,7 +274,7 @@ def test_approval_of_a_source_keeps_that_of_a_document() -> None:
 
 def test_a_document_of_an_entry_has_a_digest() -> None:
     """Text of a document that is edited by hand in the lock file is refused."""
-    lock = approve(Lock(), lock_changes(Lock(), [documented("Prose.")]))
+    lock = approve(ApprovedTools(), lock_changes(ApprovedTools(), [documented("Prose.")]))
     with pytest.raises(InputError, match="the digest of document of 'commerce::refund_order'"):
         parse_lock(lock_text(lock).replace("Prose.", "Poison."), "mcpg.lock")
     with pytest.raises(InputError, match="'body' is no text"):
@@ -285,7 +287,7 @@ def test_names_that_join_alike_are_two_tools() -> None:
     other = replace(REFUND, source_id="a::b", name="c")
     lock = parse_lock(lock_text(locked(one)), "mcpg.lock")
     kinds = [(change.kind, change.key) for change in lock_changes(lock, [stated_by_source(other)])]
-    assert kinds == [(Kind.MISSING, ("a", "b::c")), (Kind.NEW, ("a::b", "c"))]
+    assert kinds == [(LockChangeKind.MISSING, ("a", "b::c")), (LockChangeKind.NEW, ("a::b", "c"))]
     both = parse_lock(lock_text(locked(one, other)), "mcpg.lock")
     assert lock_changes(both, map(stated_by_source, (one, other))) == ()
 
@@ -303,7 +305,10 @@ def test_names_that_look_alike_are_other_tools(name: str) -> None:
         for tool in [replace(REFUND, name=one)]
     }
     assert kinds.pop(name) == []
-    assert set(map(tuple, kinds.values())) <= {(Kind.MISSING, Kind.NEW), (Kind.NEW, Kind.MISSING)}
+    assert set(map(tuple, kinds.values())) <= {
+        (LockChangeKind.MISSING, LockChangeKind.NEW),
+        (LockChangeKind.NEW, LockChangeKind.MISSING),
+    }
 
 
 def test_references_of_schemas_count_as_they_stand() -> None:
@@ -349,12 +354,12 @@ def test_tools_that_no_json_holds_are_not_written() -> None:
     """No lock is written that could not be read back."""
     endless = replace(REFUND, annotations={"most": float("inf")})
     with pytest.raises(InputError, match="a number is not finite"):
-        lock_text(Lock((stated_by_source(endless),)))
+        lock_text(ApprovedTools((stated_by_source(endless),)))
     deep: Any = {}
     for _ in range(120):
         deep = {"properties": deep}
     with pytest.raises(InputError, match="nests deeper than 97 levels"):
-        lock_text(Lock((stated_by_source(replace(REFUND, input_schema=deep)),)))
+        lock_text(ApprovedTools((stated_by_source(replace(REFUND, input_schema=deep)),)))
 
 
 TEXT = lock_text(locked(REFUND, TRACK))

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from mcpg.catalog.schema_changes import (
     MOST_CHANGES,
     SchemaChange,
-    Verdict,
+    Compatibility,
     input_changes,
     output_changes,
 )
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}
-OPEN = Verdict.COMPATIBLE, Verdict.BREAKING
+OPEN = Compatibility.COMPATIBLE, Compatibility.BREAKING
 """What a wider schema means to callers and to readers."""
-SHUT = Verdict.BREAKING, Verdict.COMPATIBLE
+SHUT = Compatibility.BREAKING, Compatibility.COMPATIBLE
 """What a narrower schema means to callers and to readers."""
 
 
@@ -35,9 +35,9 @@ def of(schema: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": schema}, "required": list(required), **more}
 
 
-def worst(changes: Iterable[SchemaChange]) -> Verdict | None:
+def worst(changes: Iterable[SchemaChange]) -> Compatibility | None:
     """Return the gravest verdict."""
-    return min((one.verdict for one in changes), key=list(Verdict).index, default=None)
+    return min((one.verdict for one in changes), key=list(Compatibility).index, default=None)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def worst(changes: Iterable[SchemaChange]) -> Verdict | None:
     ],
 )
 def test_arguments_may_widen_and_results_may_narrow(
-    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Verdict, Verdict]
+    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Compatibility, Compatibility]
 ) -> None:
     """A narrower schema breaks callers, a wider one breaks readers."""
     found = worst(input_changes(before, after)), worst(output_changes(before, after))
@@ -80,20 +80,28 @@ def test_arguments_may_widen_and_results_may_narrow(
 @pytest.mark.parametrize(
     ("before", "after", "verdicts"),
     [
-        (of(TEXT), {"type": "object"}, (Verdict.UNDECIDED, Verdict.BREAKING)),
+        (of(TEXT), {"type": "object"}, (Compatibility.UNDECIDED, Compatibility.BREAKING)),
         (
             of(TEXT),
             {"type": "object", "properties": {}, "additionalProperties": False},
-            (Verdict.BREAKING, Verdict.BREAKING),
+            (Compatibility.BREAKING, Compatibility.BREAKING),
         ),
-        ({"type": "object"}, of(TEXT), (Verdict.COMPATIBLE, Verdict.COMPATIBLE)),
-        ({"type": "object"}, of(TEXT, "a"), (Verdict.BREAKING, Verdict.COMPATIBLE)),
-        (of(TEXT), of(TEXT | {"format": "uri"}), (Verdict.UNDECIDED, Verdict.UNDECIDED)),
-        (of(TEXT), of(TEXT | {"default": "x"}), (Verdict.COMPATIBLE, Verdict.COMPATIBLE)),
+        ({"type": "object"}, of(TEXT), (Compatibility.COMPATIBLE, Compatibility.COMPATIBLE)),
+        ({"type": "object"}, of(TEXT, "a"), (Compatibility.BREAKING, Compatibility.COMPATIBLE)),
+        (
+            of(TEXT),
+            of(TEXT | {"format": "uri"}),
+            (Compatibility.UNDECIDED, Compatibility.UNDECIDED),
+        ),
+        (
+            of(TEXT),
+            of(TEXT | {"default": "x"}),
+            (Compatibility.COMPATIBLE, Compatibility.COMPATIBLE),
+        ),
     ],
 )
 def test_properties_that_come_and_go(
-    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Verdict, Verdict]
+    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Compatibility, Compatibility]
 ) -> None:
     """A new argument breaks if it is required, a lost one if it is refused."""
     found = worst(input_changes(before, after)), worst(output_changes(before, after))
@@ -146,18 +154,18 @@ def test_other_spellings_are_no_change(before: dict[str, Any], after: dict[str, 
         (
             of(TEXT, additionalProperties=TEXT),
             {"type": "object", "additionalProperties": TEXT, "required": ["a"]},
-            (Verdict.BREAKING, Verdict.BREAKING),
+            (Compatibility.BREAKING, Compatibility.BREAKING),
         ),
         (
             {"type": "object", "additionalProperties": TEXT, "required": ["a"]},
             of(TEXT, additionalProperties=TEXT),
-            (Verdict.COMPATIBLE, Verdict.BREAKING),
+            (Compatibility.COMPATIBLE, Compatibility.BREAKING),
         ),
         (of({"anyOf": [{"const": 1, "type": "string"}]}), of({"anyOf": [TEXT]}), OPEN),
         (
             {"type": "object", "additionalProperties": TEXT},
             of(WHOLE, additionalProperties=TEXT),
-            (Verdict.BREAKING, Verdict.BREAKING),
+            (Compatibility.BREAKING, Compatibility.BREAKING),
         ),
         (
             of({"$ref": "#n"}, **{"$defs": {"n": NUMBER | {"$anchor": "n"}}}),
@@ -167,12 +175,12 @@ def test_other_spellings_are_no_change(before: dict[str, Any], after: dict[str, 
         (
             of({"oneOf": [TEXT]}),
             of({"oneOf": [TEXT, {"minLength": 3}]}),
-            (Verdict.UNDECIDED, Verdict.BREAKING),
+            (Compatibility.UNDECIDED, Compatibility.BREAKING),
         ),
     ],
 )
 def test_changes_that_no_single_keyword_shows(
-    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Verdict, Verdict]
+    before: dict[str, Any], after: dict[str, Any], verdicts: tuple[Compatibility, Compatibility]
 ) -> None:
     """Flags of draft 4, anchors, further properties and exclusive branches are followed."""
     found = worst(input_changes(before, after)), worst(output_changes(before, after))
@@ -204,8 +212,8 @@ def test_a_change_names_its_place_and_its_values() -> None:
 
 def test_no_output_schema_promises_nothing() -> None:
     """An output schema may be added, and not be taken away."""
-    assert worst(output_changes(None, of(TEXT))) is Verdict.COMPATIBLE
-    assert worst(output_changes(of(TEXT), None)) is Verdict.BREAKING
+    assert worst(output_changes(None, of(TEXT))) is Compatibility.COMPATIBLE
+    assert worst(output_changes(of(TEXT), None)) is Compatibility.BREAKING
     assert output_changes(None, None) == ()
 
 
@@ -230,7 +238,7 @@ def test_large_schemas_are_bounded() -> None:
         deep = of(deep)
     assert worst(input_changes(of(deep), of(of(deep)))) is not None
     wide = {"type": "object", "properties": {f"p{n}": of(TEXT) for n in range(6_000)}}
-    assert worst(input_changes(wide, wide | {"title": "x"})) is Verdict.UNDECIDED
+    assert worst(input_changes(wide, wide | {"title": "x"})) is Compatibility.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -326,8 +334,8 @@ def test_a_compatible_change_refuses_nothing(
         new
     ).is_valid(call)
     if accepts_less:
-        assert worst(input_changes(old, new)) in (Verdict.BREAKING, Verdict.UNDECIDED)
-        assert worst(output_changes(new, old)) in (Verdict.BREAKING, Verdict.UNDECIDED)
+        assert worst(input_changes(old, new)) in (Compatibility.BREAKING, Compatibility.UNDECIDED)
+        assert worst(output_changes(new, old)) in (Compatibility.BREAKING, Compatibility.UNDECIDED)
 
 
 @pytest.mark.parametrize(
@@ -353,5 +361,5 @@ def test_a_compatible_change_refuses_nothing(
 def test_what_is_not_followed_is_undecided(before: dict[str, Any], after: dict[str, Any]) -> None:
     """Schemas that a negation refers to, and properties of exclusive branches, may change all."""
     for one, other in ((before, after), (after, before)):
-        assert Verdict.UNDECIDED in {change.verdict for change in input_changes(one, other)}
-        assert Verdict.UNDECIDED in {change.verdict for change in output_changes(one, other)}
+        assert Compatibility.UNDECIDED in {change.verdict for change in input_changes(one, other)}
+        assert Compatibility.UNDECIDED in {change.verdict for change in output_changes(one, other)}

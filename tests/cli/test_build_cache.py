@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.build_pieces import PieceFile
+from mcpg.build_pieces import ChunkFile
 from mcpg.bundle import codec
 from mcpg.cli.build import MOST_FILES
 from mcpg.cli.exits import ExitCode
 from mcpg.index.layout import NO_STAMP
-from mcpg.index.packing import restamped
+from mcpg.index.packing import restamp_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def change(manifest: Path) -> None:
 def outputs(folder: Path) -> tuple[bytes, bytes]:
     """Return the bundle and its index, this without the time of the bundle."""
     bundle, index = (folder / name for name in ("graph.mdld", "graph.mdld.idx"))
-    return bundle.read_bytes(), restamped(index.read_bytes(), NO_STAMP)
+    return bundle.read_bytes(), restamp_index(index.read_bytes(), NO_STAMP)
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[object]:
@@ -204,14 +204,14 @@ def test_a_disk_without_room_for_what_processes_hand_over_changes_no_bytes(
     alone = outputs(manifest.parent)
     for file in (*cache().glob("*"), *manifest.parent.glob("graph*")):
         file.unlink()
-    add, added = PieceFile.add, iter(range(pieces))
+    add, added = ChunkFile.add, iter(range(pieces))
 
-    def full(file: PieceFile, piece: bytes) -> None:
+    def full(file: ChunkFile, piece: bytes) -> None:
         if next(added, None) is None:
             raise OSError(errno.ENOSPC, "no room")
         add(file, piece)
 
-    monkeypatch.setattr(PieceFile, "add", full)
+    monkeypatch.setattr(ChunkFile, "add", full)
     assert run("bundle", "tools.json", "--jobs", "2").code == 0
 
     assert outputs(manifest.parent) == alone

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mcpg.build_cache import KeptMemo
-from mcpg.build_pieces import PieceFile
+from mcpg.build_cache import StoredBuildCache
+from mcpg.build_pieces import ChunkFile
 from mcpg.cli import main
 from mcpg.cli.commands import cache as keeping
 from mcpg.cli.commands.cache import shown_size
@@ -37,7 +37,7 @@ def cache(folder: Path) -> Path:
     store.put({EmbeddingKey("tool", "hash", "mine"): np.ones(2, dtype=np.float32)})
     store.close()
     (path / "far.mdld-00000000.idx").write_bytes(INDEX_MAGIC + b"...")
-    (path / "far.mdld-00000000.memo").write_bytes(b"".join(KeptMemo().pack()))
+    (path / "far.mdld-00000000.memo").write_bytes(b"".join(StoredBuildCache().pack()))
     (path / "notes.idx").write_text("mine", encoding="utf-8")
     (path / "notes.txt").write_text("mine", encoding="utf-8")
     with sqlite3.connect(path / "diary.sqlite") as diary:
@@ -87,7 +87,7 @@ def test_clearing_leaves_other_files_alone(
 def test_what_a_killed_build_left_is_cleared_as_well(run: Callable[..., Run], cache: Path) -> None:
     """The temporary files of a process that was killed go; those of one at work stay."""
     (cache / ".mcpg-0123456789abcdef.tmp").write_text("contents of tools", "utf-8")
-    at_work = PieceFile(cache)
+    at_work = ChunkFile(cache)
     assert run("cache", "clear", "--yes").code == 0
 
     assert [*cache.glob("*.tmp")] == [at_work.path]
@@ -157,10 +157,12 @@ def test_what_cannot_be_removed_is_named(
 
 def test_marks_are_those_that_files_begin_with() -> None:
     """What is looked for is what is written."""
-    assert keeping.MARKS[keeping.Kind.INDEXES].start == INDEX_MAGIC
-    assert keeping.MARKS[keeping.Kind.VECTORS].start == VECTORS_MAGIC
-    assert keeping.MARKS[keeping.Kind.GRAPHS].start == matrix._MAGIC
-    assert b"".join(KeptMemo().pack()).startswith(keeping.MARKS[keeping.Kind.MEMOS].start)
+    assert keeping.MARKS[keeping.CacheKind.INDEXES].start == INDEX_MAGIC
+    assert keeping.MARKS[keeping.CacheKind.VECTORS].start == VECTORS_MAGIC
+    assert keeping.MARKS[keeping.CacheKind.GRAPHS].start == matrix._MAGIC
+    assert b"".join(StoredBuildCache().pack()).startswith(
+        keeping.MARKS[keeping.CacheKind.MEMOS].start
+    )
 
 
 def test_sizes_are_for_people() -> None:

@@ -13,7 +13,7 @@ from mcpg.cli.markdown import markdown
 from mcpg.cli.output import Output
 from mcpg.cli.text import text
 from mcpg.engine.compare import compare
-from mcpg.gateway.explanation_json import Side, compare_json
+from mcpg.gateway.explanation_json import ComparedCatalogue, compare_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +152,9 @@ def test_another_model_and_language_are_told() -> None:
     weighed = tuple(replace(one, delta=0.5, by_weight=0.25) for one in match.features)
     changed = replace(match, features=weighed, then=replace(match.then, fused_score=0.0))
     compared = compare_json(
-        replace(same, then=then, tools=(changed,)), Side("old.mdld"), Side("new.mdld")
+        replace(same, then=then, tools=(changed,)),
+        ComparedCatalogue("old.mdld"),
+        ComparedCatalogue("new.mdld"),
     )
 
     told = text(compare_blocks(compared), Output())

@@ -15,14 +15,14 @@ from typer.main import get_command
 
 from mcpg.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
 from mcpg.cli.app import app
-from mcpg.cli.environment import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS, Key
+from mcpg.cli.environment import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS, SettingKey
 from mcpg.cli.reference import with_tables
-from mcpg.cli.settings import Settings, line_of
+from mcpg.cli.settings import Settings, find_line
 from mcpg.embeddings import http
 from mcpg.errors import UsageError
 from mcpg.gateway import Limits
-from mcpg.gateway.serve import Serving
-from mcpg.gateway.serve.http import Http, Rules
+from mcpg.gateway.serve import ServingOptions
+from mcpg.gateway.serve.http import HttpOptions, AccessRules
 from mcpg.graph.sparql import Limits as QueryLimits
 from mcpg.llm import normalizer
 
@@ -140,7 +140,7 @@ def test_every_setting_can_stand_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS.values() if key.variable])
-def test_every_variable_goes_before_files(tmp_path: Path, key: Key) -> None:
+def test_every_variable_goes_before_files(tmp_path: Path, key: SettingKey) -> None:
     """A variable takes precedence over a file, and an option over both."""
     (tmp_path / "mcpg.toml").write_text(WHOLE, encoding="utf-8")
     section, _, name = f".{key.name}".rpartition(".")
@@ -267,7 +267,7 @@ def test_lines_are_found_in_any_document(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(("\n", "\r\n"))).join(written)
     tomllib.loads(text)
     for path, line in wanted:
-        assert line_of(text, path) == line
+        assert find_line(text, path) == line
 
 
 @settings(deadline=None, max_examples=50)
@@ -297,7 +297,7 @@ def test_lines_are_found_in_arrays_of_tables(
     text = "\n".join(written)
     tomllib.loads(text)
     for path, line in wanted:
-        assert line_of(text, path) == line
+        assert find_line(text, path) == line
 
 
 @settings(deadline=None, max_examples=30)
@@ -308,14 +308,14 @@ def test_lines_of_entries_in_one_statement(entries: list[list[str]]) -> None:
     text = f"b = 1\n\nt = [\n{inner}\n]\nc = 1"
     tomllib.loads(text)
     for number, values in enumerate(entries):
-        assert line_of(text, ("t", number, "a")) == 3
-        assert all(line_of(text, ("t", number, "a", one)) == 3 for one in range(len(values)))
+        assert find_line(text, ("t", number, "a")) == 3
+        assert all(find_line(text, ("t", number, "a", one)) == 3 for one in range(len(values)))
 
 
 def test_a_statement_that_goes_on_and_on_has_no_line() -> None:
     """To say the line is not worth reading a huge file over and over."""
     text = "limit = [\n" + "\n" * 2_000 + "]"
-    assert line_of(text, ("limit",)) is None
+    assert find_line(text, ("limit",)) is None
 
 
 PAGE = Path(__file__).parents[2] / "docs/reference/configuration.md"
@@ -365,10 +365,10 @@ def test_the_reference_has_the_defaults_of_the_code() -> None:
         ("normalization.timeout", f"{normalizer.BUDGET.total:g}"),
         ("cache.absolute", f"{ABSOLUTE:,.0f}"),
         ("cache.entries", f"{ENTRIES:,}"),
-        ("serve.max_bytes", f"{Serving().answer_bytes:,}"),
-        ("serve.max_result_bytes", f"{Serving().result_bytes:,}"),
-        ("serve.requests", f"{Rules().requests}"),
-        ("serve.sessions", f"{Http().sessions}"),
+        ("serve.max_bytes", f"{ServingOptions().answer_bytes:,}"),
+        ("serve.max_result_bytes", f"{ServingOptions().result_bytes:,}"),
+        ("serve.requests", f"{AccessRules().requests}"),
+        ("serve.sessions", f"{HttpOptions().sessions}"),
         ("limits.invoke", f"{Limits().invoke_seconds:g}"),
         ("limits.result", f"{Limits().result_bytes:,}"),
         ("limits.query_memory", f"{QueryLimits().memory:,}"),

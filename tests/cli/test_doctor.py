@@ -12,7 +12,7 @@ import pytest
 from loopback import answer, chat, serving
 
 from mcpg.cli import checks as extras
-from mcpg.cli.checks import Check, Status, tried
+from mcpg.cli.checks import Check, Status, run_check
 from mcpg.cli.providers import STORE_FILE
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.installation import install_command
@@ -277,7 +277,7 @@ def test_a_strangers_error_is_told_by_its_kind() -> None:
     def fail() -> Check:
         raise RuntimeError(SECRET)
 
-    check = tried("part", fail)
+    check = run_check("part", fail)
     assert (check.status, check.message) == (Status.FAILED, "it failed with RuntimeError")
 
 

@@ -15,7 +15,7 @@ import pytest
 from shop import MANIFEST
 
 from mcpg.cli import main
-from mcpg.cli.exits import ExitCode, guarded
+from mcpg.cli.exits import ExitCode, run_guarded
 from mcpg.cli.output import Output
 from mcpg.errors import InputError
 
@@ -54,19 +54,19 @@ class TestGuarded:
 
     def test_a_result_is_passed_on(self) -> None:
         """The code of a run that ends by itself is its own."""
-        assert guarded(lambda: ExitCode.FINDINGS, Output()) == 1
+        assert run_guarded(lambda: ExitCode.FINDINGS, Output()) == 1
 
     def test_our_errors_say_place_message_and_remedy(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """An error is two lines on standard error, and code 2."""
         fault = InputError("is broken", place="a.json", remedy="mend it")
-        assert guarded(raises(fault), Output()) == 2
+        assert run_guarded(raises(fault), Output()) == 2
         assert capsys.readouterr() == ("", "error: a.json: is broken\n  hint: mend it\n")
 
     def test_an_unexpected_fault_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A fault of our own shows no traceback and says how to get one."""
-        assert guarded(raises(KeyError("x")), Output()) == 2
+        assert run_guarded(raises(KeyError("x")), Output()) == 2
         assert capsys.readouterr().err == (
             "error: mcpg failed unexpectedly: KeyError: 'x'\n  hint: run again with --debug\n"
         )
@@ -76,12 +76,12 @@ class TestGuarded:
         self, fault: Exception, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """With --debug the traceback comes before the message."""
-        assert guarded(raises(fault), Output(debug=True)) == 2
+        assert run_guarded(raises(fault), Output(debug=True)) == 2
         assert capsys.readouterr().err.startswith("Traceback (most recent call last):")
 
     def test_an_interrupt_is_130(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Stopping from the keyboard is told apart from failing."""
-        assert guarded(raises(KeyboardInterrupt()), Output()) == 130
+        assert run_guarded(raises(KeyboardInterrupt()), Output()) == 130
         assert capsys.readouterr().err == "error: interrupted\n"
 
     @pytest.mark.parametrize("during", ["run", "flush"])
@@ -102,7 +102,7 @@ class TestGuarded:
             return ExitCode.FINDINGS
 
         monkeypatch.setattr(sys, "stdout", Closed())
-        assert guarded(run, Output()) == 0
+        assert run_guarded(run, Output()) == 0
         assert capsys.readouterr().err == ""
 
     def test_a_failing_flush_is_2(
@@ -115,7 +115,7 @@ class TestGuarded:
                 raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(sys, "stdout", Full())
-        assert guarded(lambda: ExitCode.DONE, Output()) == 2
+        assert run_guarded(lambda: ExitCode.DONE, Output()) == 2
         assert capsys.readouterr().err.startswith(
             "error: standard output: cannot be written: no space left on device\n"
         )
@@ -125,7 +125,7 @@ class TestGuarded:
     ) -> None:
         """An installation without a package that mcpg needs fails with its name."""
         monkeypatch.delitem(sys.modules, "typer", raising=False)
-        assert guarded(raises(ModuleNotFoundError("No module named 'typer'")), Output()) == 2
+        assert run_guarded(raises(ModuleNotFoundError("No module named 'typer'")), Output()) == 2
         assert "No module named 'typer'" in capsys.readouterr().err
 
     def test_control_characters_of_an_error_are_neutralised(
@@ -133,7 +133,7 @@ class TestGuarded:
     ) -> None:
         """A file cannot steer the terminal through an error about it."""
         fault = InputError("bad \x1b[2J", place="\x1b]0;x", remedy="\u202e")
-        guarded(raises(fault), Output())
+        run_guarded(raises(fault), Output())
         assert not set("\x1b\u202e") & set(capsys.readouterr().err)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed")
@@ -152,7 +152,7 @@ class TestGuarded:
     @pytest.mark.usefixtures("folder")
     def test_a_missing_file_of_ours_is_a_fault(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A file that is missing while the folder is there is a fault like any other."""
-        assert guarded(raises(FileNotFoundError("data.bin")), Output()) == 2
+        assert run_guarded(raises(FileNotFoundError("data.bin")), Output()) == 2
         assert "mcpg failed unexpectedly: FileNotFoundError" in capsys.readouterr().err
 
     def test_an_interrupt_before_the_start_is_130(self, monkeypatch: pytest.MonkeyPatch) -> None:

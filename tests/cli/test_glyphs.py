@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.cli.output import ASCII, BLOCKS, wrapped
+from mcpg.cli.output import ASCII, BLOCKS, wrap_parts
 from mcpg.cli.terminal import width
 from mcpg.cli.text import text
 from mcpg.reports.blocks import Bar, Column, Table
@@ -30,7 +30,7 @@ def test_a_pipe_gets_ascii() -> None:
 @given(st.lists(st.text("ab漢", min_size=1, max_size=8), max_size=20), st.integers(1, 30))
 def test_wrapping_loses_nothing(parts: list[str], columns: int) -> None:
     """Every part stands in some line, in order; only a part too wide makes a line too wide."""
-    lines = list(wrapped(parts, columns))
+    lines = list(wrap_parts(parts, columns))
     assert " ".join(lines).split() == parts
     assert all(width(line) <= columns or " " not in line for line in lines)
 

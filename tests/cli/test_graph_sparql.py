@@ -10,7 +10,7 @@ from sparqlserver import serving
 
 from mcpg.cli.commands.graph_query import write_answer
 from mcpg.cli.output import Color, Output
-from mcpg.graph.sparql_worker import Answer, shortened
+from mcpg.graph.sparql_worker import SparqlAnswer, shorten_iri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +135,7 @@ def test_a_table_on_a_terminal_has_its_colours_and_no_others(
     monkeypatch.setattr(sys, "stdout", terminal)
     row = {"id": {"type": "literal", "value": "\x1b[31mred"}}
 
-    write_answer(Answer("select", ("id",), (row,)), None, Output(color=Color.ALWAYS))
+    write_answer(SparqlAnswer("select", ("id",), (row,)), None, Output(color=Color.ALWAYS))
 
     head, rule, first = terminal.getvalue().splitlines()
     assert head.startswith("\x1b[1mid")
@@ -204,13 +204,13 @@ def test_a_wide_table_cuts_nothing_on_a_narrow_terminal(
     iri = f"https://shop.example/{'a' * 100}"
     row = {name: {"type": "uri", "value": iri} for name in "pr"}
 
-    write_answer(Answer("select", ("p", "r"), (row,)), None, Output(), is_wide=is_wide)
+    write_answer(SparqlAnswer("select", ("p", "r"), (row,)), None, Output(), is_wide=is_wide)
 
     assert (f"{iri}  {iri}" in terminal.getvalue()) == is_wide
 
 
 def test_prefixes_shorten_what_they_can() -> None:
     """A local name may have digits, hyphens and dots, and no slash."""
-    assert shortened("https://schema.org/x-1.b") == "schema:x-1.b"
-    assert shortened("https://schema.org/a/b") == "https://schema.org/a/b"
-    assert shortened("https://schema.org/a.") == "https://schema.org/a."
+    assert shorten_iri("https://schema.org/x-1.b") == "schema:x-1.b"
+    assert shorten_iri("https://schema.org/a/b") == "https://schema.org/a/b"
+    assert shorten_iri("https://schema.org/a.") == "https://schema.org/a."

@@ -11,8 +11,8 @@ from mcpg import __version__
 from mcpg.cli.app import app
 from mcpg.cli.environment import KEYS
 from mcpg.cli.help_text import HEADINGS, WIDTH
-from mcpg.cli.parameters import COMMON, EMBED_WITH, FUSION, SETTINGS, STRATEGY, Parameter
-from mcpg.cli.reference import commands_below, generated, refreshed
+from mcpg.cli.parameters import COMMON, EMBED_WITH, FUSION, SETTINGS, STRATEGY, CommandParameter
+from mcpg.cli.reference import commands_below, generate_reference, refresh_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ GOLDEN = Path(__file__).parent / "golden_help"
 @pytest.fixture(scope="module")
 def written() -> str:
     """The generated part of the reference."""
-    return generated()
+    return generate_reference()
 
 
 def terminal_of(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ class TestHeadings:
         assert {name for names in HEADINGS.values() for name in names} <= known | {"--help"}
 
     @pytest.mark.parametrize("option", SETTINGS, ids=lambda option: option.name)
-    def test_variables_are_named(self, option: Parameter) -> None:
+    def test_variables_are_named(self, option: CommandParameter) -> None:
         """An option that a variable can set names it."""
         key = next(one for one in KEYS.values() if one.option in option.flags[0].split("/"))
         assert f"[env: {key.variable}]" in option.help
@@ -190,7 +190,7 @@ class TestReference:
     def test_it_is_up_to_date(self) -> None:
         """The page holds what the program says: run `python -m mcpg.cli.reference` on it."""
         page = PAGE.read_text("utf-8")
-        assert refreshed(page) == page
+        assert refresh_reference(page) == page
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_every_command_is_in_it(self, written: str, name: str) -> None:

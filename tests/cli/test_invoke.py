@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answer, serving
 
-from mcpg.cli.commands.invoke import _progress_of, invoke_text, value_of
+from mcpg.cli.commands.invoke import _make_progress, invoke_text, parse_argument
 from mcpg.gateway.calls import Invoked
 from mcpg.installation import install_command
 
@@ -214,7 +214,9 @@ TEXT = {"$defs": {"name": {"type": "string"}, "loop": {"$ref": "#/$defs/loop"}}}
 )
 def test_schemas_of_others_say_what_is_a_text(member: Any, text: str, sent: Any) -> None:
     """A value follows what the schema names, then what it accepts; no schema is too odd."""
-    assert value_of({**TEXT, "properties": {"a": member}, "required": ["b"]}, "a", text) == sent
+    assert (
+        parse_argument({**TEXT, "properties": {"a": member}, "required": ["b"]}, "a", text) == sent
+    )
 
 
 def test_a_name_is_no_markup(call: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,12 +348,12 @@ async def test_progress_is_shown_as_plain_text() -> None:
         def update(self, text: Any) -> None:
             shown.append(text.plain)
 
-    tell = _progress_of(Status())
+    tell = _make_progress(Status())
     assert tell is not None
     await tell(1, 3, "[red]\x1b[31m")
     await tell(2, None, None)
     assert shown == ["1 of 3 [red]\\x1b[31m", "2"]
-    assert _progress_of(None) is None
+    assert _make_progress(None) is None
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
-from mcpg.cli.live_gateway import Wanted, gateway_of, limits_of
+from mcpg.cli.live_gateway import GatewayRequest, make_gateway, read_limits
 from mcpg.cli.settings import Settings
 from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import Gateway, Limits
@@ -60,38 +60,38 @@ def test_who_names_the_sources(folder: Path) -> None:
     settings = Settings(folder, {"MCPG_BUNDLE": "tools.json"})
     configured(folder)
     (folder / "other.json").write_text(MANIFEST, "utf-8")
-    assert ids(gateway_of(Wanted(["other.json"]), settings)) == ["other"]
-    assert ids(gateway_of(Wanted(), settings)) == ["mine"]
-    assert ids(gateway_of(Wanted(source_id="all"), settings)) == ["mine"]
+    assert ids(make_gateway(GatewayRequest(["other.json"]), settings)) == ["other"]
+    assert ids(make_gateway(GatewayRequest(), settings)) == ["mine"]
+    assert ids(make_gateway(GatewayRequest(source_id="all"), settings)) == ["mine"]
     (folder / "mcpg.toml").unlink()
     settings = Settings(folder, {"MCPG_BUNDLE": "tools.json"})
-    assert ids(gateway_of(Wanted(), settings)) == ["tools"]
+    assert ids(make_gateway(GatewayRequest(), settings)) == ["tools"]
 
 
 def test_a_bundle_or_a_graph_alone_is_the_source(folder: Path) -> None:
     """A bundle that an option names precedes the file's sources; a graph follows these."""
     (folder / "graph.mdld").write_bytes(encode_bundle(bundle_of(assemble(read_sources([])))))
     option, variable = {"bundle": ["tools.json"]}, {"MCPG_BUNDLE": "tools.json"}
-    graph = Wanted(graph="graph.mdld")
-    assert ids(gateway_of(graph, Settings(folder))) == ["graph"]
-    assert ids(gateway_of(graph, Settings(folder, variable))) == ["graph"]
-    assert ids(gateway_of(graph, Settings(folder, flags=option))) == ["tools"]
+    graph = GatewayRequest(graph="graph.mdld")
+    assert ids(make_gateway(graph, Settings(folder))) == ["graph"]
+    assert ids(make_gateway(graph, Settings(folder, variable))) == ["graph"]
+    assert ids(make_gateway(graph, Settings(folder, flags=option))) == ["tools"]
     configured(folder)
-    assert ids(gateway_of(graph, Settings(folder))) == ["mine"]
-    assert ids(gateway_of(Wanted(), Settings(folder, variable))) == ["mine"]
-    assert ids(gateway_of(Wanted(), Settings(folder, flags=option))) == ["tools"]
+    assert ids(make_gateway(graph, Settings(folder))) == ["mine"]
+    assert ids(make_gateway(GatewayRequest(), Settings(folder, variable))) == ["mine"]
+    assert ids(make_gateway(GatewayRequest(), Settings(folder, flags=option))) == ["tools"]
     with pytest.raises(UsageError, match="beside other sources"):
-        gateway_of(Wanted(["tools.json"]), Settings(folder, flags=option))
+        make_gateway(GatewayRequest(["tools.json"]), Settings(folder, flags=option))
 
 
 def test_what_is_named_by_nobody(folder: Path) -> None:
     """Without any source there is nothing to open; of several bundles some may be missing."""
     with pytest.raises(UsageError, match="no source is named"):
-        gateway_of(Wanted(), Settings(folder))
+        make_gateway(GatewayRequest(), Settings(folder))
     with pytest.raises(NotFoundError, match=r"none\.mdld"):
-        gateway_of(Wanted(), Settings(folder, {"MCPG_BUNDLE": "none.mdld"}))
+        make_gateway(GatewayRequest(), Settings(folder, {"MCPG_BUNDLE": "none.mdld"}))
     some = Settings(folder, flags={"bundle": ["none.mdld", "tools.json"]})
-    gateway = gateway_of(Wanted(), some)
+    gateway = make_gateway(GatewayRequest(), some)
     assert ids(gateway) == ["tools"]
     assert [one.code for one in gateway.diagnostics] == [Code.GRAPH_PATH_MISSING]
 
@@ -99,7 +99,7 @@ def test_what_is_named_by_nobody(folder: Path) -> None:
 def test_a_configured_server_is_asked(folder: Path) -> None:
     """The gateway lists and searches what the server of the configuration has."""
     configured(folder)
-    gateway = gateway_of(Wanted(), Settings(folder), reserved=("tool_1",))
+    gateway = make_gateway(GatewayRequest(), Settings(folder), reserved=("tool_1",))
     tools = inside(gateway, gateway.list_tools)
     assert {tool.source_id for tool in tools} == {"mine"}
     assert "tool_1" not in {tool.id for tool in tools}
@@ -109,13 +109,13 @@ def test_a_configured_server_is_asked(folder: Path) -> None:
 def test_limits_and_services_come_from_settings(folder: Path) -> None:
     """Times, sizes and caches are those that are set; a long time is granted to callers, too."""
     usual = Limits()
-    assert limits_of(Settings(folder)) == usual
+    assert read_limits(Settings(folder)) == usual
     environment = {"MCPG_INVOKE_TIMEOUT": "7200", "MCPG_SEARCH_CACHE": "memory"}
     (folder / "mcpg.toml").write_text("[limits]\nresult = 99", "utf-8")
     settings = Settings(folder, environment)
-    limits = limits_of(settings)
+    limits = read_limits(settings)
     assert (limits.invoke_seconds, limits.longest_seconds, limits.result_bytes) == (7200, 7200, 99)
-    gateway = gateway_of(Wanted(["tools.json"]), settings)
+    gateway = make_gateway(GatewayRequest(["tools.json"]), settings)
     assert gateway.limits == limits
     engine = inside(gateway, gateway.build_index).engine
     assert engine.services is not None
@@ -130,8 +130,8 @@ def test_a_graph_of_documents(folder: Path) -> None:
     (folder / "written" / "tools.json").write_text(text, "utf-8")
     made = bundle_of(assemble(read_sources(["written/tools.json"])))
     (folder / "graph.mdld").write_bytes(encode_bundle(made))
-    wanted = Wanted(["tools.json"], graph="graph.mdld")
-    gateway = gateway_of(wanted, Settings(folder))
+    wanted = GatewayRequest(["tools.json"], graph="graph.mdld")
+    gateway = make_gateway(wanted, Settings(folder))
     (match, *_) = inside(gateway, partial(gateway.search, "is somebody there")).matches
     assert match.tool_id == "ping"
 
@@ -139,12 +139,12 @@ def test_a_graph_of_documents(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
-        (Wanted(["tools.json", "api.json"], header=["A: b"]), "exactly one server"),
-        (Wanted(["tools.json"], server_timeout=0), "0 is not a valid timeout"),
-        (Wanted(["-"]), "standard input"),
+        (GatewayRequest(["tools.json", "api.json"], header=["A: b"]), "exactly one server"),
+        (GatewayRequest(["tools.json"], server_timeout=0), "0 is not a valid timeout"),
+        (GatewayRequest(["-"]), "standard input"),
     ],
 )
-def test_options_that_make_no_sense(folder: Path, wanted: Wanted, says: str) -> None:
+def test_options_that_make_no_sense(folder: Path, wanted: GatewayRequest, says: str) -> None:
     """A mistake is told before anything is opened."""
     with pytest.raises(UsageError, match=says):
-        gateway_of(wanted, Settings(folder))
+        make_gateway(wanted, Settings(folder))

@@ -61,8 +61,8 @@ class TestColour:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         output = Output(color=choice)
-        assert output.colored(Terminal()) is on_terminal
-        assert output.colored(io.StringIO()) is in_pipe
+        assert output.is_colored(Terminal()) is on_terminal
+        assert output.is_colored(io.StringIO()) is in_pipe
 
     def test_paint(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Only text that is there is coloured."""

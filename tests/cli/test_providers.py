@@ -10,7 +10,7 @@ import pytest
 from loopback import answer, serving
 
 from mcpg.caches import RESULT, MemoryCache
-from mcpg.cli.providers import STORE_FILE, LateStore, ServiceFactory
+from mcpg.cli.providers import STORE_FILE, LazyStore, ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, embed_query
@@ -61,7 +61,7 @@ def test_other_strategies_have_the_local_model_and_a_store(tmp_path: Path, strat
     """The model is named, not loaded; the store is a file that is not made before it is asked."""
     arguments = factory(tmp_path, strategy=strategy).arguments()
     assert arguments["embeddings"] == "local"
-    assert isinstance(arguments["store"], LateStore)
+    assert isinstance(arguments["store"], LazyStore)
     assert factory(tmp_path, embed_with="none", strategy=strategy).embedder() is None
     found = factory(tmp_path, {"MCPG_EMBED_WITH": " local:multilingual "}).provider()
     assert found is not None

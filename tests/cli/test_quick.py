@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.cli import _guarded, main
+from mcpg.cli import _run_guarded, main
 from mcpg.cli.app import COMMANDS, app
 from mcpg.cli.quick import quick_run
 from mcpg.sources import SourceBatch
@@ -127,7 +127,7 @@ def test_both_ways_print_the_same(arguments: list[str], capsys: pytest.CaptureFi
     quick = capsys.readouterr()
 
     assert code is not None
-    assert (_guarded(arguments), capsys.readouterr()) == (code, quick)
+    assert (_run_guarded(arguments), capsys.readouterr()) == (code, quick)
 
 
 @pytest.mark.parametrize("arguments", ORDINARY, ids=" ".join)
@@ -237,7 +237,7 @@ def test_a_plain_configuration_is_obeyed_quickly(
     quick = capsys.readouterr()
 
     assert code is not None
-    assert (_guarded(arguments), capsys.readouterr()) == (code, quick)
+    assert (_run_guarded(arguments), capsys.readouterr()) == (code, quick)
 
 
 @NAMED

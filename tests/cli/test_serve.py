@@ -21,7 +21,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from processes import children, is_gone
 
-from mcpg.cli.commands.serve import Served, address_by, http_of, served_by
+from mcpg.cli.commands.serve import ServeOptions, address_by, make_http, served_by
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
 from mcpg.gateway.serve import EVERYDAY, GRAPH_SEARCH
@@ -347,7 +347,7 @@ def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     assert address is not None
     assert (address.hosts, address.requests, address.sessions) == (("a.example",), 3, 5)
     with pytest.raises(UsageError) as caught:
-        http_of(address)
+        make_http(address)
     assert str(caught.value.place).endswith("mcpg.toml: serve.http")
     assert address_by(Settings(tmp_path), is_stdio=True) is None
     with pytest.raises(UsageError, match="over both"):
@@ -355,7 +355,7 @@ def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     said = Settings(tmp_path, {}, {"http": "8080", "expose": "meta", "allow_host": ["b.example"]})
     address = address_by(said)
     assert address is not None
-    http = http_of(address)
+    http = make_http(address)
     assert (http.host, http.port, http.sessions) == ("127.0.0.1", 8080, 5)
     assert (http.rules.hosts, http.rules.requests) == (("b.example",), 3)
     served = served_by(said, ())
@@ -363,4 +363,4 @@ def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     assert (served.answer_bytes, served.result_bytes) == (4096, None)
     (tmp_path / "mcpg.toml").write_text("", "utf-8")
     assert address_by(Settings(tmp_path)) is None
-    assert served_by(Settings(tmp_path), ()) == Served(None, None, (), None, None, None)
+    assert served_by(Settings(tmp_path), ()) == ServeOptions(None, None, (), None, None, None)

@@ -94,7 +94,7 @@ def test_a_bundle_of_a_bundle_keeps_what_was_trusted(folder: Path, run: Callable
         assert run("bundle", "docs", "-o", "second.mdld").code == 0
         assert (found(run, QUERY, "-b", "second.mdld")[0] == "helper") is trusts
         engine = mcpg.load("second.mdld")
-        tool = engine.catalog.named("helper")
+        tool = engine.catalog.find_named("helper")
         assert (tool.hints.aliases == (QUERY,)) is trusts
         assert tool.meta["searchAliases"] == [QUERY]
 

@@ -11,7 +11,7 @@ import pytest
 
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import main
-from mcpg.engine.model import provenance_of
+from mcpg.engine.model import read_provenance
 from mcpg.index.file import open_index
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_a_fit_is_told_and_kept(bundled: Path, run: Runner) -> None:
     assert done.err.endswith("graph.mdld: tuned on queries.jsonl\n")
     assert read_bundle(bundled).documents == documents
     assert read_bundle(bundled).ranking is not None
-    assert provenance_of(open_index(f"{bundled}.idx")).name == "tuned on queries.jsonl"
+    assert read_provenance(open_index(f"{bundled}.idx")).name == "tuned on queries.jsonl"
 
 
 def test_searches_use_it_and_explain_names_it(bundled: Path, run: Runner) -> None:
@@ -208,7 +208,7 @@ def test_queries_may_come_from_a_pipe(bundled: Path, run: Runner) -> None:
     """`-` reads standard input, and the ranking is named after it."""
     text = (bundled.parent / "queries.jsonl").read_bytes()
     assert run("tune", "-", *QUICKLY, stdin=text).code == 0
-    assert provenance_of(open_index(f"{bundled}.idx")).name == "tuned on standard input"
+    assert read_provenance(open_index(f"{bundled}.idx")).name == "tuned on standard input"
 
 
 def test_a_bundle_that_is_written_meanwhile_stays(
@@ -262,7 +262,7 @@ class TestBundle:
             assert done.code == 0
             assert "up to date" in done.err
             assert tuned.read_bytes() == before
-        assert provenance_of(open_index(f"{tuned}.idx")).name == "tuned on queries.jsonl"
+        assert read_provenance(open_index(f"{tuned}.idx")).name == "tuned on queries.jsonl"
 
     def test_changed_sources_keep_it(self, tuned: Path, manifest: Path, run: Runner) -> None:
         """A tool more, and the ranking is still there."""

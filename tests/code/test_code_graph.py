@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bounded import output_of
 
-from mcpg.build_cache import KeptMemo
+from mcpg.build_cache import StoredBuildCache
 from mcpg.bundle import assemble
 from mcpg.code.graph import CodeGraph, CodeScope
 from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind
@@ -414,13 +414,13 @@ def test_files_that_state_too_much_are_skipped(tmp_path: Path) -> None:
 def test_the_cache_changes_nothing(tmp_path: Path) -> None:
     """Facts are recalled by content; what is read is the same, whatever file changed."""
     write(tmp_path, SHOPS["python"])
-    memo = KeptMemo()
+    memo = StoredBuildCache()
     first = read_files(tmp_path, memo)
-    again = memo.renewed()
+    again = memo.make_next()
     assert read_files(tmp_path, again) == first
     assert not again.has_changed
     write(tmp_path, {"shop/web.py": "def get(): pass\n"})
-    assert read_files(tmp_path, again.renewed()) == read_files(tmp_path)
+    assert read_files(tmp_path, again.make_next()) == read_files(tmp_path)
 
 
 def test_symbols_are_no_tools(tmp_path: Path) -> None:

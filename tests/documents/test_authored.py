@@ -14,7 +14,7 @@ from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.graph.exports import json_ld, nquads, turtle
 from mcpg.graph.reading import read_graph
-from mcpg.graph.terms import XSD_DECIMAL, Literal
+from mcpg.graph.terms import XSD_DECIMAL, RdfLiteral
 from mcpg.graph.triples import triples_of
 from mcpg.sources import SourceBatch
 from mcpg.text.safeyaml import load_yaml
@@ -107,7 +107,9 @@ def test_they_survive_a_graph(name: str, text: str) -> None:
         (document.further, document.written, document.body)
     ]
     assert found.diagnostics == ()
-    assert {one[2] for one in triples if one[1].endswith("price")} == {Literal("1.10", XSD_DECIMAL)}
+    assert {one[2] for one in triples if one[1].endswith("price")} == {
+        RdfLiteral("1.10", XSD_DECIMAL)
+    }
     assert decode_record(encode_record(document))[0] == document
 
 

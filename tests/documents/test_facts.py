@@ -10,10 +10,10 @@ from builders import make_tool
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.facts import (
     Entity,
-    Facts,
+    FrontMatterFacts,
     Property,
-    Statement,
-    facts_of,
+    StatedEdge,
+    parse_facts,
     means_itself,
     read_facts,
 )
@@ -61,7 +61,7 @@ def test_every_key_is_read_in_either_spelling() -> None:
     """Texts, mappings and lone items mean the same under snake_case and camelCase keys."""
     document, noticed = parsed(PAGE)
     assert noticed == []
-    assert facts_of(document.further) == Facts(
+    assert parse_facts(document.further) == FrontMatterFacts(
         about=(
             Entity("RDF"),
             Entity("Prompt gate", same_as=("https://example.com/gate",)),
@@ -72,7 +72,7 @@ def test_every_key_is_read_in_either_spelling() -> None:
             Entity("Corruption report", "urn:c"),
         ),
         authors=(Entity("Release team"),),
-        statements=(Statement("document", "ex:requires", "urn:d", "it reads it"),),
+        statements=(StatedEdge("document", "ex:requires", "urn:d", "it reads it"),),
         prefixes=(("ex", "https://example.com/"), ("sh", "urn:sh:")),
         types=("ex:Runbook",),
         properties=(
@@ -137,22 +137,24 @@ def test_an_edge_without_a_subject_is_that_of_its_document() -> None:
     facts, faults = read_facts({"graph_edges": edges})
     assert not faults
     assert facts.statements == (
-        Statement("document", "p", "a"),
-        Statement("document", "p", "b"),
-        Statement("s", "p", "c"),
+        StatedEdge("document", "p", "a"),
+        StatedEdge("document", "p", "b"),
+        StatedEdge("s", "p", "c"),
     )
 
 
 def test_kinds_and_projects_may_be_several() -> None:
     """Each counts once, whatever its case."""
-    facts = facts_of({"entry_type": ["a b", "A B", "c"], "source_project": "x", "sourceProject": 1})
+    facts = parse_facts(
+        {"entry_type": ["a b", "A B", "c"], "source_project": "x", "sourceProject": 1}
+    )
     assert (facts.entry_types, facts.source_projects) == (("a b", "c"), ("x", "1"))
 
 
 def test_a_name_stands_for_a_thing_without_a_label() -> None:
     """Any member that names or locates a thing will do, and numbers are names as well."""
     items: list[Any] = [{"sameAs": "urn:a"}, {"target": "T"}, 2024]
-    assert [one.label for one in facts_of({"about": items}).about] == ["urn:a", "T", "2024"]
+    assert [one.label for one in parse_facts({"about": items}).about] == ["urn:a", "T", "2024"]
 
 
 def test_repeats_count_once() -> None:
@@ -163,7 +165,7 @@ def test_repeats_count_once() -> None:
 
 def test_a_property_may_be_written_as_a_triple() -> None:
     """A list of predicates with their values says the same as a mapping."""
-    facts = facts_of({"rdf_properties": [{"predicate": "ex:a", "object": "b"}]})
+    facts = parse_facts({"rdf_properties": [{"predicate": "ex:a", "object": "b"}]})
     assert facts.properties == (Property("ex:a", "b"),)
 
 
@@ -203,4 +205,4 @@ def test_a_key_that_yaml_would_misread_is_quoted() -> None:
 )
 def test_each_key_counts_alone(key: str, value: Any) -> None:
     """Whatever a document states is read, also where it states nothing else."""
-    assert facts_of({"owner": "me", key: value}) != Facts()
+    assert parse_facts({"owner": "me", key: value}) != FrontMatterFacts()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import make_tool
 
-from mcpg.documents.markdown import targets_of
+from mcpg.documents.markdown import collect_targets
 
 TOOLS = (
     make_tool("order_get", title="Order viewer"),
@@ -14,7 +14,7 @@ TOOLS = (
 ADDRESSES = {
     tool.id: (f"tools/{tool.source_id}/{tool.id}.md", f"https://x.org/{tool.id}/") for tool in TOOLS
 }
-TARGETS = targets_of(TOOLS, ADDRESSES)
+TARGETS = collect_targets(TOOLS, ADDRESSES)
 
 
 @pytest.mark.parametrize(

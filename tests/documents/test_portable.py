@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpg.documents import dotnet
-from mcpg.documents.facts import facts_of
+from mcpg.documents.facts import parse_facts
 from mcpg.documents.portable import portable_values
 from mcpg.graph.terms import PREFIXES
 
@@ -112,5 +112,5 @@ def test_a_hundred_thousand_prefixes() -> None:
         "rdf_types": ["p99999:A", "nobody:B"],
     }
     values, changes = portable_values(front)
-    assert facts_of(values).types == ("p99999:A",)
+    assert parse_facts(values).types == ("p99999:A",)
     assert [change.path for change in changes] == [("rdf_types", 1)]

@@ -23,12 +23,12 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.engine import Engine, arrays
 from mcpg.engine.features import extract_features
 from mcpg.engine.query import analyse
-from mcpg.engine.retrieval import retrieve, widened
+from mcpg.engine.retrieval import retrieve, widen_analysis
 from mcpg.engine.scores import GRAM_SCALE, clause_impacts
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
 from mcpg.index.packing import Section, pack
-from mcpg.index.what_if import WhatIf
+from mcpg.index.what_if import HintOverlay
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def by_arrays_from(postings: int) -> Iterator[None]:
 @given(QUERIES, st.integers(20, 60), st.sets(st.integers(0, 1_199), max_size=300))
 def test_both_scorers_find_the_same(query: str, size: int, hidden: set[int]) -> None:
     """The best documents and their order do not depend on who adds up the lists."""
-    analysis = widened(analyse(query, shop().index))
+    analysis = widen_analysis(analyse(query, shop().index))
     with by_arrays_from(NONE):
         one_by_one = retrieve(analysis, shop().index, excluded=hidden, size=size)
     with by_arrays_from(ALL):
@@ -173,7 +173,7 @@ def test_the_arrays_of_an_index_go_with_it() -> None:
 
 def test_hints_that_are_tried_are_read_one_by_one() -> None:
     """An index whose postings are not all in the file gives the features that it has."""
-    tried = WhatIf(shop().index, 0).with_hints(
+    tried = HintOverlay(shop().index, 0).with_hints(
         replace(shop().index.record(0).tool.hints, aliases=("shipping labels",))
     )
     analysis = analyse("shipping labels of a custmer", tried)

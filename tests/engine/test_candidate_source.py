@@ -9,7 +9,7 @@ from mcpg.bundle import assemble
 from mcpg.caches import MemoryCache
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.candidate_source import COUNT, RESET_SECONDS, GuardedSource
+from mcpg.engine.candidate_source import COUNT, SOURCE_RESET_SECONDS, GuardedSource
 from mcpg.engine.loading import compile_assembly
 from mcpg.engine.results import EngineServices
 from mcpg.errors import McpgError
@@ -129,7 +129,7 @@ def test_a_source_that_fails_is_left_alone_for_a_while() -> None:
     guarded_source = GuardedSource(lambda: source, lambda: now)
     assert [guarded_source.ask("a", None) for _ in range(3)] == [([], "gone")] * 3
     assert len(source.asked) == 1
-    now, source.choose = RESET_SECONDS, lambda: ["t"]
+    now, source.choose = SOURCE_RESET_SECONDS, lambda: ["t"]
     assert guarded_source.ask("a", None) == (["t"], "")
 
 

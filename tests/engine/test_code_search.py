@@ -50,15 +50,15 @@ def names(found: Iterable[CodeMatch]) -> list[str]:
 @pytest.mark.parametrize("name", ["UserService", "userservice", "UserServise", "UsrService"])
 def test_names_are_found_in_any_spelling(search: CodeSearch, name: str) -> None:
     """A name is found in another case and with a typing error, a class where one is asked for."""
-    found = search.named(name, kinds=KINDS_BY_WORD["class"])
+    found = search.find_named_symbols(name, kinds=KINDS_BY_WORD["class"])
     assert names(found) == ["UserService"]
     assert (found[0].score == 1) == (name.casefold() == "userservice")
 
 
 def test_a_name_in_words(search: CodeSearch) -> None:
     """The words of a name stand for it, however it is written in the code."""
-    assert names(search.named("user service")) == ["UserService", "user_service"]
-    assert names(search.named("add item")) == ["Cart.add_item"]
+    assert names(search.find_named_symbols("user service")) == ["UserService", "user_service"]
+    assert names(search.find_named_symbols("add item")) == ["Cart.add_item"]
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_scope_kinds_and_limit_hold(search: CodeSearch) -> None:
     assert names(search.search("user service", scope)) == ["user_service"]
     assert names(search.search("cart", kinds=KINDS_BY_WORD["class"])) == ["Cart"]
     assert len(search.search("user", limit=1)) == 1
-    assert len(search.named("user service", limit=1)) == 1
+    assert len(search.find_named_symbols("user service", limit=1)) == 1
 
 
 @pytest.mark.parametrize("text", ["", "  ", "::", "?!", "x" * 100_000, "\u0000", "登録"])
 def test_any_text_may_be_asked(search: CodeSearch, text: str) -> None:
     """Texts without a word of the code find nothing, and fail nowhere."""
     assert search.search(text) == ()
-    assert search.named(text) == ()
+    assert search.find_named_symbols(text) == ()
 
 
 def test_empty_graphs_have_nothing() -> None:
@@ -115,6 +115,6 @@ def test_empty_graphs_have_nothing() -> None:
 def test_an_engine_has_the_code_of_its_bundle(code: Path) -> None:
     """`Engine.code` searches the source files of a bundle, and is read once."""
     engine = load(f"code:{code}")
-    assert names(engine.code.named("Cart")) == ["Cart"]
+    assert names(engine.code.find_named_symbols("Cart")) == ["Cart"]
     assert engine.code is engine.code
     assert engine.search("cart").matches == ()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mcpg
 from mcpg.engine.confidence import LOW_CONFIDENCE, worth_offering
-from mcpg.engine.results import Request
+from mcpg.engine.results import SearchRequest
 from mcpg.errors import Code, UsageError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def test_a_least_score_is_a_probability(engine: Engine, score: float) -> None:
 def test_gates_keep_a_beginning(scores: list[float], gate: float, abstain: bool) -> None:
     """Of scores that never rise a beginning is kept, and nothing below the gate as shown."""
     falling = sorted(scores, reverse=True)
-    count = worth_offering(falling, Request("q", min_score=gate, abstain=abstain))
+    count = worth_offering(falling, SearchRequest("q", min_score=gate, abstain=abstain))
 
     assert all(round(score, 6) >= gate for score in falling[:count])
     assert abstain or all(round(score, 6) < gate for score in falling[count:])

@@ -165,7 +165,7 @@ def test_retrieval_keeps_the_order_of_all(query: str, sources: set[int], size: i
     if not analysis.clauses:
         return
     numbers = range(len(index))
-    among = frozenset(one for one in numbers if index.sources_of([one])[0] in sources)
+    among = frozenset(one for one in numbers if index.find_source_numbers([one])[0] in sources)
     excluded = frozenset(numbers) - among
     everything = retrieve(analysis, index, excluded=(), size=len(index))
 

@@ -19,7 +19,7 @@ from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine import circuit_breaker
 from mcpg.engine.circuit_breaker import RESET_SECONDS
 from mcpg.engine.closeness import LEAST_WEIGHT, MOST_WEIGHT, closeness
-from mcpg.engine.hybrid import SCHEMES, scheme_of
+from mcpg.engine.hybrid import SCHEMES, find_scheme
 from mcpg.engine.loading import shipped_ranking
 from mcpg.engine.results import EngineServices
 from mcpg.engine.vectors import IndexVectors, VectorScores
@@ -336,7 +336,7 @@ def test_a_provider_that_fails_slowly_is_left_alone() -> None:
 
     def ask(_: int) -> str:
         with pytest.raises(EmbeddingError) as caught:
-            semantics.built()
+            semantics.ensure_vectors()
         return caught.value.kind
 
     with ThreadPoolExecutor(6) as pool:
@@ -348,7 +348,7 @@ def test_a_provider_that_fails_slowly_is_left_alone() -> None:
     assert slow.calls == 2
     slow.now += RESET_SECONDS
     slow.is_up = True
-    assert semantics.built().vectors.missing == 0
+    assert semantics.ensure_vectors().vectors.missing == 0
 
 
 def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
@@ -358,7 +358,7 @@ def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
     semantics = IndexVectors(
         EngineServices(slow), MANY.index, MANY.documents.values, lambda: slow.now
     )
-    semantics.built()
+    semantics.ensure_vectors()
     slow.is_up = False
     for query in "abc":
         with pytest.raises(EmbeddingError):
@@ -706,7 +706,7 @@ def test_the_fitted_numbers_are_whole() -> None:
     """Every way to rank has its own finite numbers and says where they are from."""
     model = shipped_ranking().model
     for name in SCHEMES:
-        scheme = scheme_of(name, model)
+        scheme = find_scheme(name, model)
         assert len(scheme.features) == len(scheme.weights)
         assert np.isfinite([*scheme.weights, scheme.intercept, *scheme.coefficients]).all()
         assert "fit_vectors" in scheme.provenance

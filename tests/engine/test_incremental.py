@@ -9,7 +9,7 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import NO_MEMO, Memo, load_memo, save_memo
+from mcpg.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.engine.loading import compile_assembly
@@ -96,7 +96,7 @@ def edited(draw: st.DrawFn, batch: SourceBatch) -> SourceBatch:
     return replace(batch, **{name: tuple(items)})
 
 
-def made(batch: SourceBatch, memo: Memo, source_id: str | None) -> tuple[object, ...]:
+def made(batch: SourceBatch, memo: BuildCache, source_id: str | None) -> tuple[object, ...]:
     """Put *batch* together: all that anybody can see of it, the index included."""
     assembly = assemble(batch, source_id=source_id, memo=memo)
     data = encode_bundle(bundle_of(assembly)) if is_writable(assembly) else b""
@@ -128,9 +128,9 @@ def test_a_memory_changes_nothing(
     """After any edits, a build with the memory of the builds before gives the same bytes."""
     file = tmp_path_factory.mktemp("memo") / "graph.memo"
     for batch, source_id in zip(states, sources, strict=False):
-        with load_memo(file) as memo:
-            assert made(batch, memo, source_id) == made(batch, NO_MEMO, source_id)
-            save_memo(file, memo)
+        with load_build_cache(file) as memo:
+            assert made(batch, memo, source_id) == made(batch, NO_BUILD_CACHE, source_id)
+            save_build_cache(file, memo)
 
 
 def test_bundles_are_remembered_as_well(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_bundles_are_remembered_as_well(tmp_path: Path) -> None:
     for names in (tools, tools[1:], (*tools, make_tool("sky", source_id="sky"))):
         text = encode_bundle(bundle_of(assemble(SourceBatch(tools=names)))).decode()
         batch = SourceBatch(bundles=(RawBundle(text, "graph.mdld"),))
-        with load_memo(tmp_path / "a.memo") as memo:
-            assert made(batch, memo, None) == made(batch, NO_MEMO, None)
-            save_memo(tmp_path / "a.memo", memo)
+        with load_build_cache(tmp_path / "a.memo") as memo:
+            assert made(batch, memo, None) == made(batch, NO_BUILD_CACHE, None)
+            save_build_cache(tmp_path / "a.memo", memo)
 
 
 def test_tools_are_worked_out_from_values(tmp_path: Path) -> None:
@@ -149,6 +149,6 @@ def test_tools_are_worked_out_from_values(tmp_path: Path) -> None:
     for number in (1, 1.0, True, 1e16, 10**16):
         tool = Tool("a", "shop", "a", annotations={"much": number})
         batch = SourceBatch(tools=(tool,))
-        with load_memo(tmp_path / "a.memo") as memo:
-            assert made(batch, memo, None) == made(batch, NO_MEMO, None)
-            save_memo(tmp_path / "a.memo", memo)
+        with load_build_cache(tmp_path / "a.memo") as memo:
+            assert made(batch, memo, None) == made(batch, NO_BUILD_CACHE, None)
+            save_build_cache(tmp_path / "a.memo", memo)

@@ -14,9 +14,9 @@ from mcpg.engine.query import (
     FEWEST_WORDS,
     MOST_INTENTS,
     analyse,
-    intents_of,
-    segments_of,
-    sentences_of,
+    choose_intents,
+    split_segments,
+    group_by_sentence,
 )
 from mcpg.engine.retrieval import POOL, retrieve, retrieve_for_each
 
@@ -204,8 +204,8 @@ def test_items_of_a_list_are_no_wishes() -> None:
     texts = ["show", "prices", "sizes", "every", *COLOURS]
     query = f"show every {' '.join(COLOURS)}, prices, sizes"
 
-    assert [len(sentence) for sentence in segments_of(query, texts)] == [1]
-    assert intents_of(segments_of(query, texts), [1.0] * len(texts)) == ()
+    assert [len(sentence) for sentence in split_segments(query, texts)] == [1]
+    assert choose_intents(split_segments(query, texts), [1.0] * len(texts)) == ()
 
 
 def test_a_short_beginning_belongs_to_what_follows() -> None:
@@ -213,17 +213,17 @@ def test_a_short_beginning_belongs_to_what_follows() -> None:
     query = f"show every, {' '.join(COLOURS[:FEWEST_WORDS])}, {' '.join(COLOURS[FEWEST_WORDS:])}"
     texts = ["show", "every", *COLOURS]
 
-    assert segments_of(query, texts) == [[(0, 1, 2, 3, 4, 5), (6, 7, 8, 9)]]
+    assert split_segments(query, texts) == [[(0, 1, 2, 3, 4, 5), (6, 7, 8, 9)]]
 
 
 def test_sentences_are_whole_whatever_their_commas() -> None:
     """A sentence has the words of all its parts, of those that were asked for."""
     query = f"{' '.join(COLOURS[:4])}, {' '.join(COLOURS[4:])}. red again"
-    parts = segments_of(query, [*COLOURS, "again"])
+    parts = split_segments(query, [*COLOURS, "again"])
 
-    assert sentences_of(parts, 8) == ((0, 1, 2, 3, 4, 5, 6, 7), (0,))
-    assert intents_of(parts, [1.0] * 9) == ((0, 1, 2, 3), (4, 5, 6, 7), (0, 8))
-    assert segments_of("red again", ["red", "again"]) == []
+    assert group_by_sentence(parts, 8) == ((0, 1, 2, 3, 4, 5, 6, 7), (0,))
+    assert choose_intents(parts, [1.0] * 9) == ((0, 1, 2, 3), (4, 5, 6, 7), (0, 8))
+    assert split_segments("red again", ["red", "again"]) == []
 
 
 def test_the_heaviest_of_many_wishes_are_kept() -> None:
@@ -231,6 +231,6 @@ def test_the_heaviest_of_many_wishes_are_kept() -> None:
     texts = [f"word{number}" for number in range(2 * MOST_INTENTS)]
     query = ". ".join([*texts, texts[0]])
     weights = [float(number) for number in range(len(texts))]
-    kept = intents_of(segments_of(query, texts), weights)
+    kept = choose_intents(split_segments(query, texts), weights)
 
     assert kept == tuple((number,) for number in range(MOST_INTENTS, 2 * MOST_INTENTS))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.engine import Engine, Plan
-from mcpg.engine.plan.dag import acyclic, components, layers_of
+from mcpg.engine.plan.dag import acyclic, components, split_layers
 from mcpg.errors import Code, UsageError
 
 
@@ -315,7 +315,7 @@ def test_cycles_are_broken_at_their_weakest_edges(edges: dict[tuple[int, int], f
 
     assert all(len(one) == 1 for one in components(nodes, kept))
     assert {*kept, *broken} == {pair for pair in edges if pair[0] != pair[1]}
-    layers = layers_of(nodes, kept, int)
+    layers = split_layers(nodes, kept, int)
     at = {node: place for place, layer in enumerate(layers) for node in layer}
     assert all(at[first] < at[then] for first, then in kept)
     assert sorted(node for layer in layers for node in layer) == nodes

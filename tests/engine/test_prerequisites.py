@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
 from mcpg.engine import Engine
-from mcpg.engine.prerequisites import Closure, filled_by, prerequisites
-from mcpg.text.literals import literals_of
+from mcpg.engine.prerequisites import Closure, fields_filled_by, prerequisites
+from mcpg.text.literals import find_literals
 
 
 def closed(engine: Engine, *goals: str, **bounds: int) -> Closure:
@@ -173,4 +173,4 @@ def test_literals_fill_arguments_of_their_kind(
     query: str, arguments: tuple[str, ...], filled: set[str]
 ) -> None:
     """A literal fills one argument that is called after what it is."""
-    assert set(filled_by(literals_of(query), arguments)) == filled
+    assert set(fields_filled_by(find_literals(query), arguments)) == filled

@@ -7,7 +7,7 @@ from mcpg.engine.model import (
     PROVENANCE,
     ModelProvenance,
     default_provenance,
-    provenance_of,
+    read_provenance,
     provenance_sections,
 )
 from mcpg.index import Index
@@ -23,7 +23,7 @@ def index_with(section: Section) -> Index:
 
 def test_an_index_tells_where_its_model_comes_from() -> None:
     """The name and the provenance of the shipped model are kept with every index."""
-    origin = provenance_of(make_engine(make_tool()).index)
+    origin = read_provenance(make_engine(make_tool()).index)
 
     assert origin == default_provenance()
     assert origin.name == "shipped with mcpg"
@@ -34,11 +34,11 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     """Any text may stand in an origin."""
     origin = ModelProvenance("tuned: посилка \ud800\n", 'on "queries"')
 
-    assert provenance_of(index_with(*provenance_sections(origin))) == origin
+    assert read_provenance(index_with(*provenance_sections(origin))) == origin
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff", b'{"name": 1}', b"[" * 99_999])
 def test_a_broken_origin_is_damage(data: bytes) -> None:
     """An origin that cannot be read is a damaged index, not a crash."""
     with pytest.raises(StaleIndexError):
-        provenance_of(index_with(Section(PROVENANCE, "B", data)))
+        read_provenance(index_with(Section(PROVENANCE, "B", data)))

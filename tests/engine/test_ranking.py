@@ -30,11 +30,11 @@ from mcpg.engine.loading import (
     RankingError,
     parse_ranking,
     ranking_json,
-    ranking_of,
+    choose_ranking,
     shipped_ranking,
-    with_fitted,
+    merge_fitted_weights,
 )
-from mcpg.engine.model import FEATURES, INPUTS, Model, ModelProvenance, provenance_of
+from mcpg.engine.model import FEATURES, INPUTS, Model, ModelProvenance, read_provenance
 from mcpg.errors import Code
 from mcpg.sources import RawBundle, SourceBatch
 
@@ -50,7 +50,7 @@ COEFFICIENTS = st.floats(-100, 100)
 TEXTS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=50)
 RANKINGS = st.builds(
     lambda weights, in_use, intercept, coefficients, name, provenance: Ranking(
-        Model(with_fitted(weights, in_use), intercept, tuple(coefficients)),
+        Model(merge_fitted_weights(weights, in_use), intercept, tuple(coefficients)),
         ModelProvenance(name, provenance),
     ),
     st.lists(st.floats(0, MOST_WEIGHT), min_size=len(FITTED), max_size=len(FITTED)),
@@ -62,7 +62,7 @@ RANKINGS = st.builds(
 )
 SHIPPED = shipped_ranking()
 TUNED = Ranking(
-    Model(with_fitted([0.5] * len(FITTED)), -1.0, (0.25,) * len(INPUTS)),
+    Model(merge_fitted_weights([0.5] * len(FITTED)), -1.0, (0.25,) * len(INPUTS)),
     ModelProvenance("tuned on queries.jsonl", "mcpg tune"),
 )
 
@@ -93,7 +93,7 @@ def test_a_ranking_is_read_as_it_was_written(ranking: Ranking) -> None:
     """Through the bytes of a bundle and back, every number and text stays."""
     carried = decode_bundle(encode_bundle(bundle(ranking_json(ranking))), "b").ranking
     assert parse_ranking(carried) == ranking
-    assert ranking_of(carried) == (ranking, "")
+    assert choose_ranking(carried) == (ranking, "")
 
 
 @given(
@@ -104,7 +104,7 @@ def test_a_ranking_is_read_as_it_was_written(ranking: Ranking) -> None:
 )
 def test_whatever_is_carried_is_survived(carried: Any) -> None:
     """Any JSON value gives a model to rank with, and a reason where it was something."""
-    ranking, reason = ranking_of(carried)
+    ranking, reason = choose_ranking(carried)
     assert ranking == SHIPPED
     assert bool(reason) == (carried is not None)
 
@@ -149,14 +149,14 @@ def test_what_is_damaged_is_refused(carried: Any) -> None:
     """Whatever is not wholly right is not used, and the reason is one line."""
     with pytest.raises(RankingError):
         parse_ranking(carried)
-    ranking, reason = ranking_of(carried)
+    ranking, reason = choose_ranking(carried)
     assert ranking == SHIPPED
     assert reason.isprintable()
 
 
 def test_nothing_carried_is_nothing_wrong() -> None:
     """Without a ranking of its own a bundle is ranked by the shipped one."""
-    assert ranking_of(None) == (SHIPPED, "")
+    assert choose_ranking(None) == (SHIPPED, "")
 
 
 def test_only_fitted_weights_are_carried() -> None:
@@ -195,7 +195,7 @@ def test_whatever_ranking_is_believed_can_rank(coefficient: float, tmp_path: Pat
     steepest = Model(SHIPPED.model.weights, coefficient, (coefficient,) * len(INPUTS))
     ranking = Ranking(steepest, ModelProvenance("steep", "made"))
     carried = ranking_json(ranking)
-    assert ranking_of(carried) == (ranking, "")
+    assert choose_ranking(carried) == (ranking, "")
     path = tmp_path / "graph.mdld"
     write_bundle(path, bundle(carried))
 
@@ -225,7 +225,7 @@ def test_a_damaged_ranking_is_told_every_time(tmp_path: Path) -> None:
         assert [one.code for one in engine.diagnostics] == [Code.RANKING_IGNORED]
         assert engine.diagnostics[0].place == str(damaged)
         assert engine.search("find the invoice") == expected
-        assert provenance_of(engine.index) == SHIPPED.origin
+        assert read_provenance(engine.index) == SHIPPED.origin
 
 
 def test_joined_with_others_a_bundle_keeps_its_ranking(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_joined_with_others_a_bundle_keeps_its_ranking(tmp_path: Path) -> None:
     write_bundle(path, bundle(ranking_json(TUNED)))
     manifest.write_text(json.dumps([{"name": "other"}]), "utf-8")
     engine = mcpg.load([path, manifest])
-    assert provenance_of(engine.index) == TUNED.origin
+    assert read_provenance(engine.index) == TUNED.origin
 
 
 def test_a_bundle_made_of_a_bundle_carries_on() -> None:
@@ -257,7 +257,9 @@ def test_the_weights_of_tools_in_use_can_be_set(tmp_path: Path) -> None:
     documents = bundle_of(assemble(SourceBatch(tools=tools))).documents
     off = Ranking(
         Model(
-            with_fitted([0.5] * len(FITTED), (0.0,) * len(CONTEXTUAL)), -1.0, (0.25,) * len(INPUTS)
+            merge_fitted_weights([0.5] * len(FITTED), (0.0,) * len(CONTEXTUAL)),
+            -1.0,
+            (0.25,) * len(INPUTS),
         ),
         ModelProvenance("set by hand", "by hand"),
     )

@@ -13,11 +13,11 @@ from vectorial import HashProvider
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.caches import RESULT, MemoryCache, NoCache, key_of
+from mcpg.caches import RESULT, MemoryCache, NoCache, make_key
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.circuit_breaker import RESET_SECONDS, GuardedCache
 from mcpg.engine.result_cache import decode_result, encode_result, index_digest
-from mcpg.engine.results import EngineServices, Request
+from mcpg.engine.results import EngineServices, SearchRequest
 from mcpg.errors import McpgError
 from mcpg.llm.normalizer import FunctionNormalizer
 from mcpg.sources import SourceBatch
@@ -169,8 +169,8 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 def test_every_field_of_a_request_is_changed_alone() -> None:
     """No field is forgotten, and none is changed beside another."""
-    assert list(CHANGES) == sorted(CHANGES, key=Request.__match_args__.index)
-    assert set(CHANGES) == set(Request.__match_args__)
+    assert list(CHANGES) == sorted(CHANGES, key=SearchRequest.__match_args__.index)
+    assert set(CHANGES) == set(SearchRequest.__match_args__)
     for name, (one, other) in CHANGES.items():
         differing = {key for key in {**one, **other} if one.get(key) != other.get(key)}
         assert differing == {name}
@@ -259,9 +259,9 @@ def test_changed_hints_find_nothing_old() -> None:
 
 def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of mcpg ranks otherwise, so it has keys of its own."""
-    before = key_of("order")
+    before = make_key("order")
     monkeypatch.setattr("mcpg.caches.__version__", "0.0.0")
-    assert key_of("order") != before
+    assert make_key("order") != before
 
 
 @pytest.mark.parametrize(

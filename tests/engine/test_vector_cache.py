@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mcpg.caches import QUERY, VECTOR, MemoryCache, key_of, sealed
+from mcpg.caches import QUERY, VECTOR, MemoryCache, make_key, add_digest
 from mcpg.embeddings.provider import EmbeddingError, FunctionEmbeddings, embed_query
 from mcpg.engine.vectors import cached_query_vector, cached_rewrite
 from mcpg.llm.normalizer import FunctionNormalizer
@@ -61,8 +61,8 @@ def test_what_is_no_vector_is_made_anew(payload: bytes) -> None:
     """Zeros, numbers that are none, and loose bytes are no vector, even under a right digest."""
     counting, cache = Counting(), MemoryCache()
     provider = FunctionEmbeddings(counting.rows, "mine")
-    key = key_of(VECTOR, provider.fingerprint, "a")
-    for entry in (sealed(payload, key), b"x" * 44):
+    key = make_key(VECTOR, provider.fingerprint, "a")
+    for entry in (add_digest(payload, key), b"x" * 44):
         cache.put(VECTOR, key, entry)
         assert cached_query_vector(cache, provider, "a").shape == (3,)
     assert counting.asked == ["a", "a"]
@@ -98,5 +98,5 @@ def test_an_empty_rewrite_is_not_kept() -> None:
     normalizer = FunctionNormalizer(lambda _: " ", "mine")
     assert cached_rewrite(cache, normalizer, "a") == " "
     assert len(cache) == 0
-    cache.put(QUERY, key_of(QUERY, "mine", "a"), b"damaged")
+    cache.put(QUERY, make_key(QUERY, "mine", "a"), b"damaged")
     assert cached_rewrite(cache, normalizer, "a") == " "

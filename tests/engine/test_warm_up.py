@@ -14,10 +14,10 @@ from mcpg.catalog.model import Hints
 from mcpg.engine import Engine, warm_up
 from mcpg.engine.query_terms import TermReader
 from mcpg.index import Index
-from mcpg.index.decoded import Grams, Names
+from mcpg.index.decoded import Grams, NameTable
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.packing import keys_sections
-from mcpg.index.tables import Keys
+from mcpg.index.tables import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ WARM = warm(COLD)
 def nothing_is_read() -> Iterator[None]:
     """Have names, 3-grams of tools and hashes of texts fail to be read."""
     with (
-        patch.object(Names, "_read", side_effect=AssertionError),
+        patch.object(NameTable, "_read", side_effect=AssertionError),
         patch.object(Grams, "_find", side_effect=AssertionError),
         patch("mcpg.index.tables.crc32", side_effect=AssertionError),
     ):
@@ -96,7 +96,7 @@ def read_ahead() -> set[str]:
 
     with (
         patch.object(
-            warm_up, "needs_of", noticing(warm_up.needs_of, lambda one: tools.add(one[0]))
+            warm_up, "find_needs", noticing(warm_up.find_needs, lambda one: tools.add(one[0]))
         ),
         patch.object(Index, "impacts", noticing(Index.impacts, lambda one: terms.add(one[1]))),
         patch.object(
@@ -150,7 +150,7 @@ def test_texts_that_are_read_ahead_are_found_as_before(texts: list[str], other: 
     """Decoding all texts of a table changes no number that it finds."""
     texts.sort(key=lambda text: text.encode("utf-8", "surrogatepass"))
     data, starts, slots = (section.data for section in keys_sections("x", texts))
-    keys = Keys(memoryview(data), memoryview(starts).cast("I"), memoryview(slots).cast("I"))
+    keys = KeyTable(memoryview(data), memoryview(starts).cast("I"), memoryview(slots).cast("I"))
     before = [keys.find(text) for text in (*texts, other)]
     keys.read_ahead()
 

@@ -11,7 +11,7 @@ import pytest
 from mcpg.errors import InputError, NotFoundError
 from mcpg.evaluation.compare import Baseline, read_baseline
 from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.metrics import Found, QueryOutcome
+from mcpg.evaluation.metrics import JudgedMatch, QueryOutcome
 from mcpg.evaluation.report import compare, evaluate, report_json
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def outcome(name: str, rank: int | None, *judged: str, score: float = 0.5) -> Qu
     """Make the outcome of a query of which the first of *judged* is found at *rank*."""
     judged = judged if judged or rank is None else ("right",)
     matches = tuple(
-        Found("right" if place == rank else f"wrong{place}", score, place == rank)
+        JudgedMatch("right" if place == rank else f"wrong{place}", score, place == rank)
         for place in range(1, 11)
     )
     return QueryOutcome(name, f"query {name}", judged, judged, (), matches)

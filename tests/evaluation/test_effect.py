@@ -4,7 +4,7 @@ from builders import make_engine, make_tool
 
 from mcpg.catalog.model import Hints
 from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.report import effect_of
+from mcpg.evaluation.report import compare_hints
 
 QUERIES = b"""\
 {"id": "a", "query": "where is my zorb", "relevant": ["shipment_status"]}
@@ -23,8 +23,8 @@ def test_better_and_worse_are_told_with_ranks() -> None:
     )
     judgements = parse_judged(QUERIES, "q.jsonl")
 
-    effect = effect_of(engine, "shipment_status", Hints(keywords=("zorb",)), judgements)
-    nothing = effect_of(engine, "shipment_status", Hints(), judgements)
+    effect = compare_hints(engine, "shipment_status", Hints(keywords=("zorb",)), judgements)
+    nothing = compare_hints(engine, "shipment_status", Hints(), judgements)
 
     moved = {one.now.id: (one.before.rank, one.now.rank) for one in effect.better}
     assert moved["a"] == (None, 2)

@@ -17,7 +17,7 @@ from mcpg.evaluation.report import (
     MIN,
     Bound,
     Gate,
-    Report,
+    EvaluationReport,
     compare,
     evaluate,
     judge,
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def report(engine: Engine) -> Report:
+def report(engine: Engine) -> EvaluationReport:
     """One query is answered, the other names a tool that does not exist."""
     return evaluate(engine, parse_judged(b"where is the shipment: shipment_status\na: b", "q.yaml"))
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_every_figure_can_be_bounded(report: Report, name: str) -> None:
+def test_every_figure_can_be_bounded(report: EvaluationReport, name: str) -> None:
     """Each name that a gate may bear is a figure of every report."""
     (bound,) = parse_bounds(MIN, f"{name.upper()} = 0")
     assert bound == Bound(MIN, name, 0)
@@ -89,7 +89,7 @@ def test_senseless_gates_are_refused(kind: str, text: str, said: str) -> None:
     ],
 )
 def test_a_figure_at_the_limit_passes(
-    report: Report, kind: str, metric: str, limit: float, passed: bool
+    report: EvaluationReport, kind: str, metric: str, limit: float, passed: bool
 ) -> None:
     """The bound itself is allowed."""
     perfect = [
@@ -125,7 +125,7 @@ def test_a_figure_stands_on_its_side_of_the_limit(
     assert says in gate_sentence(gate.json())
 
 
-def test_what_cannot_be_measured_does_not_pass(report: Report) -> None:
+def test_what_cannot_be_measured_does_not_pass(report: EvaluationReport) -> None:
     """A gate that says nothing about anything protects nobody."""
     (gate,) = judge(report, (Bound(MIN, "abstention", 0.5),))
     assert not gate.passed
@@ -134,7 +134,7 @@ def test_what_cannot_be_measured_does_not_pass(report: Report) -> None:
     assert not judge(apart, (Bound(MAX_DROP, "mrr", 0.5),))[0].passed
 
 
-def test_a_rise_is_no_drop(report: Report) -> None:
+def test_a_rise_is_no_drop(report: EvaluationReport) -> None:
     """What got better keeps every bound on drops."""
     worse = [replace(one, matches=()) for one in report.outcomes]
     better = replace(report, baseline=compare(worse, report.outcomes))

@@ -14,13 +14,13 @@ from mcpg.errors import Code, InputError, UsageError
 from mcpg.evaluation.change_report import Limit, gate_counts, judge_change, parse_limits
 from mcpg.evaluation.impact import (
     RANK_LOSSES,
-    Effect,
+    QueryEffect,
     Impact,
     ImpactStudy,
     QueryImpact,
 )
 from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.wordings import Origin
+from mcpg.evaluation.wordings import QueryOrigin
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -118,7 +118,7 @@ def test_former_texts_are_not_counted() -> None:
     found = runner.impact()
     former = [one for one in found.queries if one.is_former]
     assert all(one.tools == ("invoice_refund",) for one in former)
-    assert not any(one.is_former for one in found.with_effects(Effect))
+    assert not any(one.is_former for one in found.with_effects(QueryEffect))
 
 
 def test_a_renamed_tool_is_found_by_its_judgements() -> None:
@@ -128,7 +128,9 @@ def test_a_renamed_tool_is_found_by_its_judgements() -> None:
         TOOLS, (*with_tool(TOOLS[1])[:1], replace(TOOLS[1], id=name, name=name), *TOOLS[2:])
     )
     impact = found.impact(judged({"query": "pay an invoice back", "relevant": ["invoice_refund"]}))
-    lost = [one for one in impact.queries if one.origin is Origin.JUDGED and one.has(RANK_LOSSES)]
+    lost = [
+        one for one in impact.queries if one.origin is QueryOrigin.JUDGED and one.has(RANK_LOSSES)
+    ]
     assert lost == []
     assert found.diagnostics == ()
 
@@ -137,7 +139,7 @@ def test_a_query_without_an_answer_that_is_answered() -> None:
     """Where no tool should be found, a score that rises to the threshold is a loss."""
     pizza = make_tool("pizza_find", description="Finds the best pizza in town.")
     found = study(TOOLS, (*TOOLS, pizza)).impact(judged({"query": "best pizza", "relevant": []}))
-    assert Effect.ANSWERED in by_query(found)["best pizza"].effects
+    assert QueryEffect.ANSWERED in by_query(found)["best pizza"].effects
 
 
 def test_scores_that_fall_are_reported_by_the_margin() -> None:
@@ -153,10 +155,10 @@ def test_scores_that_fall_are_reported_by_the_margin() -> None:
         for one in strict.queries
         if one.score_before and one.score_after
     ]
-    lessened = [one for one in strict.queries if Effect.LESS_SURE in one.effects]
+    lessened = [one for one in strict.queries if QueryEffect.LESS_SURE in one.effects]
     assert bool(lessened) is any(fall > 0 for fall in falls)
     assert not any(
-        Effect.LESS_SURE in one.effects and one.score_after >= 0.35
+        QueryEffect.LESS_SURE in one.effects and one.score_after >= 0.35
         for one in loose.queries
         if one.score_after
     )
@@ -197,7 +199,7 @@ def test_a_judged_tool_that_is_gone_is_lost() -> None:
         judged({"query": "count the goods", "relevant": ["stock_count"]})
     )
     lost = by_query(found)["count the goods"]
-    assert lost.has([Effect.LOST_FIRST])
+    assert lost.has([QueryEffect.LOST_FIRST])
     assert lost.rank_after is None
 
 

@@ -13,7 +13,7 @@ from mcpg.engine.results import EngineServices
 from mcpg.errors import Code, UsageError
 from mcpg.evaluation.judged import Judgements, parse_judged
 from mcpg.evaluation.metrics import RANKING
-from mcpg.evaluation.report import SCHEMA, Report, evaluate, report_json
+from mcpg.evaluation.report import SCHEMA, EvaluationReport, evaluate, report_json
 
 QUERIES = """
 where is the shipment: shipment_status
@@ -29,12 +29,12 @@ def judgements(text: str = QUERIES) -> Judgements:
 
 
 @pytest.fixture
-def report(engine: Engine) -> Report:
+def report(engine: Engine) -> EvaluationReport:
     """The report on the queries above."""
     return evaluate(engine, judgements())
 
 
-def test_figures_are_means_over_answerable_queries(report: Report) -> None:
+def test_figures_are_means_over_answerable_queries(report: EvaluationReport) -> None:
     """Three queries have answers; of the third only one of two tools is found first."""
     assert [one.rank for one in report.outcomes] == [1, 1, 1, None]
     assert report.figures["hit@1"] == 1
@@ -43,7 +43,7 @@ def test_figures_are_means_over_answerable_queries(report: Report) -> None:
     assert len(report.answerless) == 1
 
 
-def test_what_has_no_answer_counts_apart(report: Report) -> None:
+def test_what_has_no_answer_counts_apart(report: EvaluationReport) -> None:
     """Nonsense is recognised by its low score, and is in no figure of the ranking."""
     value = report_json(report)
     assert value["abstention"] == {
@@ -136,7 +136,7 @@ def test_the_report_is_the_same_every_time(engine: Engine) -> None:
     assert 0 < timed["p50"] <= timed["p95"]
 
 
-def test_the_layout(report: Report) -> None:
+def test_the_layout(report: EvaluationReport) -> None:
     """The members that programs rely on."""
     value = report_json(report)
     assert list(value) == [

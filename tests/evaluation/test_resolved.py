@@ -7,7 +7,7 @@ from builders import make_tool
 
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.errors import Code
-from mcpg.evaluation.judged import JudgedQuery, Judgements, Resolved, resolve
+from mcpg.evaluation.judged import JudgedQuery, Judgements, ResolvedJudgements, resolve
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def catalog() -> Catalog:
     )
 
 
-def resolved(catalog: Catalog, *names: str) -> Resolved:
+def resolved(catalog: Catalog, *names: str) -> ResolvedJudgements:
     """Resolve one query that is answered by *names*."""
     return resolve(Judgements((JudgedQuery("a", "q", names, 4),), (), "q.jsonl"), catalog)
 

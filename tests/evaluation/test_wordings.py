@@ -9,13 +9,13 @@ from mcpg.catalog.model import ToolExample
 from mcpg.evaluation.wordings import (
     MOST_ALIASES,
     MOST_WORDS,
-    Origin,
+    QueryOrigin,
     Wording,
     first_sentence,
     gained_words,
     joined_wordings,
-    sampled,
-    wordings_of,
+    sample_wordings,
+    iter_wordings,
 )
 
 
@@ -44,11 +44,11 @@ def test_a_tool_has_its_own_texts() -> None:
         aliases=("look up", "LOOK  up"),
         examples=(ToolExample("where is it"),),
     )
-    assert [*wordings_of(tool)] == [
-        ("Finds an order.", Origin.DESCRIPTION),
-        ("where is it", Origin.EXAMPLE),
-        ("look up", Origin.ALIAS),
-        ("Order find", Origin.TITLE),
+    assert [*iter_wordings(tool)] == [
+        ("Finds an order.", QueryOrigin.DESCRIPTION),
+        ("where is it", QueryOrigin.EXAMPLE),
+        ("look up", QueryOrigin.ALIAS),
+        ("Order find", QueryOrigin.TITLE),
     ]
 
 
@@ -57,7 +57,7 @@ def test_the_texts_of_a_tool_are_bounded() -> None:
     tool = make_tool(
         description="word " * 500, aliases=tuple(f"alias {number}" for number in range(500))
     )
-    found = [*wordings_of(tool)]
+    found = [*iter_wordings(tool)]
     assert len(found) == 1 + MOST_ALIASES + 1
     assert len(found[0][0].split()) == MOST_WORDS
 
@@ -65,7 +65,7 @@ def test_the_texts_of_a_tool_are_bounded() -> None:
 def test_a_shared_text_has_all_its_tools() -> None:
     """A text that two tools have, in whatever case, is one query of both."""
     tools = [make_tool(name, title=title) for name, title in (("ant", "Work"), ("bee", "WORK"))]
-    assert Wording("Work", Origin.TITLE, ("ant", "bee")) in joined_wordings(tools)
+    assert Wording("Work", QueryOrigin.TITLE, ("ant", "bee")) in joined_wordings(tools)
 
 
 def test_a_sample_has_what_a_change_may_move() -> None:
@@ -77,9 +77,9 @@ def test_a_sample_has_what_a_change_may_move() -> None:
     wordings = joined_wordings([*tools, near])
     words = gained_words([(before, after)], [*tools, near])
     assert words.keys() == {"carri", "a", "parcel"}
-    found = sampled(wordings, 4, {"ant"}, words)
+    found = sample_wordings(wordings, 4, {"ant"}, words)
     assert [one.tools for one in found[:2]] == [("ant",), ("ant",)]
     assert found[2].text == near.description
     assert len(found) == 4
-    assert sampled(wordings[::-1], 4, {"ant"}, words) == found
-    assert sampled(wordings, 10**6, {"ant"}, words) == wordings
+    assert sample_wordings(wordings[::-1], 4, {"ant"}, words) == found
+    assert sample_wordings(wordings, 10**6, {"ant"}, words) == wordings

@@ -158,7 +158,7 @@ def test_a_body_that_does_not_arrive_is_given_up(
     page: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that announces more than it sends is not waited for forever."""
-    monkeypatch.setattr(server_module._Handler, "timeout", 0.2)
+    monkeypatch.setattr(server_module._PageHandler, "timeout", 0.2)
     headers = {**page.headers, "Content-Length": "20"}
     assert page.request("POST", "/api/state", headers, b"{}").status == 408
 
@@ -168,7 +168,7 @@ def test_a_request_that_trickles_in_is_given_up(
     page: Served, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     """A client that sends a byte now and then does not keep its connection."""
-    monkeypatch.setattr(server_module._Handler, "timeout", 0.4)
+    monkeypatch.setattr(server_module._PageHandler, "timeout", 0.4)
     head = (
         f"POST /api/state HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n"
         f"Authorization: {page.headers['Authorization']}\r\nContent-Type: application/json\r\n"

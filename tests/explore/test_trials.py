@@ -8,10 +8,10 @@ import mcpg
 from mcpg.catalog.model import Hints, ToolExample
 from mcpg.engine.compare import compare
 from mcpg.explore.trials import compare_with_hints
-from mcpg.gateway.explanation_json import Side, compare_json
+from mcpg.gateway.explanation_json import ComparedCatalogue, compare_json
 
 ASKED = {"limit": 5, "strategy": "auto", "fusion": "rrf", "normalize": True}
-SIDE = Side("graph.mdld")
+SIDE = ComparedCatalogue("graph.mdld")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ SIDE = Side("graph.mdld")
 def test_a_trial_ranks_as_a_compiled_index(hints: Hints) -> None:
     """Tried without compiling or with it, every rank, score and summand is the same."""
     engine = mcpg.load("graph.mdld")
-    tool = engine.catalog.named("invoice_get")
+    tool = engine.catalog.find_named("invoice_get")
     query = "send me my money back, zebra"
     _, tried = compare_with_hints(engine, tool, hints, query, ASKED)
     compiled = compare(engine, engine.with_hints(tool.id, hints), query, limit=5)

@@ -134,7 +134,7 @@ async def test_source_code_beside_tools(manifest: Manifest, tmp_path: Path) -> N
     async with Gateway([manifest("post", mail_send="Send a mail"), code]) as gateway:
         assert ids((await gateway.search("login")).matches) == []
         engine = (await gateway.snapshot()).engine
-        assert [one.definition.place for one in engine.code.named("login")] == ["login.py:1-1"]
+        assert [one.definition.place for one in engine.code.find_named_symbols("login")] == ["login.py:1-1"]
 
 
 async def test_reserved_names_are_nobodys_id(manifest: Manifest) -> None:

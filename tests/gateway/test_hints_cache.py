@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders import make_engine, make_tool
 
-from mcpg.gateway.routing.route import hints_cache, hints_of
+from mcpg.gateway.routing.route import hints_cache, match_hints
 
 
 def test_a_tool_is_read_once() -> None:
@@ -12,7 +12,7 @@ def test_a_tool_is_read_once() -> None:
     engine = make_engine(make_tool("pay", categories=("bills",)))
     cache = engine.consult(hints_cache)
     matches = engine.search("pay").matches
-    first = hints_of(matches, cache)
+    first = match_hints(matches, cache)
     assert first["pay"].categories == ("bills",)
-    assert hints_of(matches, engine.consult(hints_cache))["pay"] is first["pay"]
+    assert match_hints(matches, engine.consult(hints_cache))["pay"] is first["pay"]
     assert make_engine(make_tool("pay")).consult(hints_cache) is not cache

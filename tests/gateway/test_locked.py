@@ -13,7 +13,7 @@ from builders import ids
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.bundle.locked import assembly_changes
-from mcpg.catalog.lock import Lock, approve
+from mcpg.catalog.lock import ApprovedTools, approve
 from mcpg.catalog.lock_file import lock_text
 from mcpg.errors import Code, InputError, NotFoundError, UsageError
 from mcpg.gateway import FaultCode, FileSource, Gateway, SyncGateway, ToolLock
@@ -52,8 +52,10 @@ class Shop:
 
 def written_lock(*paths: Path) -> str:
     """Return the text of a lock of everything at *paths*."""
-    changes = assembly_changes(Lock(), assemble(read_sources([str(path) for path in paths])))
-    return lock_text(approve(Lock(), changes))
+    changes = assembly_changes(
+        ApprovedTools(), assemble(read_sources([str(path) for path in paths]))
+    )
+    return lock_text(approve(ApprovedTools(), changes))
 
 
 @pytest.fixture
@@ -207,4 +209,4 @@ def test_locks_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no lock file"):
         Gateway([], lock=str(tmp_path / "mcpg.lock"))
     with pytest.raises(UsageError, match="unknown value 'accept'"):
-        ToolLock(Lock(), "mcpg.lock", "accept")  # type: ignore[arg-type]
+        ToolLock(ApprovedTools(), "mcpg.lock", "accept")  # type: ignore[arg-type]

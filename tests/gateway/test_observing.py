@@ -15,9 +15,9 @@ from telemetrical import MOMENTS, Noting, Raising, Recording
 from mcpg.engine.results import EngineServices
 from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
 from mcpg.gateway.index import build
-from mcpg.gateway.serve import META_TOOLS, Serving
+from mcpg.gateway.serve import META_TOOLS, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.gateway.sources import kind_of
+from mcpg.gateway.sources import name_source_kind
 from mcpg.sources.client_config import HttpServer, StdioServer
 from mcpg.telemetry import BuildFacts, InvokeFacts, RouteFacts, SearchFacts
 
@@ -172,7 +172,7 @@ async def test_what_a_client_asks_is_one_trace(monkeypatch: pytest.MonkeyPatch) 
     recording = Recording()
     monkeypatch.setattr("mcp.shared._otel._tracer", recording.tracers.get_tracer("mcp"))
     async with Gateway([FUNCTIONS], reserved=META_TOOLS, observer=recording.observer()) as gateway:
-        server = GatewayServer(gateway, Serving())
+        server = GatewayServer(gateway, ServingOptions())
         async with server.running(), Client(server.sdk) as client:
             called = {"toolId": "parcel_status", "arguments": {"number": "7"}}
             await client.call_tool("gateway_tool_invoke", called)
@@ -228,4 +228,4 @@ async def test_an_observer_that_raises_breaks_nothing(moment: str, manifest: Man
 )
 def test_kinds_of_sources_are_few(source: Source, kind: str) -> None:
     """Each source is of one of four kinds, whatever it is called."""
-    assert kind_of(source) == kind
+    assert name_source_kind(source) == kind

@@ -10,7 +10,7 @@ import pytest
 
 from mcpg.errors import Code, McpgError, NotFoundError, Severity, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource, open_sources
-from mcpg.gateway.opening import Opening
+from mcpg.gateway.opening import SourceCollector
 from mcpg.gateway.sources import Addressing
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
@@ -145,25 +145,25 @@ def test_only_a_document_is_addressed(folder: Path) -> None:
     (folder / "tools.json").write_text(MANIFEST, "utf-8")
     (folder / "api.json").write_text('{"openapi": "3.1.0", "paths": {}}', "utf-8")
     addressing = Addressing("https://host/v1", {"X-Key": "a"}, ("b",))
-    opening = Opening(LIVE)
-    opening.named("api.json", addressing=addressing)
+    opening = SourceCollector(LIVE)
+    opening.add_named("api.json", addressing=addressing)
     (source,) = opening.sources
     expected = FileSource("api", "api.json", None, "https://host/v1", {"X-Key": "a"}, ("b",))
     assert source == expected
     for other in ("tools.json", ".", "python:shop", "https://host/mcp", "-"):
         with pytest.raises(SourceError, match="only OpenAPI documents"):
-            opening.named(other, addressing=addressing)
+            opening.add_named(other, addressing=addressing)
     with pytest.raises(NotFoundError):
-        opening.named("none.json", addressing=addressing)
+        opening.add_named("none.json", addressing=addressing)
 
 
 def test_calls_have_the_time_of_their_source(folder: Path) -> None:
     """A time for calls holds for the servers of a configuration that state none, and for files."""
     configure(folder / "mcp.json", slow={"command": "x", "timeout": 300}, other={"command": "y"})
     (folder / "tools.json").write_text(MANIFEST, "utf-8")
-    opening = Opening(LIVE)
+    opening = SourceCollector(LIVE)
     for name in ("mcp.json", "tools.json"):
-        opening.named(name, call_timeout=7)
+        opening.add_named(name, call_timeout=7)
     slow, other, file = opening.sources
     assert isinstance(slow, ServerSource)
     assert isinstance(other, ServerSource)

@@ -13,8 +13,8 @@ from mcp import Client
 
 from mcpg.gateway import FunctionSource, Gateway, SyncGateway
 from mcpg.gateway.calls.record import CallRecorder, RecordedCall
-from mcpg.gateway.serve import META_TOOLS, Serving
-from mcpg.gateway.serve.http import Http, serve_http
+from mcpg.gateway.serve import META_TOOLS, ServingOptions
+from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.relations.learning import learn
 from mcpg.relations.observed import PairCounts
@@ -96,7 +96,7 @@ async def test_clients_are_told_apart(tmp_path: Path) -> None:
     gateway = Gateway([source()], reserved=META_TOOLS, record_calls=str(path))
     async with gateway:
         for _ in range(2):
-            server = GatewayServer(gateway, Serving())
+            server = GatewayServer(gateway, ServingOptions())
             async with server.running(), Client(server.sdk) as client:
                 for tool, arguments in (("find", {"buyer": "x"}), ("send", {"number": "1"})):
                     asked = {"toolId": f"parcel_{tool}", "arguments": arguments}
@@ -117,7 +117,9 @@ async def test_clients_over_http_are_told_apart(tmp_path: Path) -> None:
 
     gateway = Gateway([source()], reserved=META_TOOLS, record_calls=str(path))
     async with gateway, anyio.create_task_group() as group:
-        group.start_soon(serve_http, GatewayServer(gateway, Serving()), Http("127.0.0.1", 0), note)
+        group.start_soon(
+            serve_http, GatewayServer(gateway, ServingOptions()), HttpOptions("127.0.0.1", 0), note
+        )
         await listening.wait()
         for _ in range(2):
             async with Client(urls[0], mode="legacy") as client:

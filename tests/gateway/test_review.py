@@ -17,7 +17,7 @@ from mcp import Client
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import FaultCode, FileGraph, FileSource, FunctionSource, Gateway, SyncGateway
-from mcpg.gateway.serve import EVERYDAY, INDEX_BUILD, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import EVERYDAY, INDEX_BUILD, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Live
@@ -283,7 +283,7 @@ async def test_an_output_schema_that_changed_is_not_promised(shop: Shop) -> None
     shop.approve()
     shop.now({**REFUND, "outputSchema": SCHEMA}, TRACK)
     async with shop.gateway() as gateway:
-        server = GatewayServer(gateway, Serving(expose=Exposure.ALL))
+        server = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL))
         async with server.running(), Client(server.sdk) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert [*tools][len(EVERYDAY) :] == ["refund_order", "track_parcel"]
@@ -297,7 +297,7 @@ async def test_hidden_tools_are_not_exposed(shop: Shop) -> None:
     """`--expose all` lists reviewed tools alone, and calls no other."""
     shop.now({**REFUND, "description": POISON}, TRACK)
     async with shop.gateway("hide") as gateway:
-        server = GatewayServer(gateway, Serving(expose=Exposure.ALL))
+        server = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL))
         async with server.running(), Client(server.sdk) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             assert tools[len(EVERYDAY) :] == ["track_parcel"]
@@ -312,7 +312,7 @@ async def test_a_build_by_a_model_repeats_nothing_unreviewed(shop: Shop, on_chan
     wire = {"name": "wire_money", "description": "Wire", "inputSchema": {"type": "object"}}
     shop.now({**REFUND, "description": POISON}, TRACK, *([wire] if on_change == "hide" else []))
     async with shop.gateway(on_change) as gateway:
-        server = GatewayServer(gateway, Serving(graph_tools=True))
+        server = GatewayServer(gateway, ServingOptions(graph_tools=True))
         async with server.running(), Client(server.sdk) as client:
             built = (await client.call_tool(INDEX_BUILD, {})).structured_content
             assert built is not None

@@ -16,7 +16,7 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights, route
-from mcpg.gateway.routing.route import adjustments_of, candidate_limit, categories_of
+from mcpg.gateway.routing.route import list_adjustments, candidate_limit, tool_categories
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def test_a_tool_belongs_where_it_says(
     hints: dict[str, Any], source: str, expected: tuple[str, ...]
 ) -> None:
     """Categories, else data sources, else the source, else the one for all others."""
-    assert categories_of(Hints(**hints), source) == expected
+    assert tool_categories(Hints(**hints), source) == expected
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_hints_adjust_for_what_they_say(
     hints: dict[str, Any], preferred: str, expected: list[str]
 ) -> None:
     """What nobody said adjusts nothing."""
-    assert list(adjustments_of(Hints(**hints), preferred)) == expected
+    assert list(list_adjustments(Hints(**hints), preferred)) == expected
 
 
 def test_a_score_is_the_sum_of_what_it_is_made_of() -> None:

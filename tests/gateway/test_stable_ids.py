@@ -9,7 +9,7 @@ from mcp import Client
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.gateway import FileSource, FunctionSource, Gateway
-from mcpg.gateway.serve import EVERYDAY, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import EVERYDAY, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import read_sources
 
@@ -94,7 +94,7 @@ async def test_ids_stay_when_the_index_of_a_bundle_is_opened_again(
 async def test_exposed_tools_keep_their_names() -> None:
     """A client calls the same tool by the same name after a source was added."""
     async with Gateway([FunctionSource("docs", (search,))], reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, Serving(expose=Exposure.ALL))
+        server = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL))
         async with server.running(), Client(server.sdk) as client:
             before = [tool.name for tool in (await client.list_tools()).tools]
             assert before[len(EVERYDAY) :] == ["search"]

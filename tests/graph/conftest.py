@@ -10,7 +10,7 @@ from builders import make_tool
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
 from mcpg.documents.addresses import tool_uri
-from mcpg.documents.authored import lines_of
+from mcpg.documents.authored import write_authored_lines
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
@@ -92,7 +92,7 @@ def rich() -> ToolDocument:
         body="## Notes\n\n- by hand",
         states_relations=True,
         further=further,
-        written=f"# By hand\n{lines_of(further, '')}",
+        written=f"# By hand\n{write_authored_lines(further, '')}",
     )
 
 

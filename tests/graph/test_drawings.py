@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from mcpg.documents.model import ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.exports import dot, graphml, mermaid
-from mcpg.graph.network import Network, network_of
+from mcpg.graph.network import Network, build_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ LABEL = re.compile(r"(?:[\w .,:;/()=!?'-]|#\d+;)+\Z")
 
 def drawn(*given: ToolDocument) -> Network:
     """Return the network of documents."""
-    return network_of(triples_of(given))
+    return build_network(triples_of(given))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from mcpg.graph.iris import (
     BASE,
     checked_base,
     document_uri,
-    escaped,
+    escape_iri,
     group_label,
     node_iri,
     original_iri,
@@ -68,7 +68,7 @@ def test_every_name_gives_a_valid_iri(name: str) -> None:
 @given(absolute)
 def test_a_valid_iri_is_not_repaired_again(name: str) -> None:
     """What was repaired once stays as it is."""
-    assert escaped(escaped(name)) == escaped(name)
+    assert escape_iri(escape_iri(name)) == escape_iri(name)
 
 
 @given(texts, texts)

@@ -22,7 +22,7 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, SourceError
 from mcpg.graph import reading, triples_of
 from mcpg.graph.exports import beyond_xml, json_ld, nquads, rdf_xml, turtle
-from mcpg.graph.parsing import EXTENSIONS, RdfFormat, format_of, triples_in
+from mcpg.graph.parsing import EXTENSIONS, RdfFormat, detect_format, triples_in
 from mcpg.graph.reading import read_graph, with_graphs_read
 from mcpg.sources import SourceBatch, read_sources
 from mcpg.sources.model import RawGraph
@@ -411,12 +411,12 @@ def test_nesting_is_bounded() -> None:
 
 def test_the_format_is_known_by_name_and_by_content() -> None:
     """The extension tells, and where there is none the text does."""
-    assert format_of("a.TTL", "") is RdfFormat.TURTLE
-    assert format_of("-", ' {"@graph": []}') is RdfFormat.JSON_LD
-    assert format_of("-", "<?xml version='1.0'?>") is RdfFormat.RDF_XML
-    assert format_of("-", "# x\n<urn:a> <urn:b> <urn:c> <urn:g> .\n") is RdfFormat.NQUADS
-    assert format_of("-", "<urn:a> <urn:b> <urn:c> .\n") is RdfFormat.TURTLE
-    assert format_of("a.owl", "@prefix x: <urn:x> .") is RdfFormat.TURTLE
+    assert detect_format("a.TTL", "") is RdfFormat.TURTLE
+    assert detect_format("-", ' {"@graph": []}') is RdfFormat.JSON_LD
+    assert detect_format("-", "<?xml version='1.0'?>") is RdfFormat.RDF_XML
+    assert detect_format("-", "# x\n<urn:a> <urn:b> <urn:c> <urn:g> .\n") is RdfFormat.NQUADS
+    assert detect_format("-", "<urn:a> <urn:b> <urn:c> .\n") is RdfFormat.TURTLE
+    assert detect_format("a.owl", "@prefix x: <urn:x> .") is RdfFormat.TURTLE
 
 
 def test_json_ld_whose_keys_come_in_any_order_is_read() -> None:

@@ -12,7 +12,7 @@ import pytest
 from mcpg.bundle import assemble
 from mcpg.bundle.codec import decode_bundle
 from mcpg.documents.addresses import BASE_URI
-from mcpg.graph.terms import PREFIXES, Literal, Triple
+from mcpg.graph.terms import PREFIXES, RdfLiteral, Triple
 from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.sources.model import SourceBatch
 
@@ -190,7 +190,7 @@ def _split(line: str) -> list[str]:
 def written(triple: Triple) -> Statement:
     """Return *triple* as the recording has it."""
     subject, predicate, value = triple
-    if not isinstance(value, Literal):
+    if not isinstance(value, RdfLiteral):
         return short(subject), short(predicate), short(value)
     text = value.text.replace("\\", "\\\\").replace('"', '\\"')
     text = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")

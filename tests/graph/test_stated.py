@@ -16,9 +16,9 @@ from mcpg.graph import terms as v
 from mcpg.graph import triples_of
 from mcpg.graph.exports import framed_json_ld, graph_of, json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
-from mcpg.graph.network import network_of
+from mcpg.graph.network import build_network
 from mcpg.graph.parsing import RdfFormat, triples_in
-from mcpg.graph.terms import Literal
+from mcpg.graph.terms import RdfLiteral
 from mcpg.reports.map import graph_page
 
 PAGE = """---
@@ -53,7 +53,7 @@ THINGS = "urn:mcpg:id/"
 EX = "https://example.com/vocab/"
 
 
-def stated() -> dict[str, dict[str, list[str | Literal]]]:
+def stated() -> dict[str, dict[str, list[str | RdfLiteral]]]:
     """Return what the graph of the page and of one other tool says, by subject and predicate."""
     page, found = parse_document(SourceDocument("recover.md", PAGE))
     assert found == ()
@@ -61,7 +61,7 @@ def stated() -> dict[str, dict[str, list[str | Literal]]]:
     triples = list(triples_of([page, other]))
     assert max(Counter(triples).values()) == 1
     pyoxigraph.Store().load("".join(turtle(triples)).encode(), format=pyoxigraph.RdfFormat.TURTLE)
-    said: dict[str, dict[str, list[str | Literal]]] = {}
+    said: dict[str, dict[str, list[str | RdfLiteral]]] = {}
     for subject, predicate, value in triples:
         said.setdefault(subject, {}).setdefault(predicate, []).append(value)
     return said
@@ -75,8 +75,8 @@ def test_topics_things_and_authors_are_nodes() -> None:
     assert said[NODE][v.SCHEMA_AUTHOR] == [f"{THINGS}release-team"]
     assert said[f"{EX}gate"] == {
         v.RDF_TYPE: [v.SCHEMA_THING, v.SKOS_CONCEPT],
-        v.SKOS_PREF_LABEL: [Literal("Gate")],
-        v.SCHEMA_NAME: [Literal("Gate")],
+        v.SKOS_PREF_LABEL: [RdfLiteral("Gate")],
+        v.SCHEMA_NAME: [RdfLiteral("Gate")],
         v.SCHEMA_SAME_AS: ["https://example.com/gate"],
         v.PROV_DERIVED_FROM: [NODE],
     }
@@ -168,27 +168,27 @@ def test_an_author_may_add_types_and_properties() -> None:
         f"{EX}Runbook",
     ]
     assert own[f"{EX}level"] == [
-        Literal("2", v.XSD_INTEGER),
-        Literal("3", v.XSD_INTEGER),
-        Literal("x> .", v.XSD_BOOLEAN),
+        RdfLiteral("2", v.XSD_INTEGER),
+        RdfLiteral("3", v.XSD_INTEGER),
+        RdfLiteral("x> .", v.XSD_BOOLEAN),
     ]
-    assert own[f"{EX}raw"] == [Literal("{")]
+    assert own[f"{EX}raw"] == [RdfLiteral("{")]
     assert own[f"{EX}motto"] == [
-        Literal("drei", v.RDF_LANG_STRING, "de"),
-        Literal("trois", v.RDF_LANG_STRING, "fr-ca"),
-        Literal("x"),
+        RdfLiteral("drei", v.RDF_LANG_STRING, "de"),
+        RdfLiteral("trois", v.RDF_LANG_STRING, "fr-ca"),
+        RdfLiteral("x"),
     ]
     assert own[f"{EX}owner"] == [f"{EX}team"]
-    assert own[v.SCHEMA_DATE_PUBLISHED] == [Literal("2026-04-01", v.XSD_DATE)]
-    assert own[v.SCHEMA_DATE_MODIFIED] == [Literal("spring")]
-    assert own[v.KB_ENTRY_TYPE] == [Literal("tech_article")]
-    assert own[v.KB_SOURCE_PROJECT] == [Literal("shop")]
+    assert own[v.SCHEMA_DATE_PUBLISHED] == [RdfLiteral("2026-04-01", v.XSD_DATE)]
+    assert own[v.SCHEMA_DATE_MODIFIED] == [RdfLiteral("spring")]
+    assert own[v.KB_ENTRY_TYPE] == [RdfLiteral("tech_article")]
+    assert own[v.KB_SOURCE_PROJECT] == [RdfLiteral("shop")]
 
 
 def test_the_front_matter_is_kept_as_it_stands() -> None:
     """What an author wrote can be read back from the graph, whatever it means."""
     (kept,) = stated()[NODE][v.MCPG_FRONT_MATTER]
-    assert isinstance(kept, Literal)
+    assert isinstance(kept, RdfLiteral)
     assert '"author":"Release team"' in kept.text
 
 
@@ -215,7 +215,7 @@ def test_whatever_a_prefix_stands_for_the_graph_is_read_by_others(namespace: str
     triples = list(triples_of(documents))
     written = "".join(nquads(triples)).encode()
     read = list(pyoxigraph.parse(written, format=pyoxigraph.RdfFormat.N_QUADS))
-    edges = network_of(triples).edges
+    edges = build_network(triples).edges
 
     assert len(read) == len(triples)
     assert graph_of(documents).query("CONSTRUCT WHERE { ?s ?p ?o }")

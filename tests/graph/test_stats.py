@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph.network import (
-    Edges,
+    EdgeStatistics,
     Group,
     Hub,
     Spread,
     component_sizes,
     densest_groups,
-    spread_of,
-    statistics_of,
+    measure_spread,
+    compute_statistics,
 )
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 
@@ -48,9 +48,12 @@ def test_everything_is_counted() -> None:
     documents["b"] = replace(
         documents["b"], links=(*documents["b"].links, inferred), further={"about": ["X", "X"]}
     )
-    found = statistics_of(documents)
+    found = compute_statistics(documents)
     assert (found.tools, found.sources, found.groups, found.things) == (4, 1, 1, 1)
-    assert found.kinds == (Edges("related", 4, 3, 0.625), Edges("nextStep", 1, 1, 0.5))
+    assert found.kinds == (
+        EdgeStatistics("related", 4, 3, 0.625),
+        EdgeStatistics("nextStep", 1, 1, 0.5),
+    )
     assert found.dangling == 1
     assert found.incoming == Spread(0, 1.0, 1.0, 2)
     assert found.degree == Spread(0, 2.5, 2.0, 3)
@@ -62,22 +65,25 @@ def test_everything_is_counted() -> None:
 
 def test_a_link_to_itself_joins_nothing() -> None:
     """A tool that is linked to itself alone is an orphan."""
-    found = statistics_of(graph(a=[(RELATED, "a")]))
+    found = compute_statistics(graph(a=[(RELATED, "a")]))
     assert (found.orphans, found.hubs, found.dangling) == (("a",), (), 0)
 
 
 def test_nothing_is_spread_over_nothing() -> None:
     """An empty graph has zeros and no parts."""
-    found = statistics_of({})
+    found = compute_statistics({})
     assert (found.degree, found.components, found.tools) == (Spread(), (), 0)
-    assert found.kinds == (Edges("related", 0, 0, 0.0), Edges("nextStep", 0, 0, 0.0))
-    assert spread_of([]) == Spread()
+    assert found.kinds == (
+        EdgeStatistics("related", 0, 0, 0.0),
+        EdgeStatistics("nextStep", 0, 0, 0.0),
+    )
+    assert measure_spread([]) == Spread()
 
 
 def test_only_so_many_are_named() -> None:
     """The lists of hubs and groups end where they are told to."""
     links = {name: [(RELATED, "b")] for name in "abcdef"}
-    assert [hub.tool for hub in statistics_of(graph(**links), top=2).hubs] == ["b", "a"]
+    assert [hub.tool for hub in compute_statistics(graph(**links), top=2).hubs] == ["b", "a"]
 
 
 @given(PAIRS)

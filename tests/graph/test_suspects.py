@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mcpg.graph import shacl_worker
 from mcpg.graph.rdflib_view import OxigraphView, rdflib_term
-from mcpg.graph.shacl_suspects import Suspects
-from mcpg.graph.shacl_worker import validated, whole_graph
+from mcpg.graph.shacl_suspects import ShaclPrefilter
+from mcpg.graph.shacl_worker import run_pyshacl, whole_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +133,7 @@ def loaded(data: bytes) -> pyoxigraph.Store:
 def outcome(graph: rdflib.Graph, shapes: rdflib.Graph) -> object:
     """Return the results, or that the shapes cannot be used."""
     try:
-        return sorted(validated(graph, shapes))
+        return sorted(run_pyshacl(graph, shapes))
     except Exception:  # noqa: BLE001 - whatever the library raises
         return "refused"
 
@@ -153,7 +153,7 @@ def test_suspects_give_the_report_of_the_whole(data: bytes, text: str) -> None:
     store = loaded(data)
     shapes, narrowed = (rdflib.Graph().parse(data=text, format="turtle") for _ in range(2))
     whole = outcome(whole_graph(store), shapes)
-    Suspects(store, narrowed).narrow()
+    ShaclPrefilter(store, narrowed).narrow()
     assert outcome(rdflib.Graph(OxigraphView(store), bind_namespaces="none"), narrowed) == whole
     assert outcome(whole_graph(store), narrowed) == whole
 
@@ -182,7 +182,7 @@ def test_only_what_may_be_wrong_is_left_to_the_validator() -> None:
     store = loaded(f"{PREFIXES}{facts}ex:bad a ex:A .".encode())
     text = "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:minCount 1 ] ."
     shapes = rdflib.Graph().parse(data=PREFIXES + text, format="turtle")
-    suspects = Suspects(store, shapes)
+    suspects = ShaclPrefilter(store, shapes)
     suspects.narrow()
     targets = set(shapes.objects(None, rdflib.SH.targetNode))
     assert (targets, suspects.count, suspects.is_narrow) == ({rdflib.URIRef("urn:ex:bad")}, 1, True)
@@ -196,9 +196,9 @@ def test_many_nodes_of_other_shapes_are_read_in_the_memory_of_rdflib(
         PREFIXES + "ex:S sh:targetClass ex:A ; sh:closed true ; sh:ignoredProperties ( rdf:type ) ."
     )
     data = f"{PREFIXES} ex:n1 a ex:A ; ex:p 1 . ex:n2 a ex:A .".encode()
-    few = shacl_worker.found(data, [text])
+    few = shacl_worker.validate_data(data, [text])
     monkeypatch.setattr(shacl_worker, "FEW_NODES", 1)
-    assert shacl_worker.found(data, [text]) == few
+    assert shacl_worker.validate_data(data, [text]) == few
     assert [one[2] for one in few] == ["urn:ex:n1"]
 
 
@@ -213,7 +213,9 @@ def test_terms_keep_their_kind() -> None:
 def test_a_blank_node_can_be_at_fault() -> None:
     """A message describes a node without a name by what the graph states about it."""
     shape = "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:minCount 1 ] ."
-    (found,) = shacl_worker.found(f'{PREFIXES} [] a ex:A ; ex:q "x" .'.encode(), [PREFIXES + shape])
+    (found,) = shacl_worker.validate_data(
+        f'{PREFIXES} [] a ex:A ; ex:q "x" .'.encode(), [PREFIXES + shape]
+    )
     assert found[0] == "violation"
     assert 'Literal("x")' in found[1]
 
@@ -221,7 +223,7 @@ def test_a_blank_node_can_be_at_fault() -> None:
 def test_a_target_that_no_look_can_find_is_left_to_the_validator() -> None:
     """A blank target keeps the shape as it is, and the answer is the validator's."""
     shape = "ex:S sh:targetNode [] , ex:n ; sh:property [ sh:path ex:p ; sh:minCount 1 ] ."
-    results = shacl_worker.found(f"{PREFIXES} ex:n a ex:A .".encode(), [PREFIXES + shape])
+    results = shacl_worker.validate_data(f"{PREFIXES} ex:n a ex:A .".encode(), [PREFIXES + shape])
     assert "urn:ex:n" in [one[2] for one in results]
 
 
@@ -234,5 +236,5 @@ def test_prefixes_of_a_query_are_imported() -> None:
         "ex:S sh:targetClass ex:A ; sh:sparql [ sh:prefixes <urn:a> ; "
         'sh:select "SELECT $this { $this e:p 1 }" ] .'
     )
-    found = shacl_worker.found(f"{PREFIXES} ex:n1 a ex:A ; ex:p 1 .".encode(), [text])
+    found = shacl_worker.validate_data(f"{PREFIXES} ex:n1 a ex:A ; ex:p 1 .".encode(), [text])
     assert [one[2] for one in found] == ["urn:ex:n1"]

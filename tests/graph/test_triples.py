@@ -15,7 +15,7 @@ from mcpg.errors import Code
 from mcpg.graph import distinct_documents, triples_of
 from mcpg.graph import terms as v
 from mcpg.graph.exports import framed_json_ld, json_ld, nquads, turtle
-from mcpg.graph.terms import Literal
+from mcpg.graph.terms import RdfLiteral
 from mcpg.graph.triples import number
 from mcpg.text.safeyaml import UNSAFE
 
@@ -32,7 +32,7 @@ def of(node: str, triples: list[Triple]) -> dict[str, list[str]]:
     said: dict[str, list[str]] = {}
     for subject, predicate, value in triples:
         if subject == node:
-            text = value.text if isinstance(value, Literal) else value
+            text = value.text if isinstance(value, RdfLiteral) else value
             said.setdefault(predicate, []).append(text)
     return said
 
@@ -167,7 +167,7 @@ def plain(quad: pyoxigraph.Quad) -> Triple:
     if isinstance(value, pyoxigraph.NamedNode):
         return quad.subject.value, quad.predicate.value, value.value
     assert isinstance(value, pyoxigraph.Literal)
-    literal = Literal(value.value, value.datatype.value)
+    literal = RdfLiteral(value.value, value.datatype.value)
     return quad.subject.value, quad.predicate.value, literal
 
 

@@ -15,7 +15,7 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph import validation as shacl
 from mcpg.graph.iris import node_iri
-from mcpg.graph.shacl_worker import found
+from mcpg.graph.shacl_worker import validate_data
 from mcpg.graph.shapes import check_shapes, complete_shapes, shipped_shapes
 from mcpg.graph.validation import Validation, validate_documents
 from mcpg.installation import install_command
@@ -272,13 +272,13 @@ def test_shapes_reach_nothing_on_the_network() -> None:
 def test_the_shipped_shapes_can_be_used() -> None:
     """They pass their own checks, and an empty graph meets them."""
     check_shapes(shipped_shapes(), "shapes.ttl")
-    assert found(b"", [shipped_shapes()]) == []
+    assert validate_data(b"", [shipped_shapes()]) == []
 
 
 def test_the_work_itself_tells_what_is_wrong() -> None:
     """A result has node, property, value, constraint and the shape's name."""
     data = b'<urn:a> a <https://schema.org/Article> ; <https://schema.org/name> " " .'
-    results = sorted(found(data, [shipped_shapes()]))
+    results = sorted(validate_data(data, [shipped_shapes()]))
     assert ("violation", "urn:a", "https://schema.org/name", " ", "Pattern") in [
         (one[0], *one[2:6]) for one in results
     ]

@@ -12,7 +12,7 @@ from rdflib import OWL, RDF, RDFS, SKOS
 from mcpg.graph import PREFIXES, triples_of
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
-from mcpg.graph.terms import Literal, class_names, compacted, context, expanded, terms
+from mcpg.graph.terms import RdfLiteral, class_names, compact_iri, context, expand_name, terms
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
@@ -90,7 +90,7 @@ def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: To
         if domain is not None:
             assert (subject, str(domain)) in classes
             meant = str(ontology.value(rdflib.URIRef(predicate), RDFS.range))
-            held = isinstance(value, Literal) and value.datatype == meant
+            held = isinstance(value, RdfLiteral) and value.datatype == meant
             # The other end of an edge may be described elsewhere.
             is_described = value in {subject for subject, _ in classes}
             assert held or (value, meant) in classes or not is_described
@@ -107,14 +107,14 @@ def test_the_context_names_every_predicate_and_class(rich: ToolDocument) -> None
             assert value in class_names()
         else:
             term = terms()[predicate]
-            assert term.kind == (value.datatype if isinstance(value, Literal) else "@id")
+            assert term.kind == (value.datatype if isinstance(value, RdfLiteral) else "@id")
 
 
 def test_the_context_has_the_prefixes() -> None:
     """JSON-LD abbreviates as every other format does."""
     assert {name: context()[name] for name in PREFIXES} == dict(PREFIXES)
-    assert expanded("schema:name") == v.SCHEMA_NAME
-    assert expanded("domain:weather") == "domain:weather"
+    assert expand_name("schema:name") == v.SCHEMA_NAME
+    assert expand_name("domain:weather") == "domain:weather"
 
 
 @pytest.mark.parametrize(
@@ -129,5 +129,5 @@ def test_the_context_has_the_prefixes() -> None:
 )
 def test_a_short_name_is_read_as_the_iri_that_it_stands_for(iri: str, name: str) -> None:
     """What follows a prefix begins with no two slashes: a processor takes that for an IRI."""
-    assert (compacted(iri), expanded(name)) == (name, iri)
+    assert (compact_iri(iri), expand_name(name)) == (name, iri)
     assert jsonld.expand({"@context": context(), "id": name, "name": "x"})[0]["@id"] == iri

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from mcpg.build_cache import KeptMemo, Memo
+from mcpg.build_cache import StoredBuildCache, BuildCache
 from mcpg.catalog.model import Hints, Tool
 from mcpg.documents.model import ToolDocument
-from mcpg.index.analysed import Analysed, analysed_documents
+from mcpg.index.analysed import DocumentTerms, analyse_documents
 from mcpg.index.compile import compile_index
 from mcpg.text import lexicon
 
@@ -32,27 +32,27 @@ DOCUMENTS = [
 ]
 
 
-def analysed(memo: Memo) -> list[Analysed]:
+def analysed(memo: BuildCache) -> list[DocumentTerms]:
     """Return what is found of the documents."""
-    return list(analysed_documents(DOCUMENTS, memo))
+    return list(analyse_documents(DOCUMENTS, memo))
 
 
 def test_what_an_index_takes_from_words_is_the_same_from_a_cache() -> None:
     """Language, operation and words of a document are read back as they were found."""
-    memo = KeptMemo()
+    memo = StoredBuildCache()
     found = analysed(memo)
 
     assert [one.language for one in found] == ["spanish", ""]
     assert [one.name for one in found] == [["buscar"], ["delete", "order"]]
     assert all(any(one.operation) for one in found)
-    assert json.dumps(analysed(memo.renewed())) == json.dumps(found)
-    assert compile_index(DOCUMENTS, memo=memo.renewed()) == compile_index(DOCUMENTS)
+    assert json.dumps(analysed(memo.make_next())) == json.dumps(found)
+    assert compile_index(DOCUMENTS, memo=memo.make_next()) == compile_index(DOCUMENTS)
 
 
 def test_what_was_found_without_a_word_table_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words that were read while a table could not be are read again in the next build."""
     monkeypatch.setitem(lexicon.faults, "english.words", "Permission denied")
-    memo = KeptMemo()
+    memo = StoredBuildCache()
 
     analysed(memo)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.engine.explain import field_shares
-from mcpg.index.decoded import impact_of
+from mcpg.index.decoded import find_impact
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.scoring import (
     FIELDS,
@@ -55,8 +55,8 @@ def test_fields_saturate_together() -> None:
         for field, length in (("name", 2), ("description", 3))
     )
 
-    assert impact_of(index, term, 1) == pytest.approx(saturate(expected) * IMPACT_SCALE, abs=1)
-    assert impact_of(index, term, 0) == 0
+    assert find_impact(index, term, 1) == pytest.approx(saturate(expected) * IMPACT_SCALE, abs=1)
+    assert find_impact(index, term, 0) == 0
     assert sum(field_shares(index, 1, [term])[term].values()) == pytest.approx(1)
 
 

@@ -27,7 +27,7 @@ from mcpg.index.layout import (
 )
 from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
-from mcpg.index.records import compressed
+from mcpg.index.records import compress_record
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def questions(index: Index) -> Iterator[Callable[[], Any]]:
     yield lambda: index.nearest("hsipmnets")
     yield lambda: index.completions("ship", 3)
     yield lambda: index.term_of_word(index.find_word("shipment") + 1)
-    yield lambda: [index.language, list(index.disabled())]
+    yield lambda: [index.language, list(index.iter_disabled_tools())]
     yield lambda: [*Grams(index).of_word("shipments"), *Grams(index).of_tool(0)]
     yield lambda: [Grams(index).norms([0]), index.reason(0)]
     yield lambda: [index.group(0), list(index.members(0))]
@@ -239,7 +239,7 @@ def repacked(data: bytes, **changed: bytes) -> Index:
 def test_a_record_of_something_else_is_refused(data: bytes) -> None:
     """A record with a right checksum that is no document is damage as well."""
     record = b"[]"
-    kept = compressed(record, b"")
+    kept = compress_record(record, b"")
     starts = b"".join(place.to_bytes(8, sys.byteorder) for place in (0, *[len(kept)] * 3))
     checksum = crc(record).to_bytes(4, sys.byteorder) + bytes(8)
     index = repacked(data, records=kept, records_at=starts, records_crc=checksum)

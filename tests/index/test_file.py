@@ -18,7 +18,7 @@ from mcpg.index.file import (
     IN_MEMORY,
     OPENED,
     WRITTEN,
-    Opened,
+    OpenedIndex,
     add_section,
     content_key,
     fresh_index,
@@ -47,7 +47,7 @@ class Builder:
         key = content_key(str(self.source))
         return compile_index([ToolDocument(tool, "p", "u")], key=key, recipe=b"r")
 
-    def get(self, cache_dir: Path | None = None, recipe: bytes = b"r") -> Opened:
+    def get(self, cache_dir: Path | None = None, recipe: bytes = b"r") -> OpenedIndex:
         """Ask for the index."""
         cache = None if cache_dir is None else str(cache_dir)
         return index_for(str(self.source), self, recipe=recipe, cache_dir=cache)

@@ -10,7 +10,7 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import KeptMemo
+from mcpg.build_cache import StoredBuildCache
 from mcpg.documents.model import Link, ToolDocument, document_key, encode_record
 from mcpg.index.compile import compile_index
 from mcpg.relations.edges import EdgeKind
@@ -19,7 +19,7 @@ from mcpg.text.written_numbers import WrittenNumber
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.build_cache import Kind
+    from mcpg.build_cache import ResultKind
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from((1, 1.0, True, "1", WrittenNumber("1.10"), None))
 NUMBERS = st.integers(0, 200)
@@ -51,10 +51,10 @@ BUNDLES = st.lists(documents(), max_size=20, unique_by=lambda document: document
 @given(st.lists(BUNDLES, min_size=2, max_size=3))
 def test_what_is_kept_of_other_bundles_changes_no_index(bundles: list[list[ToolDocument]]) -> None:
     """Whatever was compiled before, an index is the same as if nothing were kept."""
-    memo = KeptMemo()
+    memo = StoredBuildCache()
     for bundle in bundles:
         assert compile_index(bundle, memo=memo) == compile_index(bundle)
-        memo = memo.renewed()
+        memo = memo.make_next()
         assert compile_index(bundle, memo=memo) == compile_index(bundle)
 
 
@@ -67,10 +67,12 @@ def test_documents_of_one_key_have_one_record(one: ToolDocument, other: ToolDocu
     )
 
 
-class Damaged(KeptMemo):
+class Damaged(StoredBuildCache):
     """A cache that holds nothing that can be read."""
 
-    def recall(self, kind: Kind[Any], given: Callable[[], bytes], work: Callable[[], Any]) -> Any:
+    def recall(
+        self, kind: ResultKind[Any], given: Callable[[], bytes], work: Callable[[], Any]
+    ) -> Any:
         """Return the result of *work*, where what is kept cannot be decoded."""
         assert given()
         kept = kind.encode(work())
@@ -88,6 +90,6 @@ def test_records_that_cannot_be_read_are_made_again() -> None:
 
 def test_texts_are_kept_with_their_documents() -> None:
     """A document with another text has another record."""
-    bundle, memo = [ToolDocument(make_tool("a"), "a.md", "urn:a")], KeptMemo()
+    bundle, memo = [ToolDocument(make_tool("a"), "a.md", "urn:a")], StoredBuildCache()
     for texts in ({}, {"a.md": "x"}, {"a.md": "y"}):
         assert compile_index(bundle, texts=texts, memo=memo) == compile_index(bundle, texts=texts)

@@ -18,7 +18,7 @@ from mcpg.index.layout import (
     StaleIndexError,
     unpack,
 )
-from mcpg.index.packing import Section, pack, restamped
+from mcpg.index.packing import Section, pack, restamp_index
 
 KEY = bytes(range(KEY_SIZE))
 FILE = pack([Section("numbers", "I", b"\1\0\0\0"), Section("text", "B", b"abc")], Header(KEY, 7))
@@ -54,11 +54,11 @@ def test_what_is_packed_is_unpacked(made: list[Section], key: bytes, recipe: int
 
 def test_a_stamp_can_be_changed_alone() -> None:
     """Another stamp of the source leaves everything else as it is."""
-    data = restamped(FILE, (10, 20, 30, 40))
+    data = restamp_index(FILE, (10, 20, 30, 40))
 
     assert unpack(data)[0] == Header(KEY, 7, (10, 20, 30, 40))
     assert unpack(data)[1] == unpack(FILE)[1]
-    assert restamped(data, (0, 0, 0, 0)) == FILE
+    assert restamp_index(data, (0, 0, 0, 0)) == FILE
 
 
 @pytest.mark.parametrize(

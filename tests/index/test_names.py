@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.index import decoded
-from mcpg.index.decoded import Names
+from mcpg.index.decoded import NameTable
 from mcpg.index.scoring import inverse_document_frequency
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def test_a_name_weighs_what_its_terms_weigh(index: Index) -> None:
     """The terms of a name stand in order, each with its rarity, and their sum."""
     for tool in range(len(index)):
-        name = Names(index).of_tool(tool)
+        name = NameTable(index).of_tool(tool)
         terms = list(index.name_terms(tool))
 
         assert [term for term, _ in name.idfs] == terms
@@ -32,7 +32,7 @@ def test_a_name_weighs_what_its_terms_weigh(index: Index) -> None:
 def test_names_kept_have_a_bound(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name beyond the bound is read each time, and is the same."""
     monkeypatch.setattr(decoded, "_MOST_NAMES", 1)
-    found = Names(index)
+    found = NameTable(index)
 
     assert found.of_tool(0) is found.of_tool(0)
     assert found.of_tool(1) == found.of_tool(1)

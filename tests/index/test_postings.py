@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.index import decoded
-from mcpg.index.decoded import Postings, posting
+from mcpg.index.decoded import Postings, find_posting
 
 if TYPE_CHECKING:
     from mcpg.index import Index
@@ -36,7 +36,7 @@ def test_fields_are_those_of_any_of_the_terms(
     words = [((term, 1.0), (term + 1, 0.5)) for term in range(len(index.texts("terms")) - 1)]
     for tool in range(len(index)):
         masks = [
-            posting(index, first, tool)[1] | posting(index, second, tool)[1]
+            find_posting(index, first, tool)[1] | find_posting(index, second, tool)[1]
             for (first, _), (second, _) in words
         ]
         assert [held.fields(tool, [word]) for word in words] == masks

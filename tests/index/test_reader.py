@@ -52,7 +52,7 @@ def test_tools_are_numbered_by_id(index: Index) -> None:
     assert index.display_name(TRACK) == "Track a shipment"
     assert index.summary(TRACK) == "Where is a shipment? See trackShipment."
     assert index.source_id(TRACK) == "commerce"
-    assert index.sources_of(range(3)) == [0, 0, 1]
+    assert index.find_source_numbers(range(3)) == [0, 0, 1]
     assert [index.is_enabled(tool) for tool in range(3)] == [True, False, True]
     assert index.find_tool("billing:shipments") == HIDDEN
     assert index.find_tool("billing") == ABSENT
@@ -110,7 +110,7 @@ def test_edges_are_the_links_between_tools(index: Index) -> None:
 def test_an_index_knows_what_its_tools_are_like(index: Index) -> None:
     """The language of the descriptions and the tools that are off are at hand."""
     assert index.language == "english"
-    assert list(index.disabled()) == [HIDDEN]
+    assert list(index.iter_disabled_tools()) == [HIDDEN]
     assert Index(compile_index([])).language is None
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.records import compressed, decompressed, dictionary_of, own_dictionary
+from mcpg.index.records import compress_record, decompress_record, sample_dictionary, own_dictionary
 
 MIB = 1 << 20
 
@@ -16,19 +16,19 @@ MIB = 1 << 20
 @given(st.lists(st.binary(max_size=50), max_size=12), st.lists(st.binary(max_size=20), max_size=3))
 def test_records_come_back_whole(records: list[bytes], texts: list[bytes]) -> None:
     """Each record can be read alone, with the dictionary that it was compressed with."""
-    dictionary = own_dictionary(dictionary_of(records.__getitem__, len(records)), texts)
+    dictionary = own_dictionary(sample_dictionary(records.__getitem__, len(records)), texts)
 
     for record in records:
-        kept = compressed(record, dictionary)
-        assert decompressed(kept, dictionary, zlib.crc32(record)) == record
+        kept = compress_record(record, dictionary)
+        assert decompress_record(kept, dictionary, zlib.crc32(record)) == record
 
 
 def test_what_many_records_hold_takes_little_room() -> None:
     """What is in the dictionary is not repeated in each record."""
     records = [b"%d" % number + bytes(range(250)) for number in range(10)]
-    dictionary = own_dictionary(dictionary_of(records.__getitem__, len(records)), ())
+    dictionary = own_dictionary(sample_dictionary(records.__getitem__, len(records)), ())
 
-    assert all(len(compressed(record, dictionary)) < 30 for record in records)
+    assert all(len(compress_record(record, dictionary)) < 30 for record in records)
 
 
 @pytest.mark.parametrize("length", [4 * MIB, 5 * MIB])
@@ -36,7 +36,7 @@ def test_records_of_any_length_come_back_whole(length: int) -> None:
     """A document that is longer than what is compressed is kept as it is."""
     record = b"a" * length
 
-    assert decompressed(compressed(record, b""), b"", zlib.crc32(record)) == record
+    assert decompress_record(compress_record(record, b""), b"", zlib.crc32(record)) == record
 
 
 def test_what_is_packed_to_be_endless_is_refused() -> None:
@@ -47,14 +47,14 @@ def test_what_is_packed_to_be_endless_is_refused() -> None:
     tracemalloc.start()
 
     with pytest.raises(StaleIndexError, match="damaged"):
-        decompressed(kept, b"", checksum)
+        decompress_record(kept, b"", checksum)
 
     assert tracemalloc.get_traced_memory()[1] < 16 * MIB
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize("kept", [b"", b"\xff" * 9, compressed(b"another", b"")])
+@pytest.mark.parametrize("kept", [b"", b"\xff" * 9, compress_record(b"another", b"")])
 def test_what_is_no_such_record_is_refused(kept: bytes) -> None:
     """Bytes that cannot be decompressed, or give something else, are damage."""
     with pytest.raises(StaleIndexError, match="damaged"):
-        decompressed(kept, b"", zlib.crc32(b"one"))
+        decompress_record(kept, b"", zlib.crc32(b"one"))

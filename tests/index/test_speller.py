@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mcpg.index.fuzzy_sections import spelling_sections
 from mcpg.index.packing import texts_sections
 from mcpg.index.speller import Speller
-from mcpg.index.tables import Rows, Texts
+from mcpg.index.tables import RowTable, TextTable
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 WORDS = st.text(alphabet="abcde", max_size=11)
@@ -18,9 +18,9 @@ def make_speller(words: list[str]) -> Speller:
     sections = [*texts_sections("words", sorted(words)), *spelling_sections(sorted(words))]
     views = {one.name: memoryview(one.data).cast(one.item_type) for one in sections}
     return Speller(
-        Texts(views["words"], views["words.at"]),
+        TextTable(views["words"], views["words.at"]),
         (views["deletions"], views["deletions.word"]),
-        (views["pairs.key"], Rows(views["pairs"], views["pairs.at"])),
+        (views["pairs.key"], RowTable(views["pairs"], views["pairs.at"])),
     )
 
 

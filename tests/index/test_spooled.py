@@ -13,9 +13,9 @@ from mcpg.documents.model import ToolDocument
 from mcpg.errors import OutputError
 from mcpg.index import spooled
 from mcpg.index.compile import compile_index, index_sections
-from mcpg.index.file import content_key, open_index, write_index_of
+from mcpg.index.file import content_key, open_index, write_index_beside
 from mcpg.index.layout import NO_STAMP, Header
-from mcpg.index.packing import Section, pack, restamped
+from mcpg.index.packing import Section, pack, restamp_index
 from mcpg.index.spooled import SpooledIndex
 
 if TYPE_CHECKING:
@@ -39,16 +39,16 @@ def bundle(tmp_path: Path) -> Path:
 def test_a_streamed_index_has_the_bytes_of_one_in_memory(bundle: Path) -> None:
     """However an index is written, it has the same content; beside its source it has a stamp."""
     key = content_key(str(bundle))
-    path = write_index_of(str(bundle), *index_sections(DOCUMENTS, key=key))
+    path = write_index_beside(str(bundle), *index_sections(DOCUMENTS, key=key))
 
     data = open_index(path).data
-    assert restamped(data, NO_STAMP) == compile_index(DOCUMENTS, key=key)
+    assert restamp_index(data, NO_STAMP) == compile_index(DOCUMENTS, key=key)
     assert open_index(path).header.stamp != NO_STAMP
 
 
 def test_an_index_of_another_content_gets_no_stamp(bundle: Path) -> None:
     """A bundle that changed while its index was made is not taken for the one that was indexed."""
-    path = write_index_of(str(bundle), *index_sections(DOCUMENTS, key=b"k" * 32))
+    path = write_index_beside(str(bundle), *index_sections(DOCUMENTS, key=b"k" * 32))
 
     assert bytes(open_index(path).data) == compile_index(DOCUMENTS, key=b"k" * 32)
 
@@ -101,7 +101,7 @@ def test_a_section_is_released_before_the_next_is_made(tmp_path: Path) -> None:
 def test_a_fault_half_way_leaves_the_old_index(bundle: Path) -> None:
     """An index that cannot be made to its end changes nothing and leaves no other file."""
     key = content_key(str(bundle))
-    path = write_index_of(str(bundle), *index_sections(DOCUMENTS, key=key))
+    path = write_index_beside(str(bundle), *index_sections(DOCUMENTS, key=key))
     before = bytes(open_index(path).data)
     sections, header = index_sections(DOCUMENTS[:1], key=key)
 
@@ -110,9 +110,9 @@ def test_a_fault_half_way_leaves_the_old_index(bundle: Path) -> None:
         raise fault
 
     with pytest.raises(OutputError, match="cannot be written"):
-        write_index_of(str(bundle), broken(OSError(28, "no room")), header)
+        write_index_beside(str(bundle), broken(OSError(28, "no room")), header)
     with pytest.raises(KeyError):
-        write_index_of(str(bundle), broken(KeyError("fault")), header)
+        write_index_beside(str(bundle), broken(KeyError("fault")), header)
 
     assert bytes(open_index(path).data) == before
     assert sorted(one.name for one in bundle.parent.iterdir()) == ["graph.mdld", "graph.mdld.idx"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcpg.index.layout import ABSENT, NONE, StaleIndexError
 from mcpg.index.packing import keys_sections, rows_sections, texts_sections
-from mcpg.index.tables import Keys, Rows, Texts
+from mcpg.index.tables import KeyTable, RowTable, TextTable
 
 if TYPE_CHECKING:
     from mcpg.index.packing import Section
@@ -24,15 +24,15 @@ def views(sections: list[Section]) -> list[memoryview]:
     return [memoryview(one.data).cast(one.item_type) for one in sections]
 
 
-def texts_of(texts: list[str]) -> Texts:
+def texts_of(texts: list[str]) -> TextTable:
     """Make a table of *texts*."""
-    return Texts(*views(texts_sections("texts", texts)))
+    return TextTable(*views(texts_sections("texts", texts)))
 
 
 @given(st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=4), max_size=6))
 def test_rows_come_back(rows: list[list[int]]) -> None:
     """Rows of any length, empty ones too, are read as they were written."""
-    table = Rows(*views(rows_sections("rows", rows)))
+    table = RowTable(*views(rows_sections("rows", rows)))
 
     assert [list(table[number]) for number in range(len(table))] == rows
 
@@ -40,12 +40,12 @@ def test_rows_come_back(rows: list[list[int]]) -> None:
 @given(st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=4), min_size=1), st.data())
 def test_rows_are_joined_in_the_order_asked(rows: list[list[int]], data: st.DataObject) -> None:
     """Several rows in one are these rows, one after the other; there is none beyond the last."""
-    table = Rows(*views(rows_sections("rows", rows)))
+    table = RowTable(*views(rows_sections("rows", rows)))
     numbers = data.draw(st.lists(st.integers(0, len(rows) - 1)))
 
-    assert table.joined(numbers) == [item for number in numbers for item in rows[number]]
+    assert table.concatenate_rows(numbers) == [item for number in numbers for item in rows[number]]
     with pytest.raises(StaleIndexError):
-        table.joined([*numbers, len(rows)])
+        table.concatenate_rows([*numbers, len(rows)])
 
 
 @given(st.lists(ANY_TEXT, max_size=6))
@@ -67,7 +67,7 @@ def test_several_texts_are_those_of_their_numbers(texts: list[str], data: st.Dat
 def test_keys_are_found(texts: list[str], other: str) -> None:
     """Every text of a table of keys is found at its place, and no other text is."""
     texts.sort()
-    table = Keys(*views(keys_sections("keys", texts)))
+    table = KeyTable(*views(keys_sections("keys", texts)))
 
     assert list(table) == texts
     assert [table.find(text) for text in texts] == list(range(len(texts)))
@@ -83,7 +83,7 @@ def test_texts_of_one_hash_stand_near_it() -> None:
 
     assert len({crc32(text.encode()) for text in texts}) == 1
     assert {(place - crc32(texts[0].encode())) % size for place in taken} == set(range(64))
-    table = Keys(*sections)
+    table = KeyTable(*sections)
     assert [table.find(text) for text in texts] == list(range(500))
     assert [table.find(text) for text in words_of_one_crc(510)[500:]] == [ABSENT] * 10
 
@@ -92,7 +92,7 @@ def test_texts_of_one_hash_stand_near_it() -> None:
 def test_a_search_among_damaged_slots_ends(slots: bytes) -> None:
     """Slots that are too few, all taken, or lead nowhere give no endless search."""
     text, starts, _ = views(keys_sections("keys", ["one"]))
-    table = Keys(text, starts, memoryview(slots).cast("I"))
+    table = KeyTable(text, starts, memoryview(slots).cast("I"))
 
     with suppress(StaleIndexError):
         assert table.find("other") == ABSENT
@@ -114,7 +114,7 @@ def test_texts_with_a_prefix_stand_together(texts: list[str], prefix: str) -> No
 def test_rows_that_are_not_there_are_refused(starts: list[int], number: int) -> None:
     """Numbers and rows beyond the table, and rows that end before they begin, are damage."""
     raw = b"".join(start.to_bytes(4, "little") for start in starts)
-    table = Rows(memoryview(b"abc"), memoryview(raw).cast("I"))
+    table = RowTable(memoryview(b"abc"), memoryview(raw).cast("I"))
 
     with pytest.raises(StaleIndexError):
         table[number]
@@ -124,7 +124,7 @@ def test_rows_that_are_not_there_are_refused(starts: list[int], number: int) -> 
 
 def test_broken_texts_are_refused() -> None:
     """Bytes that are no UTF-8 are damage."""
-    table = Texts(memoryview(b"\xff"), memoryview(b"\0\0\0\0\1\0\0\0").cast("I"))
+    table = TextTable(memoryview(b"\xff"), memoryview(b"\0\0\0\0\1\0\0\0").cast("I"))
 
     with pytest.raises(StaleIndexError, match="broken"):
         table[0]

@@ -12,11 +12,11 @@ from mcpg.catalog.model import Hints
 from mcpg.engine.features import extract_features
 from mcpg.engine.model import default_model
 from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.results import Request
+from mcpg.engine.results import SearchRequest
 from mcpg.engine.retrieval import POOL
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
-from mcpg.index.what_if import WhatIf
+from mcpg.index.what_if import HintOverlay
 from mcpg.sources import SourceBatch
 from mcpg.text import lexicon
 
@@ -51,7 +51,7 @@ def documents_of(*tools: object) -> Sequence[ToolDocument]:
 
 def seen(index: Index, query: str) -> object:
     """Give all that ranks are made of, without the numbers of terms."""
-    analysis, pool = gather(Search(Request(query), index, default_model(), frozenset()), POOL)
+    analysis, pool = gather(Search(SearchRequest(query), index, default_model(), frozenset()), POOL)
     clauses = [
         (
             clause.text,
@@ -83,7 +83,7 @@ def test_hints_tried_give_what_hints_compiled_give(
     hints = Hints.merge(Hints(aliases=aliases, keywords=keywords), documents[tool].tool.hints)
     documents[tool] = replace(documents[tool], tool=replace(documents[tool].tool, hints=hints))
 
-    tried = WhatIf(before, tool).with_hints(hints)
+    tried = HintOverlay(before, tool).with_hints(hints)
 
     compiled = Index(compile_index(documents))
     assert seen(tried, query) == seen(compiled, query)
@@ -99,11 +99,11 @@ def test_a_hint_may_be_a_related_word() -> None:
     number = lexicon.numbers_of_stems()["shipment"]
     before = Index(compile_index(documents))
 
-    tried = WhatIf(before, 0).with_hints(Hints(keywords=("shipments",)))
+    tried = HintOverlay(before, 0).with_hints(Hints(keywords=("shipments",)))
 
     assert before.terms_of_stem(number, with_meanings=True) == []
     assert tried.terms_of_stem(number, with_meanings=True) == [(tried.find_stem("shipment"), 1.0)]
-    again = WhatIf(before, 1).with_hints(Hints(keywords=("parcel", "parcels")))
+    again = HintOverlay(before, 1).with_hints(Hints(keywords=("parcel", "parcels")))
     number = lexicon.numbers_of_stems()["parcel"]
     assert again.terms_of_stem(number, with_meanings=True) == [(before.find_stem("parcel"), 1.0)]
 
@@ -113,7 +113,7 @@ def test_trying_leaves_the_index_as_it_is() -> None:
     index = Index(compile_index(documents_of(make_tool("a"), make_tool("b", keywords=("parcel",)))))
     before = seen(index, "parcel tracker")
 
-    tried = WhatIf(index, 0).with_hints(Hints(keywords=("parcel", "tracker")))
+    tried = HintOverlay(index, 0).with_hints(Hints(keywords=("parcel", "tracker")))
 
     assert seen(tried, "parcel tracker") != before
     assert seen(index, "parcel tracker") == before
@@ -125,6 +125,6 @@ def test_a_nearer_hint_displaces_a_farther_word() -> None:
     index = Index(compile_index(documents))
     assert index.nearest("trackers") == (2, ("trackory",))
 
-    tried = WhatIf(index, 1).with_hints(Hints(keywords=("tracker", "trackoos")))
+    tried = HintOverlay(index, 1).with_hints(Hints(keywords=("tracker", "trackoos")))
 
     assert tried.nearest("trackers") == (1, ("tracker",))

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.build_cache import NO_MEMO
+from mcpg.build_cache import NO_BUILD_CACHE
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
-from mcpg.index.analysed import analysed_contents, analysed_documents
-from mcpg.index.packing import pieces_of
+from mcpg.index.analysed import analyse_contents, analyse_documents
+from mcpg.index.packing import iter_pieces
 from mcpg.index.word_sections import (
-    Handover,
+    WorkerFiles,
     WordSections,
-    digest_of,
+    digest_contents,
     make_sections,
-    remembered_sections,
+    make_cached_sections,
     word_sections,
 )
 from mcpg.text import lexicon
@@ -56,13 +56,13 @@ CONTENTS = [*map(encode_content, DOCUMENTS)]
 def plain(made: WordSections) -> tuple[object, ...]:
     """Return what is in sections."""
     named = [
-        (one.name, one.item_type, b"".join(map(bytes, pieces_of(one.data))))
+        (one.name, one.item_type, b"".join(map(bytes, iter_pieces(one.data))))
         for one in made.sections
     ]
     return made.operations, made.words, named
 
 
-EXPECTED = plain(word_sections(analysed_documents(DOCUMENTS, NO_MEMO)))
+EXPECTED = plain(word_sections(analyse_documents(DOCUMENTS, NO_BUILD_CACHE)))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -79,23 +79,23 @@ def test_a_content_is_what_a_document_says_of_its_tool_alone(document: ToolDocum
 def test_contents_that_differ_in_type_or_order_have_other_digests() -> None:
     """A whole number, a fraction and a number as it was written are told apart."""
     assert len(set(CONTENTS)) == len(CONTENTS)
-    assert digest_of(CONTENTS) != digest_of(reversed(CONTENTS))
-    assert digest_of([b"ab", b"c"]) != digest_of([b"a", b"bc"])
+    assert digest_contents(CONTENTS) != digest_contents(reversed(CONTENTS))
+    assert digest_contents([b"ab", b"c"]) != digest_contents([b"a", b"bc"])
 
 
 @pytest.fixture
-def handover(tmp_path: Path) -> Iterator[Handover]:
+def handover(tmp_path: Path) -> Iterator[WorkerFiles]:
     """What a process gets that is to make the sections of the documents."""
-    handover = Handover(tmp_path)
-    assert [*handover.noted(CONTENTS)] == [*CONTENTS]
+    handover = WorkerFiles(tmp_path)
+    assert [*handover.write_contents(CONTENTS)] == [*CONTENTS]
     yield handover
     handover.close()
     assert not [*tmp_path.glob("*.tmp")]
 
 
-def left(handover: Handover, path: Path) -> WordSections:
+def left(handover: WorkerFiles, path: Path) -> WordSections:
     """Let the sections be made with the cache file *path*, and return them."""
-    found = make_sections(path, handover.given())
+    found = make_sections(path, handover.pack_arguments())
     assert found is not None
     handover.keep(handover.key, found)
     made = handover.sections()
@@ -103,19 +103,19 @@ def left(handover: Handover, path: Path) -> WordSections:
     return made
 
 
-def test_another_process_makes_the_same_sections(tmp_path: Path, handover: Handover) -> None:
+def test_another_process_makes_the_same_sections(tmp_path: Path, handover: WorkerFiles) -> None:
     """Sections are the same from documents, from contents, by a process and from a cache file."""
     path = tmp_path / "a.words.memo"
     for _ in range(2):
         assert plain(left(handover, path)) == EXPECTED
         assert path.exists()
-    assert handover.key == digest_of(CONTENTS)
-    assert plain(remembered_sections(path, partial(analysed_documents, DOCUMENTS))) == EXPECTED
-    assert plain(remembered_sections(None, partial(analysed_contents, CONTENTS))) == EXPECTED
+    assert handover.key == digest_contents(CONTENTS)
+    assert plain(make_cached_sections(path, partial(analyse_documents, DOCUMENTS))) == EXPECTED
+    assert plain(make_cached_sections(None, partial(analyse_contents, CONTENTS))) == EXPECTED
 
 
 def test_a_cache_that_cannot_be_written_changes_no_section(
-    tmp_path: Path, handover: Handover
+    tmp_path: Path, handover: WorkerFiles
 ) -> None:
     """Without room for a cache file, sections are made all the same."""
     (tmp_path / "file").touch()
@@ -124,16 +124,16 @@ def test_a_cache_that_cannot_be_written_changes_no_section(
 
 
 def test_a_process_without_a_word_table_leaves_the_sections_to_its_caller(
-    tmp_path: Path, handover: Handover, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, handover: WorkerFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is made without a word table is not handed over."""
     monkeypatch.setitem(lexicon.faults, "english.words", "Permission denied")
 
-    assert make_sections(tmp_path / "a.words.memo", handover.given()) is None
+    assert make_sections(tmp_path / "a.words.memo", handover.pack_arguments()) is None
     assert handover.sections() is None
 
 
-def test_sections_that_are_cut_short_are_a_fault(tmp_path: Path, handover: Handover) -> None:
+def test_sections_that_are_cut_short_are_a_fault(tmp_path: Path, handover: WorkerFiles) -> None:
     """A file of sections that another program shortened becomes no index."""
     made = left(handover, tmp_path / "a.words.memo")
     for file in tmp_path.glob("*.tmp"):
@@ -143,9 +143,9 @@ def test_sections_that_are_cut_short_are_a_fault(tmp_path: Path, handover: Hando
         plain(made)
 
 
-def test_a_file_that_was_removed_is_not_made_anew(tmp_path: Path, handover: Handover) -> None:
+def test_a_file_that_was_removed_is_not_made_anew(tmp_path: Path, handover: WorkerFiles) -> None:
     """A process that is still at work when its caller has gone leaves no file behind."""
-    given = handover.given()
+    given = handover.pack_arguments()
     for file in tmp_path.glob("*.tmp"):
         if not file.stat().st_size:  # that for the sections
             file.unlink()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lint.conftest import sound, tool
 
 from mcpg.lint.locate import FileText, JsonSpans
-from mcpg.lint.model import Spot
+from mcpg.lint.model import Location
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,7 +190,9 @@ def test_parts_of_texts_are_found(text: str, is_ascii: bool, data: st.DataObject
     start = data.draw(st.integers(0, len(text) - 1))
     size = data.draw(st.integers(1, len(text) - start))
     written = json.dumps({"description": text}, ensure_ascii=is_ascii)
-    span = FileText("x.json", written).span("", Spot("x.json", ("description",), start, size, text))
+    span = FileText("x.json", written).span(
+        "", Location("x.json", ("description",), start, size, text)
+    )
     assert span is not None
     part = written[span[0] : span[1]]
     assert json.loads(f'"{part}"') == text[start : start + size]

@@ -11,8 +11,8 @@ import pytest
 from builders import make_tool
 from lint.conftest import tool
 
-from mcpg.lint.poisoning import in_text
-from mcpg.lint.strings import Text
+from mcpg.lint.poisoning import find_poisoning
+from mcpg.lint.strings import ToolText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -350,5 +350,5 @@ class CountedText(str):  # noqa: SLOT000 - its count is an attribute
 def test_quotations_are_read_where_they_are() -> None:
     """Each quoted phrase is judged by the text around it, however long the whole is."""
     text = CountedText("Detects 'ignore all previous instructions' in a text. " * 1_000)
-    assert [*in_text(make_tool(), Text(("description",), text))] == []
+    assert [*find_poisoning(make_tool(), ToolText(("description",), text))] == []
     assert text.copied < 10 * len(text)

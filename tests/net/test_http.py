@@ -90,7 +90,7 @@ def test_a_request_is_posted_with_its_key_and_the_answer_is_given() -> None:
         assert request.path == "/v1/things?api-version=7"
         assert request.headers["Authorization"] == f"Bearer {KEY}"
         assert request.body == {"a": "ü"}
-        assert asked.shown == f"{server.url}/"
+        assert asked.display == f"{server.url}/"
         asked.close()
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.net.connections import Call, within
+from mcpg.net.connections import WorkDeadline, within
 from mcpg.net.http import Secret, back_off, quotable, retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
@@ -75,7 +75,7 @@ def test_work_ends_with_its_result() -> None:
     assert ended is not None
     assert ended.result is True
 
-    def cancelled(_: Call) -> None:
+    def cancelled(_: WorkDeadline) -> None:
         raise asyncio.CancelledError
 
     ended = within(5, cancelled)
@@ -93,9 +93,9 @@ def test_work_may_have_all_the_time_there_is() -> None:
 def test_work_that_is_late_is_told_so() -> None:
     """Work that nobody waits for any more has its cut called, then or later, and sleeps no more."""
     told = threading.Event()
-    calls: list[Call] = []
+    calls: list[WorkDeadline] = []
 
-    def work(call: Call) -> None:
+    def work(call: WorkDeadline) -> None:
         calls.append(call)
         with call.cut_by(told.set):
             call.sleep(30)
@@ -112,7 +112,7 @@ def test_work_that_is_late_is_told_so() -> None:
 def test_nothing_is_cut_that_was_given_back() -> None:
     """What a call has used may be another's afterwards, so that it is not cut any more."""
     told: list[str] = []
-    call = Call(60)
+    call = WorkDeadline(60)
     with call.cut_by(lambda: told.append("first")):
         pass
     call.abandon()
@@ -129,7 +129,7 @@ def test_nothing_is_given_back_while_it_is_cut() -> None:
         go_on.wait(30)
         order.append("cut")
 
-    call = Call(60)
+    call = WorkDeadline(60)
     with call.cut_by(cut):
         ending = threading.Thread(target=call.abandon)
         ending.start()
@@ -147,7 +147,7 @@ def test_an_interrupted_wait_ends_the_work() -> None:
     told = threading.Event()
     waiting = threading.get_ident()
 
-    def work(call: Call) -> None:
+    def work(call: WorkDeadline) -> None:
         with call.cut_by(told.set):
             signal.pthread_kill(waiting, signal.SIGINT)
             call.sleep(30)

@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from mcpg.postgres import Database, PostgresError, PostgresSettings
-from mcpg.postgres.connection import STEPS, migrate, need
+from mcpg.postgres.connection import STEPS, migrate, ensure_extension
 
 
 def execute(dsn: str, *statements: str) -> None:
@@ -137,7 +137,7 @@ def test_a_server_without_the_extension_is_told(bare_postgres: str) -> None:
     """Where the server does not have the extension at all, that is said."""
     told = pytest.raises(PostgresError, match="server does not have the extension 'nothing'")
     with psycopg.connect(bare_postgres, autocommit=True) as connection, told:
-        need(connection, "nothing", "here")
+        ensure_extension(connection, "nothing", "here")
 
 
 def test_the_extension_may_be_in_a_schema_of_its_own(bare_postgres: str) -> None:

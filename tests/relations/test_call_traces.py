@@ -18,9 +18,9 @@ from traces import START, calls_of, lines_of, observed_of
 
 from mcpg.errors import SourceError
 from mcpg.relations import call_traces
-from mcpg.relations.call_traces import CallReader, Tally, contents_of, seconds_of
+from mcpg.relations.call_traces import CallReader, Tally, decompress_stream, parse_seconds
 from mcpg.relations.learning import Learner, learn
-from mcpg.relations.observed import NOTHING, Observed, PairCounts, encode, names_of
+from mcpg.relations.observed import NOTHING, ObservedCalls, PairCounts, encode, list_tool_names
 from mcpg.relations.sessions import SessionCounter
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ AT = "2026-05-28T20:26:40"
 AB = [["a", "b"]]
 
 
-def read(data: bytes) -> tuple[Observed, Tally]:
+def read(data: bytes) -> tuple[ObservedCalls, Tally]:
     """Read the lines of a trace."""
     counter = SessionCounter()
     reader = CallReader(counter)
-    reader.read(contents_of(io.BytesIO(data), "trace"), "trace")
+    reader.read(decompress_stream(io.BytesIO(data), "trace"), "trace")
     return counter.finish(), reader.tally
 
 
@@ -94,7 +94,7 @@ def test_the_id_of_a_tool_goes_before_its_name() -> None:
 )
 def test_times_are_read_in_every_common_form(value: object) -> None:
     """ISO 8601, and seconds to nanoseconds since 1970, as numbers or as texts."""
-    assert seconds_of(value) == 1_780_000_000.0
+    assert parse_seconds(value) == 1_780_000_000.0
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_times_are_read_in_every_common_form(value: object) -> None:
 )
 def test_times_that_make_no_sense_are_none(value: object) -> None:
     """A clock of 1970 or of the year 9999 says nothing about when something was."""
-    assert seconds_of(value) is None
+    assert parse_seconds(value) is None
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_attributes_with_common_names_are_about_something_else() -> None:
     more = [attribute(name, "x") for name in ("tool", "start", "end", "status", "failed", "error")]
     span = span_of("a", 1, "t", *more, attribute("mcp.session.id", ""))
     observed, tally = read(export(span))
-    assert (names_of(observed), tally.timeless, tally.failures) == ({"shop::a"}, 0, 0)
+    assert (list_tool_names(observed), tally.timeless, tally.failures) == ({"shop::a"}, 0, 0)
     failing = export(span_of("a", 1, "t", attribute("ok", "yes"), status={"code": 2}))
     assert read(failing)[1].failures == 1
 

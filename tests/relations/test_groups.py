@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from builders import make_tool
 
-from mcpg.relations.infer import groups_of
+from mcpg.relations.infer import name_groups
 from mcpg.relations.vocabulary import build_vocabulary
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def groups(*tools: Tool) -> list[tuple[str, ...]]:
     """Return the groups of each tool."""
     vocabulary = build_vocabulary(tools)
-    return [groups_of(tool, position, vocabulary) for position, tool in enumerate(tools)]
+    return [name_groups(tool, position, vocabulary) for position, tool in enumerate(tools)]
 
 
 def test_groups_name_domain_source_and_category() -> None:

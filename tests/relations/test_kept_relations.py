@@ -11,7 +11,7 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import KeptMemo, Memo
+from mcpg.build_cache import StoredBuildCache, BuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.model import Hints
 from mcpg.relations.infer import relate
@@ -21,7 +21,7 @@ from mcpg.text.written_numbers import WrittenNumber
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.build_cache import Kind
+    from mcpg.build_cache import ResultKind
     from mcpg.catalog.model import Tool
 
 WORDS = ("the", "order", "user", "refund", "created", "get_user", "der", "und", "die", "\ud800")
@@ -60,14 +60,14 @@ def test_what_is_kept_of_other_catalogues_changes_no_relation(
     catalogues: list[Catalog],
 ) -> None:
     """Whatever was related before, tools are related as if nothing were kept."""
-    memo = KeptMemo()
+    memo = StoredBuildCache()
     for catalog in catalogues:
         assert relate(catalog, memo) == relate(catalog)
-        memo = memo.renewed()
+        memo = memo.make_next()
         assert relate(catalog, memo) == relate(catalog)
 
 
-class Counting(Memo):
+class Counting(BuildCache):
     """Counts what has to be computed beside another cache.
 
     Attributes:
@@ -76,11 +76,13 @@ class Counting(Memo):
 
     keeps = True
 
-    def __init__(self, memo: Memo) -> None:
+    def __init__(self, memo: BuildCache) -> None:
         self._memo = memo
         self.computed: Counter[str] = Counter()
 
-    def recall(self, kind: Kind[Any], given: Callable[[], bytes], work: Callable[[], Any]) -> Any:
+    def recall(
+        self, kind: ResultKind[Any], given: Callable[[], bytes], work: Callable[[], Any]
+    ) -> Any:
         """Return the result of *work*, and count it if it is called."""
 
         def counted() -> Any:
@@ -102,10 +104,10 @@ def shop(count: int) -> list[Tool]:
 def test_a_change_is_related_anew_where_it_is() -> None:
     """Of 200 servers, only the one that has another description is weighed again."""
     before = shop(200)
-    memo = KeptMemo()
+    memo = StoredBuildCache()
     relate(build_catalog(before), memo)
     after = [replace(before[0], description="Shows what was ordered."), *before[1:]]
-    counting = Counting(memo.renewed())
+    counting = Counting(memo.make_next())
     relate(build_catalog(after), counting)
 
     assert counting.computed == {"steps": 1, "terms": 1, "languages": 1}
@@ -115,9 +117,9 @@ def test_a_schema_with_a_number_as_it_was_written_is_known_again() -> None:
     """What is kept of a server does not depend on how values are held in memory."""
     schema = {"type": "object", "properties": {"price": {"minimum": WrittenNumber("1.10")}}}
     catalog = build_catalog([replace(one, input_schema=schema) for one in shop(1)])
-    memo = KeptMemo()
+    memo = StoredBuildCache()
     relate(catalog, memo)
-    counting = Counting(memo.renewed())
+    counting = Counting(memo.make_next())
 
     assert relate(catalog, counting) == relate(catalog)
     assert not counting.computed
@@ -127,11 +129,11 @@ def test_what_was_weighed_without_a_word_table_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A fault of the table of operations does not outlive its repair."""
-    catalog, memo = build_catalog(shop(1)), KeptMemo()
+    catalog, memo = build_catalog(shop(1)), StoredBuildCache()
     monkeypatch.setattr(lexicon, "faults", {"english.operations": "gone"})
     relate(catalog, memo)
     monkeypatch.undo()
-    counting = Counting(memo.renewed())
+    counting = Counting(memo.make_next())
     relate(catalog, counting)
 
     assert counting.computed["steps"] == 1

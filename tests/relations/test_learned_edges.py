@@ -22,7 +22,7 @@ from mcpg.relations.learned import (
 )
 from mcpg.relations.observed import (
     NOTHING,
-    Observed,
+    ObservedCalls,
     PairCounts,
     ToolCounts,
     encode,
@@ -34,14 +34,14 @@ STEPS = [*pairwise(CHAIN)]
 
 
 def by_pair(
-    observed: Observed, kind: EdgeKind = EdgeKind.NEXT_STEP
+    observed: ObservedCalls, kind: EdgeKind = EdgeKind.NEXT_STEP
 ) -> dict[tuple[str, str], LearnedEdge]:
     """Return the edges of one kind by their ends."""
     edges = learned_edges(observed)
     return {(one.edge.source, one.edge.target): one for one in edges if one.edge.kind is kind}
 
 
-def weight(observed: Observed, source: str, target: str) -> float:
+def weight(observed: ObservedCalls, source: str, target: str) -> float:
     """Return the weight of a next step, 0 where there is none."""
     found = by_pair(observed).get((source, target))
     return found.edge.weight if found else 0.0
@@ -163,7 +163,7 @@ def test_what_was_not_seen_for_long_weighs_less() -> None:
 
 def test_sessions_without_a_day_are_not_old() -> None:
     """Nothing is known of their age."""
-    undated = Observed(
+    undated = ObservedCalls(
         {"": 5},
         {name: {"": ToolCounts(5, 5, 5, 0)} for name in "ab"},
         {("a", "b"): {"": PairCounts(5, 5, 5)}},
@@ -208,7 +208,7 @@ def test_any_counts_give_sound_edges(
     newest: str, tools: dict[str, ToolCounts], pairs: dict[tuple[str, str], PairCounts], day: str
 ) -> None:
     """Counts and days of a file may contradict each other; weights stay in (0, 1]."""
-    observed = Observed(
+    observed = ObservedCalls(
         {newest: 1},
         {name: {day: counts} for name, counts in tools.items()},
         {pair: {day: counts} for pair, counts in pairs.items()},

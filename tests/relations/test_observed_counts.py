@@ -13,14 +13,14 @@ from mcpg.errors import SourceError
 from mcpg.relations.observed import (
     NOTHING,
     LearnedFile,
-    Observed,
+    ObservedCalls,
     PairCounts,
     ToolCounts,
     decode,
     encode,
     merge,
-    names_of,
-    renamed,
+    list_tool_names,
+    rename_tools,
     since,
     turn,
     without_tools,
@@ -107,14 +107,14 @@ def test_a_damaged_file_is_refused(text: str) -> None:
 def test_a_tool_is_forgotten_whole() -> None:
     """Neither its own counts nor any pair with it stay."""
     kept = without_tools(observed_of([["a", "b", "c"]]), {"b"})
-    assert names_of(kept) == {"a", "c"}
+    assert list_tool_names(kept) == {"a", "c"}
     assert [*kept.pairs] == [("a", "c")]
 
 
 def test_sessions_before_a_day_are_forgotten() -> None:
     """What happened on that day and later stays, and what has no day."""
     old, new = observed_of([["a", "b"]]), observed_of([["b", "c"]], start=START + 9 * DAY)
-    undated = Observed({"": 1}, {"a": {"": ToolCounts(1, 1, 1, 0)}})
+    undated = ObservedCalls({"": 1}, {"a": {"": ToolCounts(1, 1, 1, 0)}})
     kept = since(merge([old, new, undated]), "2026-05-29")
     assert kept == merge([new, undated])
 
@@ -123,10 +123,10 @@ def test_renaming_joins_counts_and_drops_what_has_no_name() -> None:
     """Two names of one tool are counted together, whichever stands first in a pair."""
     observed = observed_of([["a", "z"], ["b", "z"], ["z", "unknown"]])
     names = {"a": "z2", "b": "z2", "z": "a1"}
-    found = renamed(observed, names.get)
+    found = rename_tools(observed, names.get)
     assert found.pairs == {("a1", "z2"): {"2026-05-28": PairCounts(2, backward=2, backward_next=2)}}
     assert found.tools["z2"] == {"2026-05-28": ToolCounts(2, 2, 2, 0)}
-    assert "unknown" not in names_of(found)
+    assert "unknown" not in list_tool_names(found)
 
 
 def test_turning_twice_changes_nothing() -> None:
@@ -139,5 +139,5 @@ def test_turning_twice_changes_nothing() -> None:
 def test_known_traces_are_written_and_joined() -> None:
     """The digests of files that were read survive the file and the sum."""
     one, other = LearnedFile("0" * 64, 1), LearnedFile("f" * 64, 2)
-    both = merge([Observed(files=frozenset([one])), Observed(files=frozenset([other]))])
+    both = merge([ObservedCalls(files=frozenset([one])), ObservedCalls(files=frozenset([other]))])
     assert decode(encode(both), "file").files == {one, other}

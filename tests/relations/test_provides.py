@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, weight_of
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, compute_weight
 from mcpg.relations.provides import Provision, build_field_index
 
 
@@ -219,6 +219,10 @@ def test_provisions_keep_the_contract(tools: list[Tool]) -> None:
 @pytest.mark.parametrize("kind", EdgeKind)
 def test_an_author_weighs_most(kind: EdgeKind) -> None:
     """Of equal evidence an author's and an observation weigh most, a guess least."""
-    weights = [weight_of(EdgeKind.NEXT_STEP, origin, 0.8) for origin in EdgeOrigin]
+    weights = [compute_weight(EdgeKind.NEXT_STEP, origin, 0.8) for origin in EdgeOrigin]
     assert weights == [0.8, 0.8, 0.56, 0.4]
-    assert 0 < weight_of(kind, EdgeOrigin.INFERRED, 1e-9) <= weight_of(kind, EdgeOrigin.SCHEMA, 1.0)
+    assert (
+        0
+        < compute_weight(kind, EdgeOrigin.INFERRED, 1e-9)
+        <= compute_weight(kind, EdgeOrigin.SCHEMA, 1.0)
+    )

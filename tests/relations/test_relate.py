@@ -12,7 +12,7 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import KeptMemo
+from mcpg.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations.affinity import affordable, build_affinity
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, Relations
@@ -23,7 +23,7 @@ from mcpg.relations.workflow import reason_alone
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.build_cache import Kind
+    from mcpg.build_cache import ResultKind
     from mcpg.catalog.model import Tool
 
 
@@ -566,16 +566,18 @@ def test_work_is_linear() -> None:
 def test_what_is_known_from_an_earlier_run_changes_nothing() -> None:
     """Relations are the same with and without a cache, be it new, full or damaged."""
     catalog = Catalog(tuple(sorted(SHOP, key=lambda tool: tool.id)))
-    expected, made = relate(catalog), KeptMemo()
+    expected, made = relate(catalog), StoredBuildCache()
     assert relate(catalog, made) == expected
-    assert relate(catalog, made.renewed()) == expected
+    assert relate(catalog, made.make_next()) == expected
     assert relate(catalog, Damaged()) == expected
 
 
-class Damaged(KeptMemo):
+class Damaged(StoredBuildCache):
     """A cache that holds nothing that can be read."""
 
-    def recall(self, kind: Kind[Any], given: Callable[[], bytes], work: Callable[[], Any]) -> Any:
+    def recall(
+        self, kind: ResultKind[Any], given: Callable[[], bytes], work: Callable[[], Any]
+    ) -> Any:
         """Return the result of *work*, which must state all it depends on, where decoding fails."""
         assert given()
         with pytest.raises((ValueError, TypeError, KeyError, IndexError, AttributeError)):

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from traces import DAY, START, calls_of, observed_of
 
-from mcpg.relations.observed import NOTHING, Observed, PairCounts, ToolCounts
-from mcpg.relations.sessions import BOUNDS, PAUSE, WINDOW, Bounds, SessionCounter
+from mcpg.relations.observed import NOTHING, ObservedCalls, PairCounts, ToolCounts
+from mcpg.relations.sessions import BOUNDS, PAUSE, WINDOW, SessionBounds, SessionCounter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 ON = "2026-05-28"
 
 
-def pair(observed: Observed, first: str, second: str) -> PairCounts:
+def pair(observed: ObservedCalls, first: str, second: str) -> PairCounts:
     """Return the counts of two tools on the one day."""
     days: Mapping[str, PairCounts] = observed.pairs.get((first, second), {})
     return days.get(ON, PairCounts())
 
 
-def counted(*calls: tuple[str, float | None, float], bounds: Bounds = BOUNDS) -> SessionCounter:
+def counted(
+    *calls: tuple[str, float | None, float], bounds: SessionBounds = BOUNDS
+) -> SessionCounter:
     """Return a counter that has taken *calls* of one session: tool, start after the first, time."""
     counter = SessionCounter(bounds)
     for tool, after, seconds in calls:
@@ -143,12 +145,12 @@ def test_how_sessions_are_mixed_does_not_matter(
 
 def test_too_many_open_sessions_are_counted_early() -> None:
     """The quietest are counted first, so that memory is bounded; those cut in two are reported."""
-    counter = SessionCounter(Bounds(calls=4))
+    counter = SessionCounter(SessionBounds(calls=4))
     for call in calls_of([["a", "b"]] * 50):
         counter.add(call["session"], call["tool"], call["time"], call["time"] + 1, succeeded=True)
     assert counter.noticed.parted == 0
     assert counter.finish() == observed_of([["a", "b"]] * 50)
-    mixed = SessionCounter(Bounds(calls=4))
+    mixed = SessionCounter(SessionBounds(calls=4))
     for number in range(100):
         mixed.add(f"s{number % 10}", "a", START + number, START + number, succeeded=True)
     assert mixed.noticed.parted > 0
@@ -158,7 +160,7 @@ def test_too_many_open_sessions_are_counted_early() -> None:
 def test_a_long_session_is_counted_in_parts() -> None:
     """A session without an end is bounded, too."""
     counter = counted(
-        *((tool, at, 0.5) for at, tool in enumerate("ab" * 20)), bounds=Bounds(session=8)
+        *((tool, at, 0.5) for at, tool in enumerate("ab" * 20)), bounds=SessionBounds(session=8)
     )
     assert counter.noticed.parted == 4
     assert pair(counter.finish(), "a", "b").forward == 5
@@ -166,7 +168,7 @@ def test_a_long_session_is_counted_in_parts() -> None:
 
 def test_too_many_tools_and_pairs_are_left_out() -> None:
     """Invented names do not fill the memory; how many were left out is reported."""
-    counter = SessionCounter(Bounds(tools=4, pairs=4))
+    counter = SessionCounter(SessionBounds(tools=4, pairs=4))
     for call in calls_of([["a", "b", "c", "d", "e"]]):
         counter.add(call["session"], call["tool"], call["time"], call["time"] + 1, succeeded=True)
     observed = counter.finish()
@@ -177,7 +179,7 @@ def test_too_many_tools_and_pairs_are_left_out() -> None:
 
 def test_invented_days_do_not_fill_the_memory() -> None:
     """Clocks may state any day; the counts of a tool on a day are bounded as well."""
-    counter = SessionCounter(Bounds(pairs=3))
+    counter = SessionCounter(SessionBounds(pairs=3))
     for number in range(10):
         counter.add(f"s{number}", "a", START + number * DAY, START + number * DAY, succeeded=True)
     assert len(counter.finish().tools["a"]) == 3

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpg.relations.steps import STEP_FEATURES, StepScorer, step_features, step_weights
-from mcpg.relations.works import works_of
+from mcpg.relations.works import describe_works
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -44,7 +44,7 @@ SERVERS = st.lists(NAMES, min_size=2, max_size=6, unique=True).flatmap(
 @given(SERVERS)
 def test_the_probability_is_the_logistic_of_the_weighted_evidence(found: tuple[Tool, ...]) -> None:
     """The scorer adds up what `step_features` states, for each pair of tools."""
-    works = works_of(found)
+    works = describe_works(found)
     scorer, weights = StepScorer(works), step_weights()
     for (at, one), (to, other) in permutations(enumerate(works), 2):
         features = zip(STEP_FEATURES, step_features(one, other, at, to), strict=True)

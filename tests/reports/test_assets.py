@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 import mcpg
-from mcpg.reports.page import asset, drawing_library, vendored
+from mcpg.reports.page import asset, drawing_library, read_vendored_files
 
 VENDOR = Path(mcpg.__file__).parent / "reports/assets/vendor"
 
 
 def test_every_vendored_file_is_the_published_one() -> None:
     """The bytes are those that the registry gave out: nobody edited them here."""
-    assert vendored()
-    for record in vendored():
+    assert read_vendored_files()
+    for record in read_vendored_files():
         data = (VENDOR / record["file"]).read_bytes().replace(b"\r\n", b"\n")
         assert hashlib.sha256(data).hexdigest() == record["sha256"], record["file"]
         name, version = record["package"], record["version"]
@@ -25,9 +25,9 @@ def test_every_vendored_file_is_the_published_one() -> None:
 
 def test_every_vendored_file_is_recorded() -> None:
     """No script came in without its version, its hash and its licence."""
-    recorded = {record["file"] for record in vendored()}
+    recorded = {record["file"] for record in read_vendored_files()}
     assert {file.name for file in VENDOR.glob("*.js")} == recorded
-    assert {record["licence"] for record in vendored()} == {"ISC", "BSD-3-Clause"}
+    assert {record["licence"] for record in read_vendored_files()} == {"ISC", "BSD-3-Clause"}
 
 
 def test_the_licence_travels_with_the_library() -> None:

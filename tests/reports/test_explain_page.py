@@ -12,8 +12,8 @@ from hostile import hostile
 import mcpg
 from mcpg.reports import MARK
 from mcpg.reports.explain import feature_colors
-from mcpg.reports.graph import graph_of
-from mcpg.reports.page import meter, signed, stacked_bar
+from mcpg.reports.graph import build_match_graph
+from mcpg.reports.page import meter, format_signed, stacked_bar
 from mcpg.reports.pages import explain_page
 
 
@@ -66,12 +66,12 @@ def test_everything_explained_is_told(explained: dict[str, Any]) -> None:
         assert f"{match['score']:.6f}" in told
         for part in match["contributions"]:
             assert part["feature"] in told
-            assert signed(part["contribution"]) in told or not part["contribution"]
+            assert format_signed(part["contribution"]) in told or not part["contribution"]
         for term in match["terms"]:
             assert term["field"] in told
         for one in match["calibration"]["inputs"]:
             assert one["input"] in told
-            assert signed(one["contribution"]) in told
+            assert format_signed(one["contribution"]) in told
     for one in reached_of(explained):
         assert one["via"]["reason"].replace("'", "&#x27;") in told
     for stage in explained["stages"]:
@@ -83,7 +83,7 @@ def test_everything_explained_is_told(explained: dict[str, Any]) -> None:
 
 def test_the_graph_has_a_node_a_tool_and_an_edge_a_reason(explained: dict[str, Any]) -> None:
     """Edges lead from the query to its matches, and on along the edge that brought a tool in."""
-    graph = graph_of(explained)
+    graph = build_match_graph(explained)
     names = [node["label"] for node in graph["nodes"]]
     assert names[0] == "shipmnt refund"
     assert len(names) == len(set(names)) == len(graph["edges"]) + 1

@@ -8,7 +8,7 @@ from typing import Any
 from builders import make_tool
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.network import network_of
+from mcpg.graph.network import build_network
 from mcpg.graph.triples import triples_of
 from mcpg.reports.map import map_data
 
@@ -24,7 +24,7 @@ def data_of(servers: int, *, groups: tuple[str, ...], tools: int = 120) -> dict[
         )
         for number in range(tools)
     ]
-    return map_data(network_of(triples_of(documents)))
+    return map_data(build_network(triples_of(documents)))
 
 
 GROUPS = ("category:orders", "category:orders", "domain:tax", "domain:fleet", "domain:dock")

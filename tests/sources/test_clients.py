@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcpg.errors import Code
-from mcpg.sources.clients import ClientFile, client_files, found_clients, named_client
+from mcpg.sources.clients import ClientFile, client_files, find_clients, named_client
 
 SERVER = {"command": "python3", "args": ["serve.py"], "env": {"TOKEN": "marker-token-1234"}}
 
@@ -81,7 +81,7 @@ def test_every_layout_is_found(tmp_path: Path) -> None:
         write(tmp_path / "c.json", {"editor.tabSize": 2, "mcp": {"servers": {"three": SERVER}}}),
         write(tmp_path / "d.json", {"context_servers": {"four": SERVER}}),
     ]
-    found, broken = found_clients(files, {})
+    found, broken = find_clients(files, {})
     assert [one.servers for one in found] == [("one",), ("two",), ("three",), ("four",)]
     assert broken == ()
     assert "marker-token-1234" not in repr(found)
@@ -99,14 +99,14 @@ def test_files_without_servers_are_passed_over(tmp_path: Path) -> None:
         ClientFile("folder", str(tmp_path / "folder.json"), "folder.json"),
         ClientFile("missing", str(tmp_path / "missing.json"), "missing.json"),
     ]
-    assert found_clients(files, {}) == ((), ())
+    assert find_clients(files, {}) == ((), ())
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     """A named pipe in the place of a configuration cannot block."""
     os.mkfifo(tmp_path / "mcp.json")
-    assert found_clients([named_client(str(tmp_path / "mcp.json"))], {}) == ((), ())
+    assert find_clients([named_client(str(tmp_path / "mcp.json"))], {}) == ((), ())
 
 
 def test_a_broken_file_is_reported(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_broken_file_is_reported(tmp_path: Path) -> None:
     ]
     (tmp_path / "c.json").write_bytes(b'\xff{"mcpServers": {}}')
     files.append(ClientFile("c", str(tmp_path / "c.json"), "c.json"))
-    found, broken = found_clients(files, {})
+    found, broken = find_clients(files, {})
     assert [one.servers for one in found] == [("two",)]
     assert [(one.code, one.place) for one in broken] == [
         (Code.SOURCE_LOAD_FAILED, "a.json:1:24"),
@@ -128,7 +128,7 @@ def test_a_broken_file_is_reported(tmp_path: Path) -> None:
 def test_unusable_servers_are_counted(tmp_path: Path) -> None:
     """A server that needs what is not there is no reason to leave the file out."""
     file = write(tmp_path / "a.json", {"servers": {"one": {**SERVER, "env": {"A": "${input:a}"}}}})
-    ((found,), broken) = found_clients([file], {})
+    ((found,), broken) = find_clients([file], {})
     assert (found.servers, len(found.diagnostics), broken) == ((), 1, ())
 
 
@@ -137,5 +137,5 @@ def test_one_file_under_two_names_counts_once(tmp_path: Path) -> None:
     """Settings that are linked from elsewhere are one file."""
     file = write(tmp_path / "a.json", {"mcpServers": {"one": SERVER}})
     (tmp_path / "b.json").symlink_to(tmp_path / "a.json")
-    found, _ = found_clients([file, named_client(str(tmp_path / "b.json"))], {})
+    found, _ = find_clients([file, named_client(str(tmp_path / "b.json"))], {})
     assert [one.file.shown for one in found] == ["a.json"]

@@ -11,7 +11,7 @@ from mcpg.cli.source_settings import open_entries, read_entries
 from mcpg.errors import SourceError
 from mcpg.gateway.opening import open_sources
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.session_scope import STATEFUL_PACKAGES, SessionScope, scope_of
+from mcpg.sources.session_scope import STATEFUL_PACKAGES, SessionScope, decide_scope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def program(*words: str, sessions: SessionSetting | None = None) -> StdioServer:
 )
 def test_a_known_package_is_recognised_however_it_is_started(words: tuple[str, ...]) -> None:
     """By its name, its command, its image or its folder, with or without a version."""
-    found = scope_of(program(*words))
+    found = decide_scope(program(*words))
     assert found.scope is SessionScope.CLIENT
     assert found.package in STATEFUL_PACKAGES
     assert found.package in found.description
@@ -78,15 +78,17 @@ def test_a_known_package_is_recognised_however_it_is_started(words: tuple[str, .
 )
 def test_what_is_only_similar_is_not_recognised(words: tuple[str, ...]) -> None:
     """There is no guess by a part of a name."""
-    assert scope_of(program(*words)).scope is SessionScope.TRANSPORT
+    assert decide_scope(program(*words)).scope is SessionScope.TRANSPORT
 
 
 def test_the_setting_counts_before_the_package() -> None:
     """An operator may share what is known to keep state, and the reverse."""
-    assert scope_of(program("chrome-devtools-mcp", sessions="shared")).scope is SessionScope.SHARED
-    assert scope_of(program("weather", sessions="client")).scope is SessionScope.CLIENT
+    assert (
+        decide_scope(program("chrome-devtools-mcp", sessions="shared")).scope is SessionScope.SHARED
+    )
+    assert decide_scope(program("weather", sessions="client")).scope is SessionScope.CLIENT
     address = HttpServer("x", None, "http://127.0.0.1/mcp", sessions="client")
-    assert scope_of(address).scope is SessionScope.CLIENT
+    assert decide_scope(address).scope is SessionScope.CLIENT
 
 
 def test_both_kinds_of_configuration_have_the_setting(tmp_path: Path) -> None:

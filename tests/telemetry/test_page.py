@@ -12,7 +12,7 @@ from builders import make_tool
 import mcpg.telemetry
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.sources import SourceBatch
-from mcpg.telemetry.observer import KINDS, Kind
+from mcpg.telemetry.observer import KINDS, OperationKind
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/reference/telemetry.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
 
 
-def names(kind: Kind) -> set[str]:
+def names(kind: OperationKind) -> set[str]:
     """Return the names of all attributes of *kind*."""
     return {*kind.attributes.values(), *kind.constants}
 

@@ -21,7 +21,7 @@ print(*sorted({{name for name in set(sys.modules) - before}} & set({heavy!r})))
         ("mcpg", ""),
         ("mcpg.values", ""),
         ("mcpg.text", "mcpg.text.split_words('Where are my shipments, gitCommit?')"),
-        ("mcpg.text.literals", "mcpg.text.literals.literals_of('Ship 4111 1111 on May 5')"),
+        ("mcpg.text.literals", "mcpg.text.literals.find_literals('Ship 4111 1111 on May 5')"),
         ("mcpg.text.spelling", "mcpg.text.spelling.edit_distance('one', 'two', 1)"),
     ],
 )

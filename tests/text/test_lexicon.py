@@ -154,9 +154,9 @@ def misspelt(draw: st.DrawFn) -> tuple[str, str, str]:
     place = draw(st.integers(0, len(word) - 1))
     letter = draw(st.sampled_from("".join(words_of(language))))
     # A letter of another alphabet is no slip of the hand.
-    assume(letter in lexicon._table(f"{language}.words").alphabet_of(word))
+    assume(letter in lexicon._table(f"{language}.words").find_alphabet(word))
     head, tail = word[:place], word[place:]
-    assume(word[place] in lexicon._table(f"{language}.words").alphabet_of(word))
+    assume(word[place] in lexicon._table(f"{language}.words").find_alphabet(word))
     edits = (head + tail[1:], head + letter + tail[1:], head + letter + tail)
     swapped = head + tail[1:2] + tail[:1] + tail[2:]
     return language, word, draw(st.sampled_from((*edits, swapped)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text.literals import MOST, NAME, QUOTED, WORDS_OF_KINDS, blanked, literals_of
+from mcpg.text.literals import MOST, NAME, QUOTED, WORDS_OF_KINDS, blank_literals, find_literals
 
 FORMS = [
     ("https://example.com/a?b=c", "url"),
@@ -100,26 +100,26 @@ WORDS = [
 def test_literals_are_known_by_their_form(text: str, kind: str) -> None:
     """Each form is found in a sentence, as one literal of its kind, with its place."""
     for sentence in (f"please take {text}", f"take {text}, please", f"({text}) is it"):
-        found = [one for one in literals_of(sentence) if one.kind == kind]
+        found = [one for one in find_literals(sentence) if one.kind == kind]
 
         assert len(found) == 1, sentence
-        assert not any(map(str.isalnum, blanked(text, literals_of(f"{text} x"))))
+        assert not any(map(str.isalnum, blank_literals(text, find_literals(f"{text} x"))))
 
 
 @pytest.mark.parametrize("text", WORDS)
 def test_words_are_no_literals(text: str) -> None:
     """Words, abbreviations, names with dots or slashes and apostrophes stay words."""
-    assert [one.text for one in literals_of(text) if one.kind != "number"] == []
+    assert [one.text for one in find_literals(text) if one.kind != "number"] == []
 
 
 def test_names_of_programs_are_literals_where_they_are_asked_for() -> None:
     """Names with seams or slashes are words of a query, and literals for who must keep them."""
     text = "run get_user, orderId or client.fetchAll of acme/shop and/or us, iPhone a/b/c"
-    found = [one.text for one in literals_of(text, with_names=True) if one.kind == NAME]
+    found = [one.text for one in find_literals(text, with_names=True) if one.kind == NAME]
 
     names = ["get_user", "orderId", "client.fetchAll", "acme/shop", "iPhone", "a/b/c"]
     assert found == names
-    assert literals_of(text) == ()
+    assert find_literals(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_names_of_programs_are_literals_where_they_are_asked_for() -> None:
 )
 def test_numbers_beside_each_other_are_apart(text: str, kinds: list[str]) -> None:
     """A number with spaces holds no date, time or number that is not a group of it."""
-    found = literals_of(text)
+    found = find_literals(text)
 
     assert [one.kind for one in found] == kinds
     assert [text[one.start : one.end] for one in found] == [one.text for one in found]
@@ -147,7 +147,7 @@ def test_a_number_in_a_compound_is_a_literal_and_its_word_is_none() -> None:
     """Of a word with a number, such as a measure, the word remains."""
     text = "the 24-hour top-10 list"
 
-    assert blanked(text, literals_of(text)).split() == ["the", "-hour", "top-", "list"]
+    assert blank_literals(text, find_literals(text)).split() == ["the", "-hour", "top-", "list"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_number_in_a_compound_is_a_literal_and_its_word_is_none() -> None:
 )
 def test_a_statement_is_whole_and_no_more(text: str, statement: str) -> None:
     """A statement of SQL keeps what it quotes, and ends with the quotation that it stands in."""
-    found = [one for one in literals_of(text) if one.kind == "SQL statement"]
+    found = [one for one in find_literals(text) if one.kind == "SQL statement"]
 
     assert [one.text for one in found] == [statement]
     assert [text[one.start : one.end] for one in found] == [statement]
@@ -185,19 +185,19 @@ def test_a_statement_is_whole_and_no_more(text: str, statement: str) -> None:
 )
 def test_a_word_is_part_of_one_literal(text: str, expected: list[str]) -> None:
     """What ends one literal begins no other."""
-    assert [one.text for one in literals_of(text)] == expected
+    assert [one.text for one in find_literals(text)] == expected
 
 
 def test_scripts_without_spaces_hold_literals() -> None:
     """A number or a quotation is found though no space sets it apart."""
-    found = [(one.kind, one.text) for one in literals_of("查询订单10482的状态，写上“你好”")]
+    found = [(one.kind, one.text) for one in find_literals("查询订单10482的状态，写上“你好”")]
 
     assert found == [("number", "10482"), (QUOTED, "你好")]
 
 
 def test_a_quotation_holds_further_literals() -> None:
     """Numbers and dates in a quoted text are found as well."""
-    found = [(one.kind, one.text) for one in literals_of('add "lunch on 2026-11-22" please')]
+    found = [(one.kind, one.text) for one in find_literals('add "lunch on 2026-11-22" please')]
 
     assert found == [(QUOTED, "lunch on 2026-11-22"), ("date", "2026-11-22")]
 
@@ -205,10 +205,10 @@ def test_a_quotation_holds_further_literals() -> None:
 @given(st.text(st.sampled_from("ab1 /.-:@#*'\"\u201c\u201d%$=T你 ")) | st.text())
 def test_any_text_has_literals_in_order(text: str) -> None:
     """Literals are in order of place, lie in the text, and are of a known kind."""
-    found = literals_of(text)
+    found = find_literals(text)
 
     assert [one.start for one in found] == sorted(one.start for one in found)
-    assert len(blanked(text, found)) == len(text)
+    assert len(blank_literals(text, found)) == len(text)
     for one in found:
         assert 0 <= one.start < one.end <= len(text)
         assert one.kind in {*WORDS_OF_KINDS, QUOTED, "number"}
@@ -219,7 +219,7 @@ def test_any_text_has_literals_in_order(text: str) -> None:
 )
 def test_literals_are_bounded(part: str) -> None:
     """However many there are, the first are found, in time that grows with the text alone."""
-    assert len(literals_of(part * 20_000)) <= MOST
+    assert len(find_literals(part * 20_000)) <= MOST
 
 
 TOKENS = st.text(alphabet="a1-.:/@#$%'\"*{\\\u00e9\u6771 M", max_size=6) | st.sampled_from(
@@ -230,7 +230,7 @@ TOKENS = st.text(alphabet="a1-.:/@#$%'\"*{\\\u00e9\u6771 M", max_size=6) | st.sa
 @given(st.lists(TOKENS, max_size=8).map(" ".join))
 def test_literals_are_where_they_say(text: str) -> None:
     """Literals are in order, and each stands between its offsets, whatever stands twice."""
-    found = literals_of(text)
+    found = find_literals(text)
 
     assert list(found) == sorted(found, key=lambda one: (one.start, -one.end))
     for one in found:

@@ -8,8 +8,8 @@ from hostile import TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text.markup import Markup, cleaned, element, embedded, joined, verbatim
-from mcpg.text.safeyaml import UNSAFE, lines_kept
+from mcpg.text.markup import Markup, escape_unsafe_json, element, embed_json, join_markup, verbatim
+from mcpg.text.safeyaml import UNSAFE, escape_unsafe
 
 ANY_TEXT = st.text(st.characters(), max_size=40) | st.sampled_from(TEXTS)
 JSON = st.recursive(
@@ -42,7 +42,7 @@ class Reader(HTMLParser):
 def test_text_stays_text(text: str) -> None:
     """No text makes an element, leaves an attribute, or comes out as another text."""
     read = Reader(element("p", text, title=text, data_a=text))
-    shown = lines_kept(text)
+    shown = escape_unsafe(text)
     assert read.tags == [("p", {"title": shown, "data-a": shown})]
     assert "".join(read.texts) == shown
 
@@ -50,19 +50,19 @@ def test_text_stays_text(text: str) -> None:
 @given(JSON)
 def test_embedded_data_come_back(value: Any) -> None:
     """Data end at the end of their element, whatever they hold, and read as what was meant."""
-    text = embedded(value, "data")
+    text = embed_json(value, "data")
     opening, _, rest = text.partition(">")
     assert opening == '<script type="application/json" id="data"'
     content, closing, after = rest.partition("</script>")
     assert (closing, after) == ("</script>", "")
     assert not set(content) & set("<>&\u2028\u2029")
-    assert json.loads(content) == cleaned(value)
+    assert json.loads(content) == escape_unsafe_json(value)
 
 
 @given(ANY_TEXT)
 def test_a_page_can_always_be_written(text: str) -> None:
     """Nothing on a page hides, reorders or steers, and all of it is UTF-8."""
-    page = joined(text, element("p", text), embedded({text: [text]}, "data"))
+    page = join_markup(text, element("p", text), embed_json({text: [text]}, "data"))
     page.encode("utf-8")
     assert not UNSAFE.search(page.replace("\n", "").replace("\t", ""))
 
@@ -76,5 +76,5 @@ def test_attributes() -> None:
 def test_children_nest() -> None:
     """Markup stands as it is, text is escaped, nothing is nothing, however deep."""
     nested: list[Any] = [Markup("<b>"), ["<", [None, "x"]]]
-    assert joined(nested) == "<b>&lt;x"
+    assert join_markup(nested) == "<b>&lt;x"
     assert verbatim("style", "a > b") == "<style>a > b</style>"

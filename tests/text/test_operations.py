@@ -10,14 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.text import lexicon, operations
-from mcpg.text.operations import KINDS, MOST, agreement, is_question, ratios_of, reading, shares_by
+from mcpg.text.operations import (
+    KINDS,
+    MOST,
+    agreement,
+    is_question,
+    find_ratios,
+    reading,
+    shares_by,
+)
 
 shares = st.lists(st.integers(0, 255), min_size=5, max_size=5)
 
 
 def kind_of(*stems: str) -> str:
     """Return the most likely kind of what *stems* name."""
-    found = shares_by((ratios_of(one), 1.0) for one in stems)
+    found = shares_by((find_ratios(one), 1.0) for one in stems)
     return KINDS[found.index(max(found))]
 
 
@@ -39,18 +47,20 @@ def test_a_verb_names_a_kind_of_operation(stem: str, kind: str) -> None:
 
 def test_a_word_that_opens_no_operation_says_nothing() -> None:
     """An unknown word has no ratios, and what nothing is known of agrees with everything alike."""
-    reads = shares_by([(ratios_of("list"), 1.0)])
+    reads = shares_by([(find_ratios("list"), 1.0)])
 
-    assert ratios_of("walrus") == ratios_of("") == ()
+    assert find_ratios("walrus") == find_ratios("") == ()
     assert shares_by([]) == shares_by([((), 1.0)]) == ()
-    assert shares_by([((), 1.0), (ratios_of("list"), 1.0)]) == reads
+    assert shares_by([((), 1.0), (find_ratios("list"), 1.0)]) == reads
     assert agreement((), b"\1\0\0\0\0") == agreement(reads, bytes(5)) == 0.0
     assert reading(bytes(5)) == 0.0
 
 
 def test_a_tool_of_the_same_kind_agrees() -> None:
     """To delete agrees with deleting, and least with reading."""
-    delete, remove, get = (shares_by([(ratios_of(one), 1.0)]) for one in ("delet", "remov", "get"))
+    delete, remove, get = (
+        shares_by([(find_ratios(one), 1.0)]) for one in ("delet", "remov", "get")
+    )
 
     assert agreement(delete, remove) > 0 > agreement(delete, get)
     assert reading(get) > 0 > reading(delete)
@@ -67,9 +77,9 @@ def test_agreement_is_bounded(asked: list[int], done: list[int]) -> None:
 
 def test_a_hint_of_reading_makes_reading_likelier() -> None:
     """The annotation of a tool counts beside the words of its name."""
-    by_name = shares_by([(ratios_of("check"), 1.0)])
+    by_name = shares_by([(find_ratios("check"), 1.0)])
     hinted = [
-        shares_by([(ratios_of("check"), 1.0), (operations.ratios_of_hint(hint), 1.0)])
+        shares_by([(find_ratios("check"), 1.0), (operations.ratios_of_hint(hint), 1.0)])
         for hint in (True, False)
     ]
 
@@ -122,5 +132,5 @@ def test_the_first_uses_may_be_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.join()
     monkeypatch.undo()
 
-    assert fresh.shares_by([(ratios_of("get"), 1.0)]) == shares_by([(ratios_of("get"), 1.0)])
+    assert fresh.shares_by([(find_ratios("get"), 1.0)]) == shares_by([(find_ratios("get"), 1.0)])
     assert fresh.reading(bytes([9, 9, 1, 1, 1])) == reading(bytes([9, 9, 1, 1, 1]))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.errors import DocumentError, InputError, SourceError
-from mcpg.text.safeyaml import load_yaml, load_yaml_with_lines, masked_pairs
+from mcpg.text.safeyaml import load_yaml, load_yaml_with_lines, mask_pairs
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_looking_for_a_character_that_a_text_lacks_has_an_end() -> None:
 
     text = Text("".join(map(chr, range(0xE000, 0xF900))) + r"\ud83d\ude00")
     text.searches = 0
-    assert masked_pairs(text) == (text, None)
+    assert mask_pairs(text) == (text, None)
     assert text.searches <= 256
 
 

@@ -147,7 +147,7 @@ def test_every_way_to_write_a_name_has_one_key(name: str) -> None:
 def test_memory_for_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was cut is forgotten when there is too much of it; long texts are not kept at all."""
     monkeypatch.setattr(words, "_MOST_REMEMBERED", 2)
-    lengths = words.Remembered(len)
+    lengths = words.CachedFunction(len)
 
     assert [lengths[text] for text in ("one", "two", "three", "four", "three")] == [3, 3, 5, 4, 5]
     assert lengths["x" * 100_000] == 100_000

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_record, encode_record
 from mcpg.text.safeyaml import load_yaml
-from mcpg.text.written_numbers import read_float, without_spelling, write_json
+from mcpg.text.written_numbers import read_float, without_spelling, write_exact_json
 
 NUMBERS = st.from_regex(
     r"-?(0|[1-9][0-9]{0,5})(\.[0-9]{1,5})?([eE][-+]?[0-9]{1,2})?", fullmatch=True
@@ -31,7 +31,7 @@ WRITTEN = st.recursive(
 def test_json_comes_back_to_the_letter(text: str) -> None:
     """Each number is written as it was read, wherever it stands, but is equal to the number."""
     value = json.loads(text, parse_float=read_float)
-    assert json.loads(write_json(value), parse_float=str) == json.loads(text, parse_float=str)
+    assert json.loads(write_exact_json(value), parse_float=str) == json.loads(text, parse_float=str)
     assert value == without_spelling(value) == json.loads(text)
 
 

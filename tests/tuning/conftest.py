@@ -9,7 +9,7 @@ import pytest
 from builders import make_engine
 
 from mcpg.evaluation.judged import resolve
-from mcpg.tuning.fit import Case, cases_of
+from mcpg.tuning.fit import Case, build_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,6 @@ def cases(engine: Engine) -> Callable[[Judgements], list[Case]]:
 
     def make(judgements: Judgements) -> list[Case]:
         resolved = resolve(judgements, engine.catalog)
-        return cases_of(resolved, engine.index, disabled=frozenset())
+        return build_cases(resolved, engine.index, disabled=frozenset())
 
     return make

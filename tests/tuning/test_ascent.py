@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpg.engine.loading import FITTED, MOST_WEIGHT, shipped_ranking, with_fitted
+from mcpg.engine.loading import FITTED, MOST_WEIGHT, shipped_ranking, merge_fitted_weights
 from mcpg.engine.model import Model
-from mcpg.tuning.fit import GRID, ascend, ranked_figures, won
-from mcpg.tuning.samples import DISCOUNTS, Contest, contests_of
+from mcpg.tuning.fit import GRID, ascend, ranked_figures, rate_contests
+from mcpg.tuning.samples import DISCOUNTS, RankingPair, build_ranking_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,14 +24,14 @@ WEIGHTS = st.lists(st.sampled_from(GRID), min_size=len(FITTED), max_size=len(FIT
 START = [1.0] * len(FITTED)
 
 
-def single(place: int, more: float, lead: float = 0.0) -> Contest:
+def single(place: int, more: float, lead: float = 0.0) -> RankingPair:
     """Make a contest with one rival, who differs in one fitted feature."""
     columns = [(0.0,)] * len(FITTED)
     columns[place] = (more,)
-    return Contest(1.0, 0, (lead,), tuple(columns))
+    return RankingPair(1.0, 0, (lead,), tuple(columns))
 
 
-def worth(contests: list[Contest], weights: list[float]) -> float:
+def worth(contests: list[RankingPair], weights: list[float]) -> float:
     """Say what is won under *weights*."""
     won = []
     for contest in contests:
@@ -50,11 +50,11 @@ def test_contests_are_worth_the_ndcg(
     weights: list[float], cases: Callable[[Judgements], list[Case]]
 ) -> None:
     """What contests are worth under any weights of the grid is the nDCG of the ranking itself."""
-    model = Model(with_fitted(weights), MODEL.intercept, MODEL.coefficients)
+    model = Model(merge_fitted_weights(weights), MODEL.intercept, MODEL.coefficients)
     for case in cases(lopsided.by_name(5)):
-        found = list(contests_of(case.sample, MODEL.weights, 1.0))
+        found = list(build_ranking_pairs(case.sample, MODEL.weights, 1.0))
         assert worth(found, weights) == pytest.approx(ranked_figures(case, model)[0])
-        assert won(found, weights) == pytest.approx(worth(found, weights))
+        assert rate_contests(found, weights) == pytest.approx(worth(found, weights))
 
 
 def test_a_weight_is_found_that_puts_the_right_one_first() -> None:
@@ -90,7 +90,7 @@ def test_a_seed_gives_one_result(cases: Callable[[Judgements], list[Case]]) -> N
     found = [
         contest
         for case in cases(lopsided.by_name(40))
-        for contest in contests_of(case.sample, MODEL.weights, 1 / 40)
+        for contest in build_ranking_pairs(case.sample, MODEL.weights, 1 / 40)
     ]
     assert ascend(found, START, seed=3) == ascend(found, START, seed=3)
     assert worth(found, list(ascend(found, START))) > worth(found, START)
@@ -103,7 +103,7 @@ def test_a_tool_that_cannot_be_among_the_first_is_no_contest(
     contests = [
         contest
         for case in cases(lopsided.by_name(20))
-        for contest in contests_of(case.sample, MODEL.weights, 1.0)
+        for contest in build_ranking_pairs(case.sample, MODEL.weights, 1.0)
     ]
     assert contests
     assert all(contest.ahead < 5 for contest in contests)

@@ -28,11 +28,11 @@ from mcpg.tuning.fit import (
     MOST_QUERIES,
     Case,
     best_scored,
-    cases_of,
-    drawn,
+    build_cases,
+    draw_judgements,
     fit_calibration,
     fit_contextual,
-    shares_of,
+    compute_shares,
 )
 from mcpg.tuning.tune import (
     FEWEST_GROUPS,
@@ -180,7 +180,7 @@ def test_queries_without_an_answer_take_the_place_of_hidden_ones(cases: MakeCase
         found = cases(judged(*pairs, *((f"nothing {at}", ()) for at in range(answerless))))
         scored = [one for case in found for one in best_scored(case, SHIPPED)]
         by_kind = dict.fromkeys((one.kind for one in scored), 0.0)
-        for one, share in zip(scored, shares_of(scored, found), strict=True):
+        for one, share in zip(scored, compute_shares(scored, found), strict=True):
             by_kind[one.kind] += share
         assert by_kind["hidden"] == pytest.approx(hidden)
         assert sum(by_kind.values()) == pytest.approx(1)
@@ -189,13 +189,13 @@ def test_queries_without_an_answer_take_the_place_of_hidden_ones(cases: MakeCase
 def test_of_too_many_queries_some_are_drawn() -> None:
     """A seed draws the same queries every time, in their order; few are used as they are."""
     many = lopsided.by_name(MOST_QUERIES + 5)
-    found = drawn(many, 3)
-    assert found == drawn(many, 3)
+    found = draw_judgements(many, 3)
+    assert found == draw_judgements(many, 3)
     assert len(found.queries) == MOST_QUERIES
     lines = [one.line for one in found.queries]
     assert lines == sorted(lines)
     few = lopsided.by_name(5)
-    assert drawn(few, 3) is few
+    assert draw_judgements(few, 3) is few
 
 
 def test_a_query_without_any_match_is_no_sample(cases: MakeCases) -> None:
@@ -236,7 +236,7 @@ def test_cases_are_looked_at_as_searches_do(*, uses_lexicon: bool) -> None:
     )
     judgements = judged(("make a folder", ("create_directory",)))
     resolved = resolve(judgements, engine.catalog)
-    (case,) = cases_of(resolved, engine.index, disabled=frozenset(), uses_lexicon=uses_lexicon)
+    (case,) = build_cases(resolved, engine.index, disabled=frozenset(), uses_lexicon=uses_lexicon)
 
     assert any(one.related for one in case.sample.candidates) == uses_lexicon
 
@@ -261,7 +261,7 @@ def in_use(*, named: bool) -> tuple[Engine, Judgements]:
 def test_weights_of_tools_in_use_are_fitted_where_queries_name_some(named: bool) -> None:
     """From weights of 0 they rise if that puts the right tool first; without tools in use not."""
     engine, judgements = in_use(named=named)
-    cases = cases_of(resolve(judgements, engine.catalog), engine.index, disabled=frozenset())
+    cases = build_cases(resolve(judgements, engine.catalog), engine.index, disabled=frozenset())
     weights = dict(zip(FEATURES, SHIPPED.weights, strict=True)) | dict.fromkeys(CONTEXTUAL, 0.0)
     home = Model(tuple(weights.values()), SHIPPED.intercept, SHIPPED.coefficients)
     fitted = fit_contextual(cases, home, belief=0.1, seed=0)

@@ -11,7 +11,7 @@ from vectorial import HashProvider, documents
 
 from mcpg.vectors import matrix
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import pack_vectors, vectors_of, write_vectors
+from mcpg.vectors.file import pack_vectors, find_or_build_vectors, write_vectors
 from mcpg.vectors.matrix import ToolVectors, make_clusters, with_clusters
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_clusters_find_what_a_look_at_all_finds(vectors: ToolVectors) -> None:
     """Nearly all of the nearest are found, with their exact cosines, in exact order."""
-    found_by = vectors.found_by(make_clusters(vectors))
+    found_by = vectors.with_neighbours(make_clusters(vectors))
     hits = 0
     for tool in range(1, 400, 10):
         query = vectors.vector(tool - tool % 9 + 1)
@@ -57,7 +57,7 @@ def test_clusters_find_what_a_look_at_all_finds(vectors: ToolVectors) -> None:
 
 def test_what_is_not_wanted_is_not_counted(vectors: ToolVectors) -> None:
     """With the nearest tools left out, as many others come."""
-    found_by, query = vectors.found_by(make_clusters(vectors)), vectors.vector(1)
+    found_by, query = vectors.with_neighbours(make_clusters(vectors)), vectors.vector(1)
     first = frozenset(tool for tool, _ in vectors.nearest(query, 30))
     near = found_by.nearest(query, 30, first)
     assert len(near) == 30
@@ -128,7 +128,7 @@ def test_a_package_that_cannot_be_loaded_is_as_good_as_none(
 
 def test_many_threads_may_search(vectors: ToolVectors) -> None:
     """Searches side by side find what they find one after the other."""
-    found_by = vectors.found_by(make_clusters(vectors))
+    found_by = vectors.with_neighbours(make_clusters(vectors))
     queries = [vectors.vector(tool) for tool in (1, 2, 3, 4)]
     alone = [found_by.nearest(query, 10) for query in queries]
     with ThreadPoolExecutor(4) as pool:
@@ -142,11 +142,11 @@ def test_a_fresh_file_is_searched_by_its_clusters(tmp_path: Path, provider: Hash
     beside, kept = str(tmp_path / "graph.mdld.vec"), str(tmp_path / "cache.vec")
     write_vectors(beside, pack_vectors(built.vectors, built.hashes, KEY))
     with_clusters(built.vectors, KEY, kept + matrix.SUFFIX, make=True)
-    opened = vectors_of([beside], list, provider, key=KEY, tools=40, keep_at=kept)
+    opened = find_or_build_vectors([beside], list, provider, key=KEY, tools=40, keep_at=kept)
     assert opened.vectors._neighbours is not None
     query = built.vectors.vector(3)
     assert opened.vectors.nearest(query, 5)[0][0] == 3
-    alone = vectors_of([beside], list, provider, key=KEY, tools=40)
+    alone = find_or_build_vectors([beside], list, provider, key=KEY, tools=40)
     assert alone.vectors._neighbours is None
 
 

@@ -28,20 +28,20 @@ from mcpg.vectors.matrix import INT8, KINDS, ToolVectors
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcpg.vectors.build import Built
+    from mcpg.vectors.build import BuiltVectors
     from mcpg.vectors.file import VectorFile
 
 KEY = bytes(range(32))
 
 
 @pytest.fixture
-def built(provider: HashProvider) -> Built:
+def built(provider: HashProvider) -> BuiltVectors:
     """Vectors of three tools."""
     return vectors_for(documents(3), provider)
 
 
 @pytest.fixture
-def data(built: Built) -> bytes:
+def data(built: BuiltVectors) -> bytes:
     """The content of a small file."""
     return pack_vectors(built.vectors, built.hashes, KEY, INT8)
 
@@ -133,7 +133,9 @@ def test_anything_else_is_no_file_of_vectors(data: bytes) -> None:
             unpack_vectors(content)
 
 
-def test_only_a_file_of_this_bundle_by_this_maker_is_fresh(built: Built, data: bytes) -> None:
+def test_only_a_file_of_this_bundle_by_this_maker_is_fresh(
+    built: BuiltVectors, data: bytes
+) -> None:
     """Another key, maker, recipe or number of tools, or a vector too few, and it is not."""
     read, maker = unpack_vectors(data), built.vectors.fingerprint
     assert read.is_fresh(KEY, 3, maker)

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.vectors import matrix as storage
-from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, KINDS, Stored, ToolVectors, stored_as
+from mcpg.vectors.matrix import (
+    FLOAT16,
+    FLOAT32,
+    INT8,
+    KINDS,
+    QuantizedMatrix,
+    ToolVectors,
+    quantize,
+)
 
 EAST, NORTH = np.array([1, 0], dtype=np.float32), np.array([0, 1], dtype=np.float32)
 NORTHEAST = np.sqrt(np.array([0.5, 0.5], dtype=np.float32))
@@ -20,7 +28,7 @@ def rows(count: int, dimensions: int, seed: int = 0) -> np.ndarray:
 
 def held(matrix: np.ndarray, kind: str = FLOAT32) -> ToolVectors:
     """Give vectors for tools that all have one."""
-    return ToolVectors(stored_as(kind, matrix), np.ones(len(matrix), dtype=np.bool_), "test")
+    return ToolVectors(quantize(kind, matrix), np.ones(len(matrix), dtype=np.bool_), "test")
 
 
 def test_cosines_come_by_number() -> None:
@@ -29,7 +37,7 @@ def test_cosines_come_by_number() -> None:
     assert (len(vectors), vectors.dimensions, vectors.missing) == (4, 2, 1)
     assert vectors.cosines(EAST).tolist() == pytest.approx([1, -1, 0.707107, -1], abs=1e-7)
     assert vectors.cosines(EAST).dtype == np.float32
-    assert vectors.cosines_of(EAST, [2, 1, 0]).tolist() == pytest.approx([0.707107, -1, 1])
+    assert vectors.chosen_cosines(EAST, [2, 1, 0]).tolist() == pytest.approx([0.707107, -1, 1])
     assert vectors.vector(1) is None
     assert vectors.vector(2).tolist() == NORTHEAST.tolist()
 
@@ -61,15 +69,15 @@ def test_a_query_of_other_dimensions_is_refused() -> None:
     with pytest.raises(ValueError, match="vectors of 2, 3 dimensions"):
         ToolVectors.of([EAST, np.ones(3, dtype=np.float32)], "test")
     with pytest.raises(ValueError, match="1 vectors for 2 tools"):
-        ToolVectors(Stored(EAST[None]), np.ones(2, dtype=np.bool_), "test")
+        ToolVectors(QuantizedMatrix(EAST[None]), np.ones(2, dtype=np.bool_), "test")
     with pytest.raises(ValueError, match="not as 'float8'"):
-        stored_as("float8", rows(1, 2))
+        quantize("float8", rows(1, 2))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_product_does_not_depend_on_its_neighbours(kind: str) -> None:
     """Of some rows each has the same product, to the last bit, whichever the others are."""
-    stored = stored_as(kind, rows(60, 512))
+    stored = quantize(kind, rows(60, 512))
     query, alone = rows(1, 512, 1)[0], [np.array([number]) for number in range(60)]
     expected = [stored.cosines(query, number)[0] for number in alone]
     for count in range(1, 60):
@@ -103,9 +111,9 @@ def test_what_was_kept_once_is_kept_the_same_again(seed: int, dimensions: int, k
     """Vectors that go from file to file never change."""
     matrix = rows(5, dimensions, seed)
     matrix[3] = 0
-    kept = stored_as(kind, matrix)
+    kept = quantize(kind, matrix)
     widened = np.array([kept.row(number) for number in range(len(kept))], dtype=np.float32)
-    again = stored_as(kind, widened)
+    again = quantize(kind, widened)
     assert again.rows.tobytes() == kept.rows.tobytes()
     assert kind != INT8 or again.scales.tobytes() == kept.scales.tobytes()
 

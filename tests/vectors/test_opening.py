@@ -9,12 +9,12 @@ from mcpg.embeddings.provider import EmbeddingError
 from mcpg.embeddings.stores import MemoryStore
 from mcpg.vectors import file
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import open_vectors, pack_vectors, vectors_of, write_vectors
+from mcpg.vectors.file import open_vectors, pack_vectors, find_or_build_vectors, write_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcpg.vectors.build import Built
+    from mcpg.vectors.build import BuiltVectors
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 
@@ -33,13 +33,13 @@ def place(tmp_path: Path) -> str:
     return path
 
 
-def opened(places: list[str], provider: HashProvider, **options: object) -> Built:
+def opened(places: list[str], provider: HashProvider, **options: object) -> BuiltVectors:
     """Return the vectors of the four tools."""
     given = {"key": KEY, "tools": 4} | options
-    return vectors_of(places, lambda: documents(4), provider, **given)
+    return find_or_build_vectors(places, lambda: documents(4), provider, **given)
 
 
-def told(built: Built) -> list[tuple[str, str]]:
+def told(built: BuiltVectors) -> list[tuple[str, str]]:
     """Give code and message of the diagnostics."""
     return [(one.code, one.message) for one in built.diagnostics]
 
@@ -47,7 +47,7 @@ def told(built: Built) -> list[tuple[str, str]]:
 def test_a_fresh_file_is_taken_as_it_is(place: str, provider: HashProvider) -> None:
     """No document is read and no text embedded, wherever the file stands."""
     for places in ([place], ["none.vec", place]):
-        built = vectors_of(places, unasked, provider, key=KEY, tools=4)
+        built = find_or_build_vectors(places, unasked, provider, key=KEY, tools=4)
         assert (built.embedded, built.reused, built.diagnostics) == (0, 4, ())
         assert built.vectors.stored.kind == "float16"
     assert provider.asked == []
@@ -55,8 +55,8 @@ def test_a_fresh_file_is_taken_as_it_is(place: str, provider: HashProvider) -> N
 
 def test_vectors_in_memory_are_those_of_their_file(place: str, provider: HashProvider) -> None:
     """A search scores the same to the last bit before and after there is a file."""
-    made = vectors_of([], lambda: documents(4), provider, key=KEY, tools=4)
-    read = vectors_of([place], unasked, provider, key=KEY, tools=4)
+    made = find_or_build_vectors([], lambda: documents(4), provider, key=KEY, tools=4)
+    read = find_or_build_vectors([place], unasked, provider, key=KEY, tools=4)
     query = provider.vector("a query")
 
     assert made.embedded == 4
@@ -66,7 +66,7 @@ def test_vectors_in_memory_are_those_of_their_file(place: str, provider: HashPro
 
 def test_of_a_stale_file_what_fits_is_taken(place: str, provider: HashProvider) -> None:
     """Only texts that the file does not have are embedded, and that is told."""
-    built = vectors_of([place], lambda: documents(5, 1), provider, key=OTHER, tools=5)
+    built = find_or_build_vectors([place], lambda: documents(5, 1), provider, key=OTHER, tools=5)
     assert (built.embedded, built.reused) == (2, 3)
     assert told(built) == [
         ("vectors_stale", "the file of vectors is out of date: 2 texts were embedded now")

@@ -10,21 +10,21 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, listing_text
-from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.listing import RecordListing, listing_text
+from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import standard_input
 from mcpg.cli.text import text
 from mcpg.code.graph import CodeScope
 from mcpg.engine.ask import AskResult, Intent, IntentPattern, Suggestion
-from mcpg.engine.ask.budget import fitted
+from mcpg.engine.ask.budget import fit_budget
 from mcpg.engine.ask.model import IntentName
 from mcpg.engine.results import ASK_LIMIT, DEFAULT_LIMIT
 from mcpg.errors import UsageError
 from mcpg.gateway.json import ask_json
 from mcpg.json_types import JsonObject
 from mcpg.reports.ask import answers_table, ask_blocks
-from mcpg.values import counted
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     import typer
@@ -73,7 +73,7 @@ def run(
     search.
     """
     words = _words(question)
-    engine = open_engine(settings_of(bundle=bundle), output)
+    engine = open_engine(read_settings(bundle=bundle), output)
     started = perf_counter()
     result = engine.ask(
         words,
@@ -95,17 +95,17 @@ def run(
     def members(shown: AskResult) -> JsonObject:
         return ask_json(shown, command, engine.diagnostics, milliseconds)
 
-    def written(shown: AskResult) -> str:
-        return _written(members(shown), form, output)
+    def format_result(shown: AskResult) -> str:
+        return _format_answer(members(shown), form, output)
 
     if max_bytes is not None:
-        result = _within(result, written, max_bytes)
+        result = _within(result, format_result, max_bytes)
     if form == "json":
         output.json(members(result))
     else:
-        output.opened(engine.diagnostics)
+        output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
-        output.text(written(result))
+        output.text(format_result(result))
     if code is ExitCode.FINDINGS:
         output.note(_nothing(total))
     return code
@@ -120,7 +120,7 @@ def _worth_showing(result: AskResult) -> AskResult:
 def _nothing(total: int) -> str:
     """Return that there is no result, and what to try."""
     if total:
-        left = f"{counted(total, 'result')} with a score below {_HOPELESS:g}"
+        left = f"{format_count(total, 'result')} with a score below {_HOPELESS:g}"
         return f"nothing answers the question; {left}: see them with --limit"
     return (
         "nothing answers the question: name a tool, a field or a symbol, or try other words with "
@@ -128,7 +128,7 @@ def _nothing(total: int) -> str:
     )
 
 
-def _written(data: JsonObject, form: str, output: Output) -> str:
+def _format_answer(data: JsonObject, form: str, output: Output) -> str:
     """Return *data* in *form*."""
     if form == "json":
         return json.dumps(data, ensure_ascii=False, indent=2)
@@ -136,7 +136,7 @@ def _written(data: JsonObject, form: str, output: Output) -> str:
         return text(ask_blocks(data, is_whole=output.verbose), output)
     results: Any = data["results"]
     members = ("symbol", "kind", "type", "score", "file", "sig", "docs", "why")
-    listing = Listing(results, members, "symbol", answers_table(results))
+    listing = RecordListing(results, members, "symbol", answers_table(results))
     return listing_text(listing, form, output)
 
 
@@ -153,7 +153,9 @@ def _within(result: AskResult, written: Any, most: int) -> AskResult:
     Raises:
         UsageError: Not even an answer without results does.
     """
-    found = fitted(result, lambda one: len(f"{written(one)}\n".encode("utf-8", "replace")), most)
+    found = fit_budget(
+        result, lambda one: len(f"{written(one)}\n".encode("utf-8", "replace")), most
+    )
     if found is None:
         message = f"no answer fits {most:,} bytes"
         raise UsageError(message, place="--max-bytes", remedy="raise the limit")

@@ -17,10 +17,10 @@ from mcpg import __version__
 from mcpg.bundle import Assembly, Bundle, BundleDiff
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import build, options
-from mcpg.cli.build import Intake, LastBuild, Memory
+from mcpg.cli.build import BuildSources, PreviousBuild, BuildCacheSession
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.locks import Guard
-from mcpg.cli.open_bundle import BuildStamp, build_stamp, settings_of
+from mcpg.cli.locks import LockGuard
+from mcpg.cli.open_bundle import BuildStamp, build_stamp, read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
@@ -33,7 +33,7 @@ from mcpg.json_types import JsonObject
 from mcpg.telemetry import BuildFacts
 
 if TYPE_CHECKING:
-    from mcpg.cli.embedding import Embedded, Embedding
+    from mcpg.cli.embedding import EmbeddingOutcome, EmbeddingSetup
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld
@@ -50,7 +50,7 @@ _LOCK_CHANGES = "lockChanges"
 NO_CHANGES = {"written": False, "indexWritten": False}
 
 
-class Reaction(StrEnum):
+class LockReaction(StrEnum):
     """What follows when tools differ from the lock."""
 
     REFUSE = "refuse"
@@ -85,7 +85,7 @@ Untuned = Annotated[
 ]
 
 OnChange = Annotated[
-    Reaction | None,
+    LockReaction | None,
     typer.Option(
         "--on-change",
         metavar="refuse|warn|hide",
@@ -144,9 +144,9 @@ def bundle(
     The same sources give the same bytes on every machine. A bundle that is up to date is not
     touched.
     """
-    wanted = _Wanted(
+    wanted = _BundleRequest(
         sources=sources,
-        target=target or settings_of().target(),
+        target=target or read_settings().target(),
         check=check,
         diff=diff,
         strict=strict,
@@ -173,12 +173,12 @@ def bundle(
     from mcpg.vectors import SUFFIX as VECTORS_SUFFIX  # noqa: PLC0415 - as above
 
     written = [f"{wanted.target}{suffix}" for suffix in ("", INDEX_SUFFIX, VECTORS_SUFFIX)]
-    watcher = Watcher(partial(_watched, wanted), output, exclude=written)
+    watcher = Watcher(partial(_list_watched_paths, wanted), output, exclude=written)
     return watcher.run(partial(_build, output, wanted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _BundleRequest:
     """The options of a run; see `bundle`."""
 
     sources: Sequence[str] | None
@@ -188,7 +188,7 @@ class _Wanted:
     strict: bool
     allow_missing: bool
     locked: bool | None
-    on_change: Reaction | None
+    on_change: LockReaction | None
     force: bool
     untuned: bool
     embed: bool
@@ -216,14 +216,14 @@ class _Wanted:
         return self.file is not None and not self.compares
 
 
-def _build(output: Output, wanted: _Wanted) -> int:
+def _build(output: Output, wanted: _BundleRequest) -> int:
     """Read the sources, put them together, and write or compare the bundle."""
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
 
     embedding = _embedding(wanted)
-    settings = settings_of(locked=wanted.locked)
+    settings = read_settings(locked=wanted.locked)
     guard = _guard(settings, wanted)
-    intake = Intake(
+    intake = BuildSources(
         wanted.sources,
         settings,
         source_id=wanted.source_id,
@@ -237,16 +237,16 @@ def _build(output: Output, wanted: _Wanted) -> int:
     if last is not None:
         vectors = _vectors_of_last(wanted.target, last, embedding, output)
         return _tell(wanted, last.report, (), vectors=vectors, output=output)
-    remembered = Memory(wanted.file, wanted.jobs, makes_index=wanted.makes_index)
+    remembered = BuildCacheSession(wanted.file, wanted.jobs, makes_index=wanted.makes_index)
     with watched_bundle(settings, output, makes_index=wanted.makes_index) as tell, remembered:
-        assembly = _assembled(intake, remembered, wanted, output, guard)
+        assembly = _assemble_target(intake, remembered, wanted, output, guard)
         output.diagnostics(assembly.rewritten)
         noticed = (*assembly.diagnostics, *assembly.rewritten)
         assembly = replace(assembly, diagnostics=noticed)
         is_refused = guard is not None and guard.refuses(
             assembly, output, allows_missing=wanted.allow_missing
         )
-        if is_refused or (wanted.strict and build.refused(assembly, output)):
+        if is_refused or (wanted.strict and build.is_rejected_by_strict(assembly, output)):
             if wanted.form is OutputFormat.JSON and guard is not None:
                 facts = _facts(bundle_of(assembly).content_hash, assembly, guard)
                 output.json(_report(wanted.target, facts, NO_CHANGES, assembly.diagnostics))
@@ -263,16 +263,16 @@ def _build(output: Output, wanted: _Wanted) -> int:
         return code
 
 
-def _watched(wanted: _Wanted) -> Sequence[str]:
+def _list_watched_paths(wanted: _BundleRequest) -> Sequence[str]:
     """Return what is looked at for changes: the sources, and the lock that holds the build."""
     from mcpg.cli.locks import is_locked, lock_path  # noqa: PLC0415 - few runs watch
 
-    settings = settings_of(locked=wanted.locked)
+    settings = read_settings(locked=wanted.locked)
     locks = (lock_path(settings),) if is_locked(settings) else ()
-    return (*Intake(wanted.sources, settings).watched, *locks)
+    return (*BuildSources(wanted.sources, settings).watched_paths, *locks)
 
 
-def _last_run(wanted: _Wanted, signature: str) -> BuildStamp | None:
+def _last_run(wanted: _BundleRequest, signature: str) -> BuildStamp | None:
     """Return the stamp of the run that made the bundle of the same sources, `None` if none did.
 
     Diagnostics are not kept with it, so a JSON report that needs them takes a new run.
@@ -292,28 +292,32 @@ def _present(target: str) -> Sequence[SourceDocument]:
     return () if target == STDOUT else read_bundle(target).documents
 
 
-def _guard(settings: Settings, wanted: _Wanted) -> Guard | None:
+def _guard(settings: Settings, wanted: _BundleRequest) -> LockGuard | None:
     """Return what holds the build to a lock, if anything does."""
-    from mcpg.cli.locks import Guard, is_locked  # noqa: PLC0415 - most runs have no lock
+    from mcpg.cli.locks import LockGuard, is_locked  # noqa: PLC0415 - most runs have no lock
 
     if wanted.on_change is not None and not is_locked(settings):
         message = "nothing is compared with a lock"
         raise UsageError(message, place="--on-change", remedy="add --locked, or leave it out")
-    return Guard.by(settings, wanted.on_change and wanted.on_change.value)
+    return LockGuard.by(settings, wanted.on_change and wanted.on_change.value)
 
 
-def _assembled(
-    intake: Intake, memory: Memory, wanted: _Wanted, output: Output, guard: Guard | None
+def _assemble_target(
+    intake: BuildSources,
+    memory: BuildCacheSession,
+    wanted: _BundleRequest,
+    output: Output,
+    guard: LockGuard | None,
 ) -> Assembly:
     """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
-    last = LastBuild(partial(_present, wanted.target), wanted.allow_missing)
-    assembly = build.assembled(intake, output, memory, last, [wanted.target], guard)
+    last = PreviousBuild(partial(_present, wanted.target), wanted.allow_missing)
+    assembly = build.assemble_sources(intake, output, memory, last, [wanted.target], guard)
     if wanted.untuned:
         return replace(assembly, ranking=None)
     return build.with_kept_ranking(assembly, wanted.file, output)
 
 
-def _embedding(wanted: _Wanted) -> Embedding | None:
+def _embedding(wanted: _BundleRequest) -> EmbeddingSetup | None:
     if not wanted.embed and wanted.embed_with is None:
         return None
     if not wanted.embed:
@@ -329,7 +333,7 @@ def _embedding(wanted: _Wanted) -> Embedding | None:
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - most runs make no vectors
     from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - as above
 
-    settings = settings_of(embed_with=wanted.embed_with)
+    settings = read_settings(embed_with=wanted.embed_with)
     is_local = isinstance(ServiceFactory(settings).embedder(), str)
     need_numpy("embeddings" if is_local else "llm")
     from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - as above
@@ -338,37 +342,37 @@ def _embedding(wanted: _Wanted) -> Embedding | None:
 
 
 def _vectors_of_last(
-    target: str, last: BuildStamp, embedding: Embedding | None, output: Output
-) -> Embedded | None:
+    target: str, last: BuildStamp, embedding: EmbeddingSetup | None, output: Output
+) -> EmbeddingOutcome | None:
     """Bring the vectors of an unchanged bundle up to date."""
     if embedding is None:
         return None
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
     from mcpg.index.file import content_key  # noqa: PLC0415
 
-    bundle = embeddings.Target(target, content_key(target), last.report["tools"])
-    return embeddings.embed(bundle, partial(_documents_of, target), embedding, output)
+    bundle = embeddings.VectorTarget(target, content_key(target), last.report["tools"])
+    return embeddings.embed(bundle, partial(_load_documents, target), embedding, output)
 
 
-def _documents_of(target: str) -> Iterable[ToolDocument]:
+def _load_documents(target: str) -> Iterable[ToolDocument]:
     from mcpg.engine.loading import load  # noqa: PLC0415 - as above
 
     return load(target).documents.values()
 
 
 def _vectors(
-    target: str, key: bytes, assembly: Assembly, embedding: Embedding | None, output: Output
-) -> Embedded | None:
+    target: str, key: bytes, assembly: Assembly, embedding: EmbeddingSetup | None, output: Output
+) -> EmbeddingOutcome | None:
     """Bring the vectors of a new bundle up to date."""
     if embedding is None:
         return None
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
 
-    bundle = embeddings.Target(target, key, len(assembly.documents))
+    bundle = embeddings.VectorTarget(target, key, len(assembly.documents))
     return embeddings.embed(bundle, lambda: assembly.documents, embedding, output)
 
 
-def _check_options(wanted: _Wanted) -> None:
+def _check_options(wanted: _BundleRequest) -> None:
     if wanted.file is None and wanted.compares:
         raise UsageError(
             "standard output cannot be compared with anything",
@@ -383,7 +387,7 @@ def _check_options(wanted: _Wanted) -> None:
         )
 
 
-def _check_watch(wanted: _Wanted) -> None:
+def _check_watch(wanted: _BundleRequest) -> None:
     if wanted.compares or STDOUT in (wanted.target, *(wanted.sources or ())):
         raise UsageError(
             "only a bundle in a file can be kept up to date, from sources that can be read again",
@@ -398,7 +402,7 @@ def _send(made: Bundle, assembly: Assembly, output: Output) -> int:
     data = encode_bundle(made)
     output.bytes(data)
     facts = build.counts(assembly) | {"bytes": len(data)}
-    output.note(f"wrote standard output: {build.told(facts)}")
+    output.note(f"wrote standard output: {build.format_counts(facts)}")
     return ExitCode.DONE
 
 
@@ -406,11 +410,11 @@ def _write(
     made: Bundle,
     assembly: Assembly,
     signature: str,
-    memory: Memory,
-    wanted: _Wanted,
-    embedding: Embedding | None,
+    memory: BuildCacheSession,
+    wanted: _BundleRequest,
+    embedding: EmbeddingSetup | None,
     output: Output,
-    guard: Guard | None,
+    guard: LockGuard | None,
 ) -> int:
     """Write the bundle, its index and its vectors."""
     from mcpg.bundle import Encoding, write_encoded  # noqa: PLC0415
@@ -420,12 +424,12 @@ def _write(
     facts = _facts(data.content_hash, assembly, guard) | {"bytes": data.size}
     # What differs from the lock is not approved, and no part of what was built.
     kept = {name: one for name, one in facts.items() if name != _LOCK_CHANGES}
-    run = build.this_run(signature, assembly, kept)
+    run = build.cache_entry(signature, assembly, kept)
     noticed = assembly.diagnostics
     indexed = False
     try:
         with output.progress("compiling the index"):
-            indexed = build.leave(run, wanted.target, data.key, assembly, memory)
+            indexed = build.write_index_and_cache(run, wanted.target, data.key, assembly, memory)
     except OutputError as fault:
         failed = build.no_index(fault)
         output.diagnostics([failed])
@@ -437,12 +441,12 @@ def _write(
 
 
 def _tell(
-    wanted: _Wanted,
+    wanted: _BundleRequest,
     facts: Mapping[str, Any],
     noticed: Iterable[Diagnostic],
     *,
     changes: Mapping[str, bool] = NO_CHANGES,
-    vectors: Embedded | None,
+    vectors: EmbeddingOutcome | None,
     output: Output,
 ) -> int:
     """Report what was written, and the *facts* about the bundle; return the exit code."""
@@ -453,19 +457,19 @@ def _tell(
         output.json(_report(target, facts, {**changes, **found}, noticed))
     verb = "wrote" if changes["written"] else "up to date:"
     index = "; wrote its index" if changes["indexWritten"] else ""
-    embedded = vectors.told if vectors else ""
+    embedded = vectors.facts_text if vectors else ""
     stale = f", {len(facts['staleTools']):,} stale" if facts.get("staleTools") else ""
-    output.note(f"{verb} {target}: {build.told(facts)}{stale}{index}{embedded}")
+    output.note(f"{verb} {target}: {build.format_counts(facts)}{stale}{index}{embedded}")
     return ExitCode.FINDINGS if vectors and vectors.missing else ExitCode.DONE
 
 
 def _compare(
     made: Bundle,
     assembly: Assembly,
-    wanted: _Wanted,
-    embedding: Embedding | None,
+    wanted: _BundleRequest,
+    embedding: EmbeddingSetup | None,
     output: Output,
-    guard: Guard | None,
+    guard: LockGuard | None,
 ) -> int:
     path = Path(wanted.target)
     reasons, text = _differences(made, path)
@@ -477,17 +481,19 @@ def _compare(
         output.json(_report(str(path), facts, changes, assembly.diagnostics))
     elif wanted.diff:
         output.text(lines_kept(text).rstrip("\n"))
-    return build.judged(str(path), reasons, build.summary(assembly), output)
+    return build.report_freshness(str(path), reasons, build.summary(assembly), output)
 
 
-def _stale_vectors(made: Bundle, tools: int, target: str, embedding: Embedding | None) -> list[str]:
+def _stale_vectors(
+    made: Bundle, tools: int, target: str, embedding: EmbeddingSetup | None
+) -> list[str]:
     if embedding is None:
         return []
     from mcpg.bundle import encode_bundle  # noqa: PLC0415 - as above
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415
 
     key = hashlib.sha256(encode_bundle(made)).digest()
-    return embeddings.staleness(embeddings.Target(target, key, tools), embedding)
+    return embeddings.staleness(embeddings.VectorTarget(target, key, tools), embedding)
 
 
 def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
@@ -502,11 +508,11 @@ def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
         return [fault.message], unified_text(Bundle(), made)
     if path.read_bytes() == encode_bundle(made):
         return [], ""
-    lines = _told(diff_bundles(present, made))
+    lines = _format_changes(diff_bundles(present, made))
     return lines or [_same_content(present)], unified_text(present, made)
 
 
-def _told(diff: BundleDiff) -> list[str]:
+def _format_changes(diff: BundleDiff) -> list[str]:
     return [
         *(f"+ {name}" for name in diff.added),
         *(f"- {name}" for name in diff.removed),
@@ -522,7 +528,7 @@ def _same_content(present: Bundle) -> str:
     return "the same documents in other bytes: the file was edited, or an earlier mcpg wrote it"
 
 
-def _facts(content_hash: str, assembly: Assembly, guard: Guard | None) -> dict[str, Any]:
+def _facts(content_hash: str, assembly: Assembly, guard: LockGuard | None) -> dict[str, Any]:
     facts: dict[str, Any] = {"contentHash": content_hash, "staleTools": list(assembly.stale)}
     if guard is not None:
         from mcpg.cli.locks import change_json  # noqa: PLC0415 - as above
@@ -565,7 +571,7 @@ def watched_bundle(
     """
     factory = ServiceFactory(settings)
     if makes_index:
-        output.diagnostics(factory.noticed())
+        output.diagnostics(factory.find_diagnostics())
     observer = factory.observer() if makes_index else None
     if observer is None:
         yield _nothing
@@ -573,11 +579,11 @@ def watched_bundle(
     from mcpg.telemetry import GuardedObserver  # noqa: PLC0415 - most runs tell nobody
 
     with GuardedObserver.of(observer).build() as tell:
-        yield lambda assembly: tell(facts_of(assembly))
+        yield lambda assembly: tell(make_build_facts(assembly))
     output.diagnostics(tell.diagnostics)
 
 
-def facts_of(assembly: Assembly) -> BuildFacts:
+def make_build_facts(assembly: Assembly) -> BuildFacts:
     """Return what is told of the index of *assembly*."""
     from mcpg.telemetry import BuildFacts  # noqa: PLC0415 - as above
 

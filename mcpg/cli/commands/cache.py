@@ -14,8 +14,8 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
@@ -24,14 +24,14 @@ from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
 from mcpg.files import remove_leftovers
 from mcpg.graph import cache as graphs
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Table
-from mcpg.values import counted
+from mcpg.reports.blocks import CodeSpan, Column, Table
+from mcpg.values import format_count
 
 # Cached files. A file counts only when it begins as mcpg writes it: others of that name are left
 # alone.
 
 
-class Kind(StrEnum):
+class CacheKind(StrEnum):
     """What a kept file is for."""
 
     INDEXES = "indexes"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FileMark:
     """How the files of a kind are known.
 
     Attributes:
@@ -58,12 +58,12 @@ class Mark:
 
 
 MARKS = {
-    Kind.INDEXES: Mark(".idx", b"mcpg-idx"),
-    Kind.VECTORS: Mark(".vec", b"mcpg-vec"),
-    Kind.GRAPHS: Mark(".near", b"mcpgnear"),
-    Kind.MEMOS: Mark(".memo", b"mcpgmemo"),
+    CacheKind.INDEXES: FileMark(".idx", b"mcpg-idx"),
+    CacheKind.VECTORS: FileMark(".vec", b"mcpg-vec"),
+    CacheKind.GRAPHS: FileMark(".near", b"mcpgnear"),
+    CacheKind.MEMOS: FileMark(".memo", b"mcpgmemo"),
     # Where a database of SQLite says whose it is: https://www.sqlite.org/fileformat.html
-    Kind.STORE: Mark(".sqlite", b"mcpg", 68),
+    CacheKind.STORE: FileMark(".sqlite", b"mcpg", 68),
 }
 # What SQLite keeps beside a database while it is used, and sometimes after.
 _BESIDE_STORE = ("-wal", "-shm")
@@ -79,7 +79,7 @@ class CacheFile:
         size: How many bytes it takes, with what belongs to it.
     """
 
-    kind: Kind
+    kind: CacheKind
     path: Path
     size: int
 
@@ -87,7 +87,9 @@ class CacheFile:
 def kept_files(settings: Settings) -> list[CacheFile]:
     """Find what is kept for the bundle that *settings* name, and in the cache folder."""
     found = {kept.path: kept for kept in (*_in_folder(), *_beside(settings), *_store(settings))}
-    return sorted(found.values(), key=lambda kept: (list(Kind).index(kept.kind), str(kept.path)))
+    return sorted(
+        found.values(), key=lambda kept: (list(CacheKind).index(kept.kind), str(kept.path))
+    )
 
 
 def remove(files: Sequence[CacheFile]) -> None:
@@ -97,7 +99,7 @@ def remove(files: Sequence[CacheFile]) -> None:
         OutputError: One cannot be removed.
     """
     for kept in files:
-        if kept.kind is Kind.TRIPLES:
+        if kept.kind is CacheKind.TRIPLES:
             graphs.remove_entry(kept.path)
             if kept.path.exists():
                 raise OutputError("cannot be removed: it is in use", place=str(kept.path))
@@ -145,10 +147,10 @@ def _in_folder() -> Iterator[CacheFile]:
         return
     for path in paths:
         if graphs.is_entry(path):
-            yield CacheFile(Kind.TRIPLES, path, graphs.size_of(path))
+            yield CacheFile(CacheKind.TRIPLES, path, graphs.measure_entry(path))
         for kind, mark in MARKS.items():
             if path.name.endswith(mark.suffix):
-                yield from _known(path, kind)
+                yield from _recognize_file(path, kind)
 
 
 def _beside(settings: Settings) -> Iterator[CacheFile]:
@@ -157,17 +159,17 @@ def _beside(settings: Settings) -> Iterator[CacheFile]:
     except NotFoundError:
         return
     for bundle in bundles:
-        for kind in (Kind.INDEXES, Kind.VECTORS):
-            yield from _known(Path(bundle + MARKS[kind].suffix), kind)
+        for kind in (CacheKind.INDEXES, CacheKind.VECTORS):
+            yield from _recognize_file(Path(bundle + MARKS[kind].suffix), kind)
 
 
 def _store(settings: Settings) -> Iterator[CacheFile]:
     path = ServiceFactory(settings).store_path()
     if path is not None:
-        yield from _known(Path(path), Kind.STORE)
+        yield from _recognize_file(Path(path), CacheKind.STORE)
 
 
-def _known(path: Path, kind: Kind) -> Iterator[CacheFile]:
+def _recognize_file(path: Path, kind: CacheKind) -> Iterator[CacheFile]:
     """Return the file at *path* if it is one of ours; links are not followed."""
     mark = MARKS[kind]
     try:
@@ -183,8 +185,8 @@ def _known(path: Path, kind: Kind) -> Iterator[CacheFile]:
         return
 
 
-def _parts(path: Path, kind: Kind) -> list[Path]:
-    beside = _BESIDE_STORE if kind is Kind.STORE else ()
+def _parts(path: Path, kind: CacheKind) -> list[Path]:
+    beside = _BESIDE_STORE if kind is CacheKind.STORE else ()
     return [path, *(path.with_name(path.name + suffix) for suffix in beside)]
 
 
@@ -194,7 +196,7 @@ mcpg cache clear
 mcpg cache clear --what store --what vectors --yes"""
 
 
-class Action(StrEnum):
+class CacheAction(StrEnum):
     """What to do with what is kept."""
 
     SHOW = "show"
@@ -202,10 +204,10 @@ class Action(StrEnum):
 
 
 What = Annotated[
-    list[Kind] | None,
+    list[CacheKind] | None,
     typer.Option(
         "--what",
-        metavar="|".join(Kind),
+        metavar="|".join(CacheKind),
         show_default=False,
         help="Only caches of this kind. Repeatable.",
     ),
@@ -221,8 +223,8 @@ def cache(
     output: Output,
     *,
     action: Annotated[
-        Action, typer.Argument(metavar="show|clear", help="List the files, or remove them.")
-    ] = Action.SHOW,
+        CacheAction, typer.Argument(metavar="show|clear", help="List the files, or remove them.")
+    ] = CacheAction.SHOW,
     what: What = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without confirmation.")] = False,
     bundle: options.BundlePaths = None,
@@ -233,9 +235,9 @@ def cache(
     Caches stand beside the bundle and in the cache folder (MCPG_CACHE), and are recreated when
     needed.
     """
-    found = kept_files(settings_of(bundle=bundle))
+    found = kept_files(read_settings(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]
-    is_clearing = action is Action.CLEAR and bool(chosen)
+    is_clearing = action is CacheAction.CLEAR and bool(chosen)
     if form != "json":
         write_listing(_listing(chosen), form, output)
         if not chosen:
@@ -251,15 +253,17 @@ def cache(
     return ExitCode.DONE
 
 
-def _listing(files: Sequence[CacheFile]) -> Listing:
-    rows = tuple((one.kind.value, shown_size(one.size), Code(str(one.path))) for one in files)
+def _listing(files: Sequence[CacheFile]) -> RecordListing:
+    rows = tuple((one.kind.value, shown_size(one.size), CodeSpan(str(one.path))) for one in files)
     columns = (Column("kind"), Column("size", is_number=True), Column("path"))
     table = Table("Files", columns, rows, has_heads=True, wraps=True)
-    return Listing([_file_json(one) for one in files], ("kind", "path", "bytes"), "path", table)
+    return RecordListing(
+        [_file_json(one) for one in files], ("kind", "path", "bytes"), "path", table
+    )
 
 
 def _counted_files(files: Sequence[CacheFile]) -> str:
-    return f"{counted(len(files), 'file')}, {shown_size(sum(kept.size for kept in files))}"
+    return f"{format_count(len(files), 'file')}, {shown_size(sum(kept.size for kept in files))}"
 
 
 def _agrees(files: Sequence[CacheFile]) -> bool:

@@ -9,11 +9,11 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.listing import RecordListing, write_listing
 from mcpg.cli.markdown import markdown
-from mcpg.cli.open_bundle import judgements_of, open_engine, settings_of
+from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.output import Output
-from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
+from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.revision import at_revision
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text
@@ -23,7 +23,7 @@ from mcpg.errors import NotFoundError, UsageError
 from mcpg.evaluation.change_report import (
     GATES,
     ChangeReport,
-    Side,
+    CatalogSide,
     change_report_json,
     judge_change,
     parse_limits,
@@ -140,40 +140,42 @@ def diff(
     callers, and queries that another tool takes.
     """
     limits = parse_limits(fail_on or ())
-    judgements = judgements_of(queries) if queries else None
-    settings = settings_of(strategy=strategy, fusion=fusion, embed_with=embed_with, lexicon=lexicon)
-    old, new = _named(before, after, base, settings)
+    judgements = load_judgements(queries) if queries else None
+    settings = read_settings(
+        strategy=strategy, fusion=fusion, embed_with=embed_with, lexicon=lexicon
+    )
+    old, new = _name_catalogues(before, after, base, settings)
     with nullcontext(old) if base is None else at_revision(new, base) as place:
         engines = [
-            _opened(path, name, settings, output)
+            _load_catalogue(path, name, settings, output)
             for path, name in ((place, "BEFORE"), (new, "AFTER"))
         ]
-        chosen = strategy_of(settings)
+        chosen = find_strategy(settings)
         study = ImpactStudy(
             *engines,
             margin=margin,
             strategy=chosen,
-            fusion=fusion_of(settings, chosen),
+            fusion=find_fusion(settings, chosen),
             lexicon=uses_lexicon(settings),
             include_disabled=include_disabled,
         )
         with output.counting("searching both") as tell:
             impact = study.impact(judgements, sample, tell)
     report = ChangeReport(
-        Side(old, len(engines[0].index)),
-        Side(new, len(engines[1].index)),
+        CatalogSide(old, len(engines[0].index)),
+        CatalogSide(new, len(engines[1].index)),
         study.diff,
         impact,
         judge_change(study.diff, impact, limits),
         (*engines[0].diagnostics, *engines[1].diagnostics, *study.diagnostics),
     )
     if form != "json":
-        output.opened(report.diagnostics)
+        output.note_opening(report.diagnostics)
     _write(change_report_json(report), form, output, is_whole=every)
-    return _judged(report, output)
+    return _report_failed_gates(report, output)
 
 
-def _named(
+def _name_catalogues(
     before: str | None, after: str | None, base: str | None, settings: Settings
 ) -> tuple[str, str]:
     """Return what the two catalogues are called; with *base*, the only one named is the new one.
@@ -206,7 +208,7 @@ def _named(
     return before, new
 
 
-def _opened(path: str, name: str, settings: Settings, output: Output) -> Engine:
+def _load_catalogue(path: str, name: str, settings: Settings, output: Output) -> Engine:
     """Load the catalogue at *path*, that of the argument *name*.
 
     Raises:
@@ -248,13 +250,13 @@ def _comment(data: dict[str, Any], *, most: int | None) -> str:
     return f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
 
 
-def _listing(data: dict[str, Any]) -> Listing:
+def _listing(data: dict[str, Any]) -> RecordListing:
     """Return the tools that changed as a list that only programs read."""
     members = ("toolId", "change", "sourceId", "toolName", "isRiskier", "description")
-    return Listing(data["tools"], members, "toolId", Table("Tools", (), ()))
+    return RecordListing(data["tools"], members, "toolId", Table("Tools", (), ()))
 
 
-def _judged(report: ChangeReport, output: Output) -> int:
+def _report_failed_gates(report: ChangeReport, output: Output) -> int:
     """Report the gates that fail, and return the exit code."""
     failed = [gate for gate in report.gates if not gate.passed]
     for gate in failed:

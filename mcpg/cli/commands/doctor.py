@@ -11,24 +11,24 @@ import typer
 
 from mcpg.cli import checks as trials
 from mcpg.cli import options
-from mcpg.cli.checks import Check, Status, failure, timed, tried
+from mcpg.cli.checks import Check, Status, failure, time_call, run_check
 from mcpg.cli.environment import SOURCES
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.listing import RecordListing, write_listing
 from mcpg.cli.live_gateway import ServerOptions
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.review_check import check_lock, check_review
 from mcpg.cli.settings import Settings
-from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
+from mcpg.errors import Diagnostic, McpgError, Severity, find_remedy
 from mcpg.gateway.sources import FileSource, ServerSource, Source
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Inline, Styled, Table
+from mcpg.reports.blocks import CodeSpan, Column, Inline, Styled, Table
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
-from mcpg.sources.model import CODE, PYTHON, Reply, SourceBatch
-from mcpg.sources.session_scope import scope_of
-from mcpg.values import counted, to_json
+from mcpg.sources.model import CODE, PYTHON, ServerListing, SourceBatch
+from mcpg.sources.session_scope import decide_scope
+from mcpg.values import format_count, to_json
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
@@ -65,7 +65,7 @@ def doctor(
     Servers are started or reached, and their tools listed. Exits 1 when a configured part does not
     work.
     """
-    settings = settings_of(
+    settings = read_settings(
         bundle=bundle, strategy=strategy, embed_with=embed_with, normalize=normalize
     )
     with output.progress("checking"):
@@ -100,7 +100,7 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
         settings: What is configured.
         starts_sources: Whether the sources of the configuration file are started and read.
     """
-    read = tried("settings", lambda: trials.check_settings(settings))
+    read = run_check("settings", lambda: trials.check_settings(settings))
     yield read
     yield from map(trials.check_extra, trials.EXTRAS)
     yield trials.check_cache_folder()
@@ -110,10 +110,10 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     bundle, engine = trials.check_bundle(settings)
     yield bundle
     if engine is not None:
-        yield tried("index", lambda: trials.check_index(settings))
-        yield tried("vectors", lambda: trials.check_vectors(engine, factory))
+        yield run_check("index", lambda: trials.check_index(settings))
+        yield run_check("vectors", lambda: trials.check_vectors(engine, factory))
     for name, trial in _TRIALS.items():
-        yield tried(name, lambda trial=trial: trial(settings, factory))  # type: ignore[misc]
+        yield run_check(name, lambda trial=trial: trial(settings, factory))  # type: ignore[misc]
     yield from _check_sources(settings, starts=starts_sources)
 
 
@@ -126,17 +126,17 @@ def doctor_json(checks: Sequence[Check]) -> JsonObject:
     }
 
 
-def doctor_listing(checks: Sequence[Check]) -> Listing:
+def doctor_listing(checks: Sequence[Check]) -> RecordListing:
     """Return the checks, with what to do about them."""
     rows: list[tuple[Inline, ...]] = []
     for check in checks:
         status = Styled(check.status.value, _STYLES[check.status])
-        remedy = ("; ", Code(check.remedy)) if check.remedy else ""
-        rows.append((status, Code(check.name), (Code(check.message), remedy)))
+        remedy = ("; ", CodeSpan(check.remedy)) if check.remedy else ""
+        rows.append((status, CodeSpan(check.name), (CodeSpan(check.message), remedy)))
     columns = (Column("status"), Column("check"), Column("result"))
     table = Table("Checks", columns, tuple(rows), has_heads=True, wraps=True)
     members = ("status", "name", "message", "remedy")
-    return Listing([to_json(check) for check in checks], members, "name", table)
+    return RecordListing([to_json(check) for check in checks], members, "name", table)
 
 
 def is_healthy(checks: Sequence[Check]) -> bool:
@@ -164,7 +164,7 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
     if not entries:
         yield Check(SOURCES, Status.OFF, "no configuration file names any")
     elif not starts:
-        yield Check(SOURCES, Status.OFF, f"{counted(len(entries), 'source')}: {_SKIPPED}")
+        yield Check(SOURCES, Status.OFF, f"{format_count(len(entries), 'source')}: {_SKIPPED}")
     else:
         whole = _Round(entries)
         yield from whole.checks()
@@ -173,7 +173,7 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
 
 
 @dataclass(slots=True)
-class _Opened:
+class _OpenedEntry:
     """An entry, and its sources: one for each server of a client configuration."""
 
     entry: ConfiguredSource
@@ -187,7 +187,7 @@ class _Round:
     """One round of requests to all entries."""
 
     entries: Sequence[ConfiguredSource]
-    replies: dict[str, Reply] = field(default_factory=dict)
+    replies: dict[str, ServerListing] = field(default_factory=dict)
     batches: list[SourceBatch] = field(default_factory=list)
 
     def checks(self) -> Iterator[Check]:
@@ -212,14 +212,14 @@ class _Round:
         self.replies = {one.id: reply for one, reply in zip(servers, replies, strict=True)}
         return None
 
-    def _of_entry(self, one: _Opened, failed: McpgError | None) -> Iterator[Check]:
+    def _of_entry(self, one: _OpenedEntry, failed: McpgError | None) -> Iterator[Check]:
         if one.fault is not None:
             yield failure(_name(one.entry.name), one.fault)
-        yield from map(_unopened, one.diagnostics)
+        yield from map(_check_unopened_source, one.diagnostics)
         for source in one.sources:
             name = _name(source.id)
             if isinstance(source, FileSource):
-                yield tried(name, lambda source=source, name=name: self._file(source, name))  # type: ignore[misc]
+                yield run_check(name, lambda source=source, name=name: self._file(source, name))  # type: ignore[misc]
             elif isinstance(source, ServerSource):
                 yield failure(name, failed) if failed else self._server(source, name)
 
@@ -237,12 +237,12 @@ class _Round:
             batch = with_graphs_read(batch)
             return batch, *_contents(batch)
 
-        (batch, count, found), took = timed(read)
+        (batch, count, found), took = time_call(read)
         self.batches.append(batch)
         kinds = {PYTHON: "python", CODE: "code"}
         kind = next((kinds[one] for one in kinds if source.path.startswith(one)), "path")
-        message = f"{source.path}: {counted(count, 'tool')}, read in {took:g} ms"
-        return _judged(name, message, found, count, kind=kind, durationMs=took)
+        message = f"{source.path}: {format_count(count, 'tool')}, read in {took:g} ms"
+        return _check_read_source(name, message, found, count, kind=kind, durationMs=took)
 
     def _server(self, source: ServerSource, name: str) -> Check:
         reply = self.replies[source.id]
@@ -255,10 +255,12 @@ class _Round:
         self.batches.append(reply.batch)
         count, found = _contents(reply.batch)
         called = f"{reply.name} {reply.version}".strip()[:_LONGEST_NAME] or "it"
-        scope = scope_of(source.server)
+        scope = decide_scope(source.server)
         shared = f"; {scope.description}" if scope.description else ""
-        message = f"{called} answers in {took:g} ms: {counted(count, 'tool')}, MCP {reply.protocol}"
-        return _judged(
+        message = (
+            f"{called} answers in {took:g} ms: {format_count(count, 'tool')}, MCP {reply.protocol}"
+        )
+        return _check_read_source(
             name,
             f"{message}{shared}",
             found,
@@ -272,13 +274,13 @@ class _Round:
         )
 
 
-def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_Opened]:
+def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEntry]:
     from mcpg.cli.source_settings import open_entry  # noqa: PLC0415 - as above
-    from mcpg.gateway.opening import Opening  # noqa: PLC0415
+    from mcpg.gateway.opening import SourceCollector  # noqa: PLC0415
 
-    opening, opened, ends = Opening(live), [], []
+    opening, opened, ends = SourceCollector(live), [], []
     for entry in entries:
-        one = _Opened(entry)
+        one = _OpenedEntry(entry)
         before = len(opening.diagnostics)
         try:
             open_entry(entry, opening, live)
@@ -315,13 +317,15 @@ def _together(batches: Sequence[SourceBatch]) -> Iterator[Check]:
     def trial() -> Check:
         count, found = _contents(SourceBatch.join(batches))
         alone = {one for batch in batches for one in _contents(batch)[1]}
-        message = f"{counted(len(batches), 'source')}: {counted(count, 'tool')}"
-        return _judged(SOURCES, message, [one for one in found if one not in alone], count)
+        message = f"{format_count(len(batches), 'source')}: {format_count(count, 'tool')}"
+        return _check_read_source(
+            SOURCES, message, [one for one in found if one not in alone], count
+        )
 
-    yield tried(SOURCES, trial)
+    yield run_check(SOURCES, trial)
 
 
-def _judged(
+def _check_read_source(
     name: str, message: str, diagnostics: Iterable[Diagnostic], count: int, **details: Any
 ) -> Check:
     """Return the check of a source that was read, by the *diagnostics* about it."""
@@ -336,12 +340,12 @@ def _judged(
     counts = Counter(one.code for one in serious)
     codes = ", ".join(f"{code} ({number})" for code, number in counts.items())
     first = serious[0]
-    remedy = f"{first.place}: {first.message}. {remedy_of(first.code)}"
+    remedy = f"{first.place}: {first.message}. {find_remedy(first.code)}"
     status = Status.FAILED if is_broken else Status.NOTE
     return Check(name, status, f"{message}; {codes}", remedy, found)
 
 
-def _unopened(item: Diagnostic) -> Check:
+def _check_unopened_source(item: Diagnostic) -> Check:
     """Return the check of a source that is switched off, or cannot be used as it is configured."""
     name = _name(str(item.place).rpartition(": ")[2])
     status = Status.FAILED if item.severity == Severity.ERROR else Status.OFF
@@ -358,7 +362,7 @@ def _kind(server: Server) -> str:
     return "sse" if server.is_sse else "http"
 
 
-def _advice(source: ServerSource, reply: Reply) -> str:
+def _advice(source: ServerSource, reply: ServerListing) -> str:
     """Return what to do about a server that did not answer."""
     if reply.seconds >= (source.timeout or DEFAULT_TIMEOUT):
         return _RAISE

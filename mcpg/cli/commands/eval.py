@@ -13,9 +13,9 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, listing_text
+from mcpg.cli.listing import RecordListing, listing_text
 from mcpg.cli.markdown import markdown
-from mcpg.cli.open_bundle import judgements_of, open_engine, settings_of
+from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.output import (
     Color,
     Output,
@@ -24,7 +24,7 @@ from mcpg.cli.output import (
     write_report,
 )
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
+from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_safe
 from mcpg.cli.text import text as text_of
@@ -37,7 +37,7 @@ from mcpg.evaluation.report import (
     MIN,
     SCHEMA,
     Bound,
-    Report,
+    EvaluationReport,
     compare,
     evaluate,
     judge,
@@ -48,7 +48,7 @@ from mcpg.files import atomic_write
 from mcpg.reports.blocks import Notices, Section, Table
 from mcpg.reports.evaluation import eval_blocks, gate_sentence, headline
 from mcpg.reports.pages import eval_page
-from mcpg.values import counted
+from mcpg.values import format_count
 
 EXAMPLES = """\
 mcpg eval queries.jsonl
@@ -173,7 +173,7 @@ def evaluate_bundle(
         limit=limit,
         include_disabled=include_disabled,
         baseline=baseline,
-        bounds=bounds_of(minimum, maximum, drop, baseline),
+        bounds=read_gates(minimum, maximum, drop, baseline),
         strict=strict,
         form=form,
         target=target,
@@ -182,7 +182,7 @@ def evaluate_bundle(
         force=force,
         html=html,
     )
-    settings = settings_of(
+    settings = read_settings(
         bundle=bundle,
         strategy=strategy,
         fusion=fusion,
@@ -235,7 +235,7 @@ class EvalOptions:
     html: str | None
 
 
-def bounds_of(
+def read_gates(
     minimums: Sequence[str] | None,
     maximums: Sequence[str] | None,
     drops: Sequence[str] | None,
@@ -261,10 +261,10 @@ def bounds_of(
 def run(chosen: EvalOptions, settings: Settings, output: Output) -> int:
     """Evaluate, write the report, and return the exit code."""
     _check_target(chosen)
-    judgements = judgements_of(chosen.queries)
+    judgements = load_judgements(chosen.queries)
     before = read_baseline(chosen.baseline) if chosen.baseline else None
-    strategy = strategy_of(settings)
-    fusion = fusion_of(settings, strategy)
+    strategy = find_strategy(settings)
+    fusion = find_fusion(settings, strategy)
     is_timed = chosen.timings or any(bound.metric in LATENCY for bound in chosen.bounds)
     engine = open_engine(settings, output, is_cached=not is_timed)
     with output.progress("searching"):
@@ -287,7 +287,7 @@ def run(chosen: EvalOptions, settings: Settings, output: Output) -> int:
         page = eval_page(report_json(report, timings=chosen.timings))
         write_report(chosen.html, page, output, force=chosen.force)
     _write(report, chosen, output)
-    return _judged(report, chosen, output)
+    return _report_failures(report, chosen, output)
 
 
 def _check_target(chosen: EvalOptions) -> None:
@@ -329,10 +329,10 @@ def _is_one_file(one: str, other: str) -> bool:
         return False
 
 
-def _write(report: Report, chosen: EvalOptions, output: Output) -> None:
+def _write(report: EvaluationReport, chosen: EvalOptions, output: Output) -> None:
     if chosen.form != "json":
         output.diagnostics(report.diagnostics)
-    text = _rendered(report, chosen, output)
+    text = _render_report(report, chosen, output)
     if chosen.target == STDOUT:
         output.text(text)
     else:
@@ -340,7 +340,7 @@ def _write(report: Report, chosen: EvalOptions, output: Output) -> None:
         output.note(f"wrote {chosen.target}: {headline(report_json(report))}")
 
 
-def _rendered(report: Report, chosen: EvalOptions, output: Output) -> str:
+def _render_report(report: EvaluationReport, chosen: EvalOptions, output: Output) -> str:
     value: dict[str, Any] = report_json(report, timings=chosen.timings)
     if chosen.form == "json":
         return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
@@ -355,13 +355,13 @@ def _rendered(report: Report, chosen: EvalOptions, output: Output) -> str:
     return listing_text(_queries(value["perQuery"]), chosen.form, view)
 
 
-def _queries(outcomes: Sequence[Mapping[str, Any]]) -> Listing:
+def _queries(outcomes: Sequence[Mapping[str, Any]]) -> RecordListing:
     """Return the *outcomes* of queries, as JSON has them, as a list that only programs read."""
     members = ("id", "query", "rank", "ndcg@5", "topScore", "relevant", "judged", "unknown")
-    return Listing(outcomes, members, "id", Table("Queries", (), ()))
+    return RecordListing(outcomes, members, "id", Table("Queries", (), ()))
 
 
-def _judged(report: Report, chosen: EvalOptions, output: Output) -> int:
+def _report_failures(report: EvaluationReport, chosen: EvalOptions, output: Output) -> int:
     """Report what does not pass, and return the exit code."""
     for gate in report.gates:
         if not gate.passed:
@@ -369,7 +369,7 @@ def _judged(report: Report, chosen: EvalOptions, output: Output) -> int:
     unread = sum(one.code == Code.JUDGED_INVALID for one in report.diagnostics)
     if unread:
         output.error(
-            f"{counted(unread, 'entry', 'entries')} could not be read, metrics are incomplete",
+            f"{format_count(unread, 'entry', 'entries')} could not be read, metrics are incomplete",
             place=chosen.queries,
             remedy="correct what the messages name",
         )

@@ -10,9 +10,9 @@ from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.query import (
     Question,
-    Showing,
+    DisplayOptions,
     answer_explain,
-    arguments_of,
+    make_search_arguments,
     exit_code,
     report_explain,
     write_blocks,
@@ -70,7 +70,7 @@ def run(
     Shows what each word became, which fields it matched, how the score of each match adds up, and
     what would help.
     """
-    question, shown = Question.of(asked), Showing(form, html, shows_times=shows_times)
+    question, shown = Question.of(asked), DisplayOptions(form, html, shows_times=shows_times)
     if routes or compare or tool is not None:
         shown.check_report()
     if routes or prefer is not None:
@@ -94,7 +94,7 @@ def run(
 
 
 def answer_tool(
-    question: Question, tool: str, judged: str | None, shown: Showing, output: Output
+    question: Question, tool: str, judged: str | None, shown: DisplayOptions, output: Output
 ) -> int:
     """Explain the rank of *tool*, what would make it first, and what else that would change.
 
@@ -105,18 +105,18 @@ def answer_tool(
         shown: How the explanation is shown.
         output: Where it goes.
     """
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     judgements = None
     if judged is not None:
-        from mcpg.cli.open_bundle import judgements_of  # noqa: PLC0415 - as above
+        from mcpg.cli.open_bundle import load_judgements  # noqa: PLC0415 - as above
 
-        judgements = judgements_of(judged)
+        judgements = load_judgements(judged)
     engine = open_engine(question.settings, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=tool)
         standing: Any = explanation.tool
         effect = _effect(engine, standing, judgements, question)
-        missed = _missed(engine, standing, judgements, question)
+        missed = _find_missed(engine, standing, judgements, question)
     rank = standing.to_dict() | ({"effect": effect.json()} if effect else {}) | missed
     data = result_json(explanation, engine.diagnostics) | {"tool": rank}
     if shown.html is not None:
@@ -127,7 +127,7 @@ def answer_tool(
     from mcpg.reports import why_not  # noqa: PLC0415 - of one tool alone
 
     about_queries = judgements.diagnostics if judgements else ()
-    output.opened(engine.diagnostics)
+    output.note_opening(engine.diagnostics)
     output.diagnostics((*explanation.result.diagnostics, *about_queries))
     is_whole = shown.is_whole(output)
     view = why_not.rank_explanation_blocks if is_whole else why_not.rank_summary_blocks
@@ -141,9 +141,9 @@ def _effect(
 ) -> RunComparison | None:
     if judgements is None or standing.change is None:
         return None
-    from mcpg.evaluation.report import effect_of  # noqa: PLC0415 - as above
+    from mcpg.evaluation.report import compare_hints  # noqa: PLC0415 - as above
 
-    return effect_of(
+    return compare_hints(
         engine,
         standing.tool_id,
         standing.change.hints,
@@ -152,7 +152,7 @@ def _effect(
     )
 
 
-def _missed(
+def _find_missed(
     engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
 ) -> JsonObject:
     """Return the judged queries that aliases of the tool improve."""
@@ -168,18 +168,18 @@ def _missed(
 
 def _snippet(tool: Mapping[str, Any]) -> str:
     """Return the hints file that makes the change, or what to add to the tool's entry of one."""
-    from mcpg.documents.front_matter import flow, quoted  # noqa: PLC0415 - of one tool alone
+    from mcpg.documents.front_matter import flow, quote_scalar  # noqa: PLC0415 - of one tool alone
 
     if tool["change"] is None:
         return ""
     members = tool["change"]["hints"].items()
     lines = [f"    {key}: {flow(value)}" for key, value in members if value]
-    head = ["# add to a hints file:", "tools:", f"  {quoted(tool['toolId'])}:"]
+    head = ["# add to a hints file:", "tools:", f"  {quote_scalar(tool['toolId'])}:"]
     return "\n".join([*head, *lines])
 
 
 def answer_compare(
-    question: Question, paths: tuple[str, str], shown: Showing, output: Output
+    question: Question, paths: tuple[str, str], shown: DisplayOptions, output: Output
 ) -> int:
     """Ask both catalogues and print what moved.
 
@@ -188,7 +188,7 @@ def answer_compare(
     """
     from mcpg.cli.comparison import compare_blocks  # noqa: PLC0415 - as above
     from mcpg.engine.compare import compare  # noqa: PLC0415
-    from mcpg.gateway.explanation_json import Side, compare_json  # noqa: PLC0415
+    from mcpg.gateway.explanation_json import ComparedCatalogue, compare_json  # noqa: PLC0415
 
     refuse(
         {
@@ -199,18 +199,18 @@ def answer_compare(
             "--timings": shown.shows_times,
         }
     )
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     if not (arguments["query"] or arguments["context"]):
         raise UsageError(
             "without a query there are no ranks to compare",
             place="--compare",
             remedy="add a query, or use `mcpg bundle --diff` to compare catalogues",
         )
-    then, now = (_opened(path, question.settings, output) for path in paths)
+    then, now = (_load_catalogue(path, question.settings, output) for path in paths)
     data = compare_json(
         compare(then, now, **arguments),
-        Side(paths[0], then.diagnostics),
-        Side(paths[1], now.diagnostics),
+        ComparedCatalogue(paths[0], then.diagnostics),
+        ComparedCatalogue(paths[1], now.diagnostics),
     )
     if shown.form == "json":
         output.json(data)
@@ -221,7 +221,7 @@ def answer_compare(
     return ExitCode.DONE
 
 
-def _opened(path: str, settings: Settings, output: Output) -> Engine:
+def _load_catalogue(path: str, settings: Settings, output: Output) -> Engine:
     """Load one of the two catalogues.
 
     Raises:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import (
     ABSTAIN,
@@ -17,10 +17,10 @@ from mcpg.cli.parameters import (
     MIN_SCORE,
     QUERY,
     QUESTION,
-    Parameter,
+    CommandParameter,
     switch,
 )
-from mcpg.cli.query import Question, arguments_of
+from mcpg.cli.query import Question, make_search_arguments
 from mcpg.cli.settings import Settings
 from mcpg.engine import Engine
 from mcpg.explore.explorer import Explorer, PageSettings, shown_path
@@ -28,7 +28,7 @@ from mcpg.explore.hints_file import DEFAULT_HINTS, HintsFile
 from mcpg.explore.judged_file import DEFAULT_JUDGED, JudgedFile
 from mcpg.explore.live import LiveEngine
 from mcpg.explore.server import ExploreServer
-from mcpg.values import counted
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     import typer
@@ -47,19 +47,19 @@ BEGINNING = replace(
 PARAMETERS = (
     *(BEGINNING if one == QUERY else one for one in QUESTION if one not in {MIN_SCORE, ABSTAIN}),
     CONTEXT_TOOLS,
-    Parameter(
+    CommandParameter(
         "hints",
         ("--hints",),
         f"Hints file to save to. [default: {DEFAULT_HINTS}]",
         "FILE",
     ),
-    Parameter(
+    CommandParameter(
         "judged",
         ("--judged",),
         f"File to collect judged queries in, for `mcpg eval`. [default: {DEFAULT_JUDGED}]",
         "FILE",
     ),
-    Parameter(
+    CommandParameter(
         "port",
         ("--port",),
         "Port of 127.0.0.1 to listen on. [default: any that is free]",
@@ -95,28 +95,28 @@ def run(
     alone, and follows the bundle. Ctrl-C ends it.
     """
     question = Question.of({"min_score": None, **asked})
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     query = arguments.pop("query")
     folder = question.settings.project
     hints_file = HintsFile(Path(hints) if hints else folder / DEFAULT_HINTS)
     judged_file = JudgedFile(Path(judged) if judged else folder / DEFAULT_JUDGED)
 
     def settings() -> Settings:  # read anew, as configuration files may change
-        return settings_of(**question.settings.flags)
+        return read_settings(**question.settings.flags)
 
     def opening() -> Engine:
         return open_engine(settings(), output, is_cached=False)
 
-    live = LiveEngine(opening, lambda: settings().watched())
+    live = LiveEngine(opening, lambda: settings().watched_paths())
     names = tuple(shown_path(one.value) for one in question.settings.bundles())
     begun = PageSettings(query or "", arguments, names)
     answering = Explorer(live, begun, hints_file, judged_file)
     with ExploreServer(answering, port or 0, lambda fault: _report(fault, output)) as server:
-        output.opened(live.current.engine.diagnostics)
+        output.note_opening(live.current.engine.diagnostics)
         output.text(server.address)
         output.flush()
-        output.note(f"{counted(live.current.tools, 'tool')}; Ctrl-C ends this")
-        if not stays and not _opened(server.address):
+        output.note(f"{format_count(live.current.tools, 'tool')}; Ctrl-C ends this")
+        if not stays and not _open_browser(server.address):
             output.note("no browser can be opened: open the address above")
         _serve(server, live)
     return ExitCode.DONE
@@ -135,7 +135,7 @@ def _serve(server: ExploreServer, live: LiveEngine) -> None:
         stop.set()
 
 
-def _opened(address: str) -> bool:
+def _open_browser(address: str) -> bool:
     try:
         return webbrowser.open(address)
     except (webbrowser.Error, OSError):

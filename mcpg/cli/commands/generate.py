@@ -12,15 +12,15 @@ import typer
 
 from mcpg.bundle import Assembly, FolderPlan
 from mcpg.cli import build, options
-from mcpg.cli.build import Intake
+from mcpg.cli.build import BuildSources
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
 from mcpg.gateway.json import diagnostics_json
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.values import counted
+from mcpg.values import format_count
 
 EXAMPLES = """\
 mcpg generate manifests/ -o docs/tools
@@ -65,27 +65,27 @@ def generate(
     Documents that a person made or edited are not overwritten without --force.
     """
     from mcpg.bundle import apply_plan, generated_documents, plan_folder  # noqa: PLC0415
-    from mcpg.cli.build import LastBuild, Memory  # noqa: PLC0415
-    from mcpg.cli.locks import Guard  # noqa: PLC0415
+    from mcpg.cli.build import PreviousBuild, BuildCacheSession  # noqa: PLC0415
+    from mcpg.cli.locks import LockGuard  # noqa: PLC0415
 
-    settings = settings_of(locked=locked)
-    guard = Guard.by(settings, None)
-    intake = Intake(
+    settings = read_settings(locked=locked)
+    guard = LockGuard.by(settings, None)
+    intake = BuildSources(
         sources,
         settings,
         source_id=source_id,
         header=header,
         seconds=server_timeout,
     )
-    last = LastBuild(partial(generated_documents, target), allow_missing)
-    with Memory(target, jobs) as memory:
+    last = PreviousBuild(partial(generated_documents, target), allow_missing)
+    with BuildCacheSession(target, jobs) as memory:
         own = _own(target, intake.paths)
-        assembly = build.assembled(intake, output, memory, last, own, guard)
+        assembly = build.assemble_sources(intake, output, memory, last, own, guard)
         plan = plan_folder(target, assembly.texts)
         is_refused = guard is not None and guard.refuses(
             assembly, output, allows_missing=allow_missing
         )
-        if is_refused or (strict and build.refused(assembly, output)):
+        if is_refused or (strict and build.is_rejected_by_strict(assembly, output)):
             if is_refused and form is OutputFormat.JSON:
                 output.json(_report(plan, assembly, written=False))
             return ExitCode.FINDINGS
@@ -121,7 +121,7 @@ def _compare(
         output.json(_report(plan, assembly, stale=bool(reasons)))
     elif shows_diff:
         output.text(lines_kept(_diff_text(plan, prune=prune)).rstrip("\n"))
-    return build.judged(str(plan.root), reasons, build.summary(assembly), output)
+    return build.report_freshness(str(plan.root), reasons, build.summary(assembly), output)
 
 
 def _reasons(plan: FolderPlan, *, prune: bool) -> list[str]:
@@ -164,7 +164,7 @@ def _tell(plan: FolderPlan, assembly: Assembly, *, prune: bool, output: Output) 
     verb = "unchanged:" if plan.is_current else "wrote"
     output.note(f"{verb} {plan.root}: {build.summary(assembly)}: {told or 'nothing to do'}")
     if plan.obsolete and not prune:
-        output.note(f"{counted(len(plan.obsolete), 'document')} obsolete: see --prune")
+        output.note(f"{format_count(len(plan.obsolete), 'document')} obsolete: see --prune")
     for path in plan.kept:
         output.item(f"{path} is for no tool any more and was edited, so it stays")
 

@@ -14,8 +14,8 @@ from mcpg.bundle import Assembly
 from mcpg.cli import options
 from mcpg.cli.commands import graph_export, graph_query
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
-from mcpg.cli.open_bundle import open_engine, open_sources, settings_of
+from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.open_bundle import open_engine, open_sources, read_settings
 from mcpg.cli.options import OutputFormat, group
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import and_pages, one_line
@@ -24,11 +24,20 @@ from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, Severity
 from mcpg.gateway.json import diagnostics_json
 from mcpg.graph.network import Statistics
-from mcpg.graph.validation import Finding, Validation
+from mcpg.graph.validation import ShaclFinding, Validation
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Block, Code, Column, Facts, Inline, Section, Table, listed
+from mcpg.reports.blocks import (
+    Block,
+    CodeSpan,
+    Column,
+    FactList,
+    Inline,
+    Section,
+    Table,
+    join_inlines,
+)
 from mcpg.sources import SourceBatch
-from mcpg.values import counted, score_text, to_json
+from mcpg.values import format_count, score_text, to_json
 
 EXAMPLES = """\
 mcpg graph export -o graph.ttl
@@ -81,14 +90,14 @@ def stats(
     Kinds of edges, degrees, components, tools without an edge, hubs, and groups by how closely
     their tools are linked.
     """
-    from mcpg.graph.network import statistics_of  # noqa: PLC0415
+    from mcpg.graph.network import compute_statistics  # noqa: PLC0415
 
-    engine = open_engine(settings_of(bundle=bundle), output)
-    found = statistics_of(engine.documents, engine.pages, top=top)
+    engine = open_engine(read_settings(bundle=bundle), output)
+    found = compute_statistics(engine.documents, engine.pages, top=top)
     if form is OutputFormat.JSON:
         output.json(stats_json(found, engine.diagnostics))
     else:
-        output.opened(engine.diagnostics)
+        output.note_opening(engine.diagnostics)
         output.text(text_of(stats_blocks(found), output))
     return ExitCode.DONE
 
@@ -124,7 +133,7 @@ def stats_blocks(found: Statistics) -> list[Block]:
     """Return what the graph holds, its degrees, hubs and groups."""
     joined = [f"{size:,}" for size in found.components if size > 1]
     facts: tuple[tuple[str, Inline], ...] = (
-        ("tools", f"{found.tools:,} of {counted(found.sources, 'source')}"),
+        ("tools", f"{found.tools:,} of {format_count(found.sources, 'source')}"),
         ("groups", f"{found.groups:,}"),
         ("things", f"{found.things:,}"),
         ("pages", f"{found.pages:,}" if found.pages else ""),
@@ -146,14 +155,14 @@ def stats_blocks(found: Statistics) -> list[Block]:
         (name, f"{one.smallest:,}", f"{one.median:g}", f"{one.mean:.2f}", f"{one.largest:,}")
         for name, one in spreads.items()
     ]
-    hubs = [(Code(one.tool), f"{one.incoming:,}", f"{one.outgoing:,}") for one in found.hubs]
+    hubs = [(CodeSpan(one.tool), f"{one.incoming:,}", f"{one.outgoing:,}") for one in found.hubs]
     groups = [
-        (Code(one.name), f"{one.members:,}", f"{one.edges:,}", f"{one.density:.3f}")
+        (CodeSpan(one.name), f"{one.members:,}", f"{one.edges:,}", f"{one.density:.3f}")
         for one in found.densest
     ]
     columns = (Column("kind"), Column("edges", is_number=True), Column("origin"))
     return [
-        Facts(facts),
+        FactList(facts),
         Section("edges", "Edges", (Table("Edges", columns, tuple(edges)),)),
         _table("Edges of a tool", ("direction", "least", "median", "mean", "most"), degrees),
         _table("Hubs", ("tool", "in", "out"), hubs),
@@ -173,7 +182,7 @@ def _counted_names(names: Sequence[str]) -> Inline:
     if not names:
         return "0"
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return (f"{len(names):,}: ", listed([Code(one) for one in names[:_NAMED]]), more)
+    return (f"{len(names):,}: ", join_inlines([CodeSpan(one) for one in names[:_NAMED]]), more)
 
 
 # `mcpg graph validate`
@@ -219,8 +228,8 @@ def validate(
     from mcpg.sources.model import read_text  # noqa: PLC0415 - as above
 
     texts = {name: read_text(Path(name), name) for name in shapes or []}
-    batch = open_sources(settings_of(bundle=bundle), output)
-    found, assembly = _validated(batch, texts, timeout, output)
+    batch = open_sources(read_settings(bundle=bundle), output)
+    found, assembly = _validate_batch(batch, texts, timeout, output)
     mistakes = (
         one for raw in batch.bundles for one in mistakes_in(decode_bundle(raw.text, raw.place))
     )
@@ -239,7 +248,7 @@ def validate(
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
 
-def _validated(
+def _validate_batch(
     batch: SourceBatch, shapes: dict[str, str], timeout: float, output: Output
 ) -> tuple[Validation, Assembly]:
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
@@ -273,7 +282,7 @@ def _told_once(
     for one in diagnostics:
         if one.code in _SHAPES_OF and one.place:
             reported[one.place, _SHAPES_OF[one.code]].append(one)
-    findings: list[Finding] = []
+    findings: list[ShaclFinding] = []
     told: list[Diagnostic] = []
     for finding in found.findings:
         same = reported[finding.place or "", finding.result.constraint]
@@ -302,9 +311,9 @@ _STYLES = {"violation": "red", "warning": "yellow", "info": "cyan"}
 def validation_text(found: Validation, output: Output) -> str:
     """Return a line for each finding, as compilers write them, and their counts."""
     lines = [_line(finding, output) for finding in found.findings]
-    documents = f"{counted(found.documents - found.pages, 'tool')}{and_pages(found.pages)}"
-    triples = counted(found.triples, "triple")
-    violations, warnings = (counted(found.count(one), one) for one in ("violation", "warning"))
+    documents = f"{format_count(found.documents - found.pages, 'tool')}{and_pages(found.pages)}"
+    triples = format_count(found.triples, "triple")
+    violations, warnings = (format_count(found.count(one), one) for one in ("violation", "warning"))
     return "\n".join((*lines, f"{documents}, {triples}: {violations}, {warnings}"))
 
 
@@ -324,18 +333,20 @@ def validation_json(found: Validation, diagnostics: Iterable[Diagnostic]) -> Jso
     }
 
 
-def findings_listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
+def findings_listing(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
     """Return the *findings*, as JSON has them, as a list."""
     members = ("severity", "place", "message", "focusNode", "path", "value", "constraint", "shape")
     rows = tuple(
-        (one["severity"], Code(one["place"] or one["focusNode"]), Code(one["message"]))
+        (one["severity"], CodeSpan(one["place"] or one["focusNode"]), CodeSpan(one["message"]))
         for one in findings
     )
     columns = (Column("severity"), Column("place", is_whole=True), Column("message"))
-    return Listing(findings, members, "focusNode", Table("Findings", columns, rows, has_heads=True))
+    return RecordListing(
+        findings, members, "focusNode", Table("Findings", columns, rows, has_heads=True)
+    )
 
 
-def _line(finding: Finding, output: Output) -> str:
+def _line(finding: ShaclFinding, output: Output) -> str:
     result = finding.result
     label = output.paint(result.severity, _STYLES[result.severity])
     kind = f"[{one_line(result.constraint)}]" if result.constraint else ""
@@ -344,7 +355,7 @@ def _line(finding: Finding, output: Output) -> str:
     return f"{one_line(where)}: {label}{kind}: {one_line(finding.message)}{value}"
 
 
-def _finding_json(finding: Finding) -> JsonObject:
+def _finding_json(finding: ShaclFinding) -> JsonObject:
     result = finding.result
     return {
         "severity": result.severity,

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.commands.graph_query import base_of
+from mcpg.cli.commands.graph_query import find_base_iri
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import complete_tool
 from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.query import uses_lexicon
@@ -21,7 +21,7 @@ from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.files import atomic_write
-from mcpg.values import counted
+from mcpg.values import format_count
 
 STDOUT = "-"
 
@@ -114,7 +114,7 @@ def written_graph(
         return graph_page(documents)
     from mcpg.graph import exports  # noqa: PLC0415 - as above
     from mcpg.graph.iris import BASE  # noqa: PLC0415
-    from mcpg.graph.network import network_of  # noqa: PLC0415
+    from mcpg.graph.network import build_network  # noqa: PLC0415
     from mcpg.graph.triples import triples_of  # noqa: PLC0415
 
     triples = triples_of(documents, base or BASE)
@@ -135,7 +135,7 @@ def written_graph(
         GraphFormat.MERMAID: exports.mermaid,
         GraphFormat.DOT: exports.dot,
     }
-    return "".join((_OPENINGS[form], *drawings[form](network_of(triples))))
+    return "".join((_OPENINGS[form], *drawings[form](build_network(triples))))
 
 
 def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
@@ -277,10 +277,10 @@ def export(
         raise UsageError(
             f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
         )
-    settings = settings_of(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
-    base = base_of(settings)
+    settings = read_settings(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
+    base = find_base_iri(settings)
     engine = open_engine(settings, output)
-    output.opened(engine.diagnostics)
+    output.note_opening(engine.diagnostics)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
     documents = _documents(engine, around or [], query, depth, asked)
     kept, repeated = distinct_documents(documents)
@@ -302,7 +302,7 @@ def _beyond(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Di
 
     count = beyond_xml(triples_of(documents))
     message = (
-        f"XML cannot hold {counted(count, 'statement')} as they are, for control characters or"
+        f"XML cannot hold {format_count(count, 'statement')} as they are, for control characters or"
         " predicates that end in no name; use another format"
     )
     return [warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)] if count else ()
@@ -319,7 +319,7 @@ def _documents(
 
     *asked* are the options of the search for *query*.
     """
-    from mcpg.graph.network import induced, neighbourhood  # noqa: PLC0415 - help needs no graph
+    from mcpg.graph.network import select_subgraph, neighbourhood  # noqa: PLC0415 - help needs no graph
 
     tools = engine.documents
     documents = [*tools.values(), *engine.pages]
@@ -328,7 +328,7 @@ def _documents(
     found: set[str] = set()
     if around:
         catalog = engine.catalog
-        roots = {tools[catalog.named(name).id].uri for name in around}
+        roots = {tools[catalog.find_named(name).id].uri for name in around}
         found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
     if query is not None:
         result = engine.search(query, **asked)
@@ -336,11 +336,11 @@ def _documents(
         lists = (result.matches, *expanded)
         matches = {tools[match.tool_id].uri for matches in lists for match in matches}
         found |= neighbourhood(documents, matches, depth or 0)
-    return induced(documents, found)
+    return select_subgraph(documents, found)
 
 
 def _counts(documents: list[ToolDocument]) -> str:
     pages = sum(document.is_page for document in documents)
     edges = sum(len(document.links) for document in documents)
-    tools = counted(len(documents) - pages, "tool")
-    return f"{tools}{and_pages(pages)}, {counted(edges, 'edge')}"
+    tools = format_count(len(documents) - pages, "tool")
+    return f"{tools}{and_pages(pages)}, {format_count(edges, 'edge')}"

@@ -12,8 +12,8 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, table_of, write_listing
-from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.listing import RecordListing, make_table, write_listing
+from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import SPARQL_FORMAT
 from mcpg.cli.query import uses_lexicon
@@ -25,13 +25,13 @@ from mcpg.engine import Engine
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
 from mcpg.graph.cache import CachedGraph
-from mcpg.graph.sparql_worker import Answer, shortened, shown
+from mcpg.graph.sparql_worker import SparqlAnswer, shorten_iri, format_term
 from mcpg.reports.blocks import (
     Block,
-    Code,
+    CodeSpan,
     Column,
     Entries,
-    Entry,
+    ToolEntry,
     Inline,
     Paragraph,
     Score,
@@ -40,7 +40,7 @@ from mcpg.reports.blocks import (
     Styled,
     Table,
 )
-from mcpg.values import counted
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from mcpg.graph.schema import GraphSchema
@@ -147,8 +147,8 @@ def search(
     endpoints = tuple(endpoint or ())
     _check(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
     request = GraphSearchRequest(query, limit, Mode(mode), federate, not no_local, endpoints)
-    settings = settings_of(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
-    base = base_of(settings)
+    settings = read_settings(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
+    base = find_base_iri(settings)
     engine = open_engine(settings, output)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
     searcher = _searcher(engine, request, output, timeout, asked, base)
@@ -156,7 +156,7 @@ def search(
     if form == "json":
         output.json(result_json(found, engine.diagnostics))
     else:
-        output.opened(engine.diagnostics)
+        output.note_opening(engine.diagnostics)
         output.diagnostics(found.diagnostics)
         if form == "text":
             output.text(text_of(result_blocks(found, explain=explain), output))
@@ -167,10 +167,10 @@ def search(
     return ExitCode.DONE if found.matches else ExitCode.FINDINGS
 
 
-def _matches(found: GraphSearchResult) -> Listing:
+def _matches(found: GraphSearchResult) -> RecordListing:
     """Return the matches as a list."""
     rows = tuple(
-        (f"{rank}", Score(one.score), Code(one.tool_id or one.node), _label(one))
+        (f"{rank}", Score(one.score), CodeSpan(one.tool_id or one.node), _label(one))
         for rank, one in enumerate(found.matches, start=1)
     )
     columns = (
@@ -179,7 +179,7 @@ def _matches(found: GraphSearchResult) -> Listing:
     )
     records = [match.to_dict() for match in found.matches]
     members = ("node", "label", "toolId", "role", "score", "scoreKind", "description")
-    return Listing(records, members, "node", Table("Matches", columns, rows, has_heads=True))
+    return RecordListing(records, members, "node", Table("Matches", columns, rows, has_heads=True))
 
 
 def _check(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
@@ -208,7 +208,7 @@ def _searcher(
     from mcpg.graph.search import GraphSearcher  # noqa: PLC0415 - help needs no graph
     from mcpg.graph.sparql import Limits  # noqa: PLC0415
 
-    def ranked(query: str, limit: int) -> Iterator[tuple[str, float]]:
+    def search_ranked(query: str, limit: int) -> Iterator[tuple[str, float]]:
         result = engine.search(query, limit=limit, **asked)
         return ((match.tool_id, match.score) for match in result.matches)
 
@@ -216,7 +216,7 @@ def _searcher(
     searcher = GraphSearcher(
         graph,
         allowed=request.endpoints,
-        fallback=ranked,
+        fallback=search_ranked,
         limits=Limits(seconds=timeout, rows=10_000),
     )
     output.diagnostics(graph.diagnostics)
@@ -232,7 +232,7 @@ _WIDEST_COLUMN = 72
 _GAP = "  "
 
 
-def query_of(argument: str) -> str:
+def read_query(argument: str) -> str:
     """Return the query that *argument* is, or that stands in the file of that name; - is stdin.
 
     Raises:
@@ -253,7 +253,7 @@ def query_of(argument: str) -> str:
 
 
 def write_answer(
-    answer: Answer, form: str | None, output: Output, *, is_wide: bool = False
+    answer: SparqlAnswer, form: str | None, output: Output, *, is_wide: bool = False
 ) -> None:
     """Write *answer* to *output* in the format *form*, or in the one that suits it.
 
@@ -282,7 +282,7 @@ def write_answer(
     else:
         listing = _rows(answer)
         if is_wide and form == "text":
-            output.text(text_of([table_of(listing)], _WholeRows(output)))
+            output.text(text_of([make_table(listing)], _WholeRows(output)))
         else:
             write_listing(listing, form, output)
 
@@ -293,19 +293,21 @@ class _WholeRows:
     columns = row_columns = UNLIMITED
 
     def __init__(self, output: Output) -> None:
-        self.colored, self.paint = output.colored, output.paint
+        self.is_colored, self.paint = output.is_colored, output.paint
 
 
-def _rows(answer: Answer) -> Listing:
+def _rows(answer: SparqlAnswer) -> RecordListing:
     """Return the rows of *answer*; the first column identifies them."""
     names = answer.variables
-    rows = tuple(tuple(Code(shown(row.get(name))) for name in names) for row in answer.rows)
+    rows = tuple(
+        tuple(CodeSpan(format_term(row.get(name))) for name in names) for row in answer.rows
+    )
     columns = tuple(Column(one_line(name), most=_WIDEST_COLUMN) for name in names)
     table = Table("Rows", columns, rows, has_heads=True)
-    return Listing(answer.rows, names, f"{names[0]}.value" if names else "", table)
+    return RecordListing(answer.rows, names, f"{names[0]}.value" if names else "", table)
 
 
-def base_of(settings: Settings) -> str | None:
+def find_base_iri(settings: Settings) -> str | None:
     """Return the base IRI that the settings state, `None` for the usual one.
 
     Raises:
@@ -371,7 +373,7 @@ SparqlQuery = Annotated[
 Form = Annotated[
     Literal["text", "json", "jsonl", "csv", "ids", "markdown", "turtle", "md", "table", "ttl"]
     | None,
-    options.typed(SPARQL_FORMAT),
+    options.make_annotation(SPARQL_FORMAT),
 ]
 Rows = Annotated[
     int,
@@ -427,11 +429,11 @@ def sparql(
     from mcpg.errors import Code, warning  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in  # noqa: PLC0415
 
-    text = query_of(query)
-    settings = settings_of(bundle=bundle, max_memory=max_memory, base_iri=base_iri)
-    base = base_of(settings)
+    text = read_query(query)
+    settings = read_settings(bundle=bundle, max_memory=max_memory, base_iri=base_iri)
+    base = find_base_iri(settings)
     engine = open_engine(settings, output)
-    output.opened(engine.diagnostics)
+    output.note_opening(engine.diagnostics)
     graph = cached_graph(engine, base)
     memory = settings.find("limits.query_memory")
     limits = Limits(seconds=timeout, rows=rows)
@@ -471,8 +473,8 @@ def schema(
     from mcpg.graph.cache import DESCRIPTION  # noqa: PLC0415
     from mcpg.graph.schema import GraphSchema, schema_of_triples  # noqa: PLC0415
 
-    settings = settings_of(bundle=bundle, base_iri=base_iri)
-    base = base_of(settings)
+    settings = read_settings(bundle=bundle, base_iri=base_iri)
+    base = find_base_iri(settings)
     engine = open_engine(settings, output)
     graph = cached_graph(engine, base)
     facts = graph.recall(DESCRIPTION, lambda: schema_of_triples(graph.triples()).facts())
@@ -482,12 +484,12 @@ def schema(
     if form == "json":
         output.json(data)
         return ExitCode.DONE
-    output.opened(diagnostics)
+    output.note_opening(diagnostics)
     if form == "text":
         output.text(text_of(schema_blocks(found), output))
     else:
         members = ("name", "iri", "count", "subjects", "objects", "example")
-        predicates = Listing(data["predicates"], members, "name", _predicates(found))
+        predicates = RecordListing(data["predicates"], members, "name", _predicates(found))
         write_listing(predicates, form, output)
     return ExitCode.DONE
 
@@ -511,10 +513,10 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
     for title, matches in (("Related", found.related), ("Next", found.next_steps)):
         rows = tuple(
             (
-                Styled(Code(one.tool_id or one.node), "cyan"),
+                Styled(CodeSpan(one.tool_id or one.node), "cyan"),
                 Styled(Score(one.score), "bold"),
                 _label(one),
-                (Code(shortened(edge.predicate)), " of ", Code(edge.related_label)),
+                (CodeSpan(shorten_iri(edge.predicate)), " of ", CodeSpan(edge.related_label)),
             )
             for one in matches
             for edge in one.evidence[:1]
@@ -535,35 +537,36 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
         yield from (Source(query, "sparql") for query in queries)
 
 
-def _entry(rank: int, match: GraphMatch) -> Entry:
+def _entry(rank: int, match: GraphMatch) -> ToolEntry:
     """Return *match* with the first of its evidence."""
     score = Score(match.score)
     lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
     if len(match.evidence) > _EVIDENCE:
         lines.append(Paragraph(f"and {len(match.evidence) - _EVIDENCE:,} more"))
-    return Entry(rank, match.tool_id or match.node, score, _label(match), tuple(lines))
+    return ToolEntry(rank, match.tool_id or match.node, score, _label(match), tuple(lines))
 
 
-def _label(match: GraphMatch) -> Code:
-    return Code("" if match.label == (match.tool_id or match.node) else match.label)
+def _label(match: GraphMatch) -> CodeSpan:
+    return CodeSpan("" if match.label == (match.tool_id or match.node) else match.label)
 
 
 def _evidence(evidence: Evidence) -> Inline:
-    path = "/".join(shortened(one) for one in (evidence.via, evidence.predicate) if one)
-    parts: list[Inline] = [Code(path), ": ", Code(cut(one_line(evidence.text), _TEXT))]
+    path = "/".join(shorten_iri(one) for one in (evidence.via, evidence.predicate) if one)
+    parts: list[Inline] = [CodeSpan(path), ": ", CodeSpan(cut(one_line(evidence.text), _TEXT))]
     if evidence.terms:
-        parts += ["  [", Code(", ".join(evidence.terms)), "]"]
+        parts += ["  [", CodeSpan(", ".join(evidence.terms)), "]"]
     if evidence.endpoint:
-        parts += ["  at ", Code(evidence.endpoint)]
+        parts += ["  at ", CodeSpan(evidence.endpoint)]
     return tuple(parts)
 
 
 def schema_blocks(found: GraphSchema) -> list[Block]:
     """Return prefixes, classes, predicates, and what a search reads."""
     number = Column("nodes", is_number=True)
-    prefixes = tuple((Code(prefix), Code(iri)) for prefix, iri in found.prefixes.items())
+    prefixes = tuple((CodeSpan(prefix), CodeSpan(iri)) for prefix, iri in found.prefixes.items())
     classes = tuple(
-        (Code(shortened(one.iri)), f"{one.count:,}", Code(one.example)) for one in found.classes
+        (CodeSpan(shorten_iri(one.iri)), f"{one.count:,}", CodeSpan(one.example))
+        for one in found.classes
     )
     tables = (
         Table("Prefixes", (Column("prefix"), Column("namespace")), prefixes),
@@ -577,16 +580,16 @@ def schema_blocks(found: GraphSchema) -> list[Block]:
         _profile_table(found.profile),
     )
     sections = [Section(one.title.lower(), one.title, (one,)) for one in tables]
-    return [Paragraph(counted(found.triples, "triple")), *sections]
+    return [Paragraph(format_count(found.triples, "triple")), *sections]
 
 
 def _predicates(found: GraphSchema) -> Table:
     rows = tuple(
         (
-            Code(shortened(one.iri)),
+            CodeSpan(shorten_iri(one.iri)),
             f"{one.count:,}",
             (_names(one.subjects), " → ", _names(one.objects)),
-            Code(cut(one_line(shortened(one.example)), _TEXT)),
+            CodeSpan(cut(one_line(shorten_iri(one.example)), _TEXT)),
         )
         for one in found.predicates
     )
@@ -601,24 +604,26 @@ def _predicates(found: GraphSchema) -> Table:
 
 
 def _names(iris: Iterable[str]) -> Inline:
-    return Code(", ".join(map(shortened, iris)) or "-")
+    return CodeSpan(", ".join(map(shorten_iri, iris)) or "-")
 
 
 def _profile_table(profile: SearchProfile) -> Table:
     """Return what a search of the graph reads, and how much each part counts."""
     rows: list[tuple[Inline, ...]] = [("nodes of", _names(profile.types), "", "")]
-    rows += [("text", Code(shortened(one.iri)), f"{one.weight:g}", "") for one in profile.texts]
+    rows += [
+        ("text", CodeSpan(shorten_iri(one.iri)), f"{one.weight:g}", "") for one in profile.texts
+    ]
     rows += [
         (
             "relationship",
-            Code(f"{'^' if one.is_inbound else ''}{shortened(one.iri)}"),
+            CodeSpan(f"{'^' if one.is_inbound else ''}{shorten_iri(one.iri)}"),
             f"{one.weight:g}",
             ("reads ", _names(one.reads)),
         )
         for one in profile.relationships
     ]
     rows += [
-        ("expansion", Code(shortened(one.iri)), f"{one.weight:g}", one.role)
+        ("expansion", CodeSpan(shorten_iri(one.iri)), f"{one.weight:g}", one.role)
         for one in profile.expansions
     ]
     rows.append(("at most", f"{profile.related_limit} related, {profile.next_limit} next", "", ""))

@@ -13,7 +13,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
@@ -22,7 +22,7 @@ from mcpg.errors import NotFoundError, OutputError, SourceError
 from mcpg.files import atomic_write, exists
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.clients import FoundClient
-from mcpg.values import counted
+from mcpg.values import format_count
 
 EXAMPLES = """\
 mcpg init
@@ -90,8 +90,8 @@ def init(
     from mcpg.cli.commands.bundle import bundle  # noqa: PLC0415 - help needs none of it
     from mcpg.sources.live import require_sdk  # noqa: PLC0415 - as above
 
-    found = _found(client, output)
-    used = _used(found, output, with_project=project or bool(client))
+    found = _find_clients(client, output)
+    used = _select_clients(found, output, with_project=project or bool(client))
     if dry_run:
         # Otherwise `bundle` reports them.
         output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
@@ -101,7 +101,7 @@ def init(
     require_sdk(used[0].file.shown)
     _check_free((CONFIG_FILE, DEFAULT_BUNDLE), force=force)
     atomic_write(Path(CONFIG_FILE), _configuration(used).encode())
-    output.note(f"wrote {CONFIG_FILE}: {counted(len(used), 'source')}")
+    output.note(f"wrote {CONFIG_FILE}: {format_count(len(used), 'source')}")
     code = bundle(output, target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
     if code or form is OutputFormat.TEXT:
         return code or _answer(query or (), output)
@@ -109,7 +109,7 @@ def init(
     from mcpg.cli.query import exit_code  # noqa: PLC0415 - as above
     from mcpg.gateway.json import result_json  # noqa: PLC0415 - as above
 
-    engine = open_engine(settings_of(bundle=[DEFAULT_BUNDLE]), output)
+    engine = open_engine(read_settings(bundle=[DEFAULT_BUNDLE]), output)
     result = engine.search(" ".join(query or ()) or None)
     members = result_json(result, engine.diagnostics)
     output.json(_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members))
@@ -136,9 +136,9 @@ def _report(
     return {"schema": SCHEMA, "clients": clients, "written": list(written), "search": search}
 
 
-def _found(named: Sequence[str] | None, output: Output) -> tuple[FoundClient, ...]:
+def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundClient, ...]:
     """Find the configurations that are there, or read those that the user named."""
-    from mcpg.sources.clients import client_files, found_clients, named_client  # noqa: PLC0415
+    from mcpg.sources.clients import client_files, find_clients, named_client  # noqa: PLC0415
 
     home = os.path.expanduser("~")  # noqa: PTH111 - `Path` may raise
     if named:
@@ -152,12 +152,12 @@ def _found(named: Sequence[str] | None, output: Output) -> tuple[FoundClient, ..
         files = client_files(os.getcwd(), home, sys.platform, os.environ)  # noqa: PTH109 - a text
         for file in files:
             output.detail(f"looking for {file.client}: {file.shown}")
-    found, broken = found_clients(files, os.environ)
+    found, broken = find_clients(files, os.environ)
     output.diagnostics(broken)
     return found
 
 
-def _used(
+def _select_clients(
     found: Iterable[FoundClient], output: Output, *, with_project: bool
 ) -> tuple[FoundClient, ...]:
     """Report what was *found*, and return what is used of it.
@@ -185,7 +185,7 @@ def _used(
 def _servers(found: FoundClient) -> str:
     names = f": {', '.join(found.servers)}" if found.servers else ""
     unusable = f", {len(found.diagnostics):,} unusable" if found.diagnostics else ""
-    return f"{counted(len(found.servers), 'server')}{names}{unusable}"
+    return f"{format_count(len(found.servers), 'server')}{names}{unusable}"
 
 
 def _check_free(names: Iterable[str], *, force: bool) -> None:
@@ -233,7 +233,7 @@ def _toml(text: str) -> str:
 def _answer(words: Sequence[str], output: Output) -> int:
     from mcpg.cli.query import Question, answer_search  # noqa: PLC0415 - help needs none of it
 
-    question = Question(settings_of(bundle=[DEFAULT_BUNDLE]), tuple(words))
+    question = Question(read_settings(bundle=[DEFAULT_BUNDLE]), tuple(words))
     code = answer_search(question, "text", output)
     shown = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
     output.note(f"next: mcpg search {shown}, mcpg explain {shown}, or mcpg bundle to refresh")

@@ -12,8 +12,8 @@ import typer
 from mcpg.catalog.model import resolve
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.live_gateway import Wanted, gateway_of
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.live_gateway import GatewayRequest, make_gateway
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
@@ -105,14 +105,14 @@ def invoke(
     Arguments are checked against the tool's schema first. Exits 1 when the call fails, 2 when the
     tool is unknown or its arguments are invalid.
     """
-    wanted = Wanted(
+    wanted = GatewayRequest(
         tuple(sources or ()),
         header=header,
         server_timeout=server_timeout,
         allow_private=allow_private,
     )
-    call = Call(tool, arguments, tuple(arg or ()), timeout, include_disabled)
-    return invoke_tool(wanted, settings_of(), call, form, output)
+    call = CallRequest(tool, arguments, tuple(arg or ()), timeout, include_disabled)
+    return invoke_tool(wanted, read_settings(), call, form, output)
 
 
 # The result of a call, as text and as JSON
@@ -126,14 +126,14 @@ def invoke_text(invoked: Invoked) -> str:
     """Return an answer for people: its texts, what else there is, or the structured result."""
     if not invoked.is_success:
         return ""  # what a tool says of its failure is an error, not data
-    shown = [_shown(block) for block in invoked.content]
+    shown = [_show_block(block) for block in invoked.content]
     if not shown and invoked.structured is not None:
         text = json.dumps(invoked.structured, ensure_ascii=False, indent=2)
         return json_safe(text)
     return "\n".join(shown)
 
 
-def _shown(block: Mapping[str, Any]) -> str:
+def _show_block(block: Mapping[str, Any]) -> str:
     """Show a block: text as it is, of everything else what it is and how large."""
     kind = str(block.get("type"))
     resource = block.get("resource")
@@ -158,7 +158,7 @@ def progress_line(text: str) -> str:
 _APPLICATORS = ("anyOf", "oneOf", "allOf")
 
 
-def value_of(schema: JsonObject, name: str, text: str) -> JsonValue:
+def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
     """Return *text* as the argument *name* of a tool takes it.
 
     It stays a text where the schema names texts among what it takes. Where it names none, or says
@@ -190,16 +190,16 @@ def _names_texts(member: JsonValue, root: JsonObject) -> bool:
         if not isinstance(node, dict) or id(node) in seen:
             continue
         seen.add(id(node))
-        if "string" in _listed(node.get("type")):
+        if "string" in _as_list(node.get("type")):
             return True
-        if any(isinstance(one, str) for one in (*_listed(node.get("enum")), node.get("const"))):
+        if any(isinstance(one, str) for one in (*_as_list(node.get("enum")), node.get("const"))):
             return True
         waiting.append(resolve(node.get("$ref"), root))
-        waiting += [part for key in _APPLICATORS for part in _listed(node.get(key))]
+        waiting += [part for key in _APPLICATORS for part in _as_list(node.get(key))]
     return False
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
@@ -231,7 +231,7 @@ _OF_THE_CALLER = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallRequest:
     """A call as the command line states it.
 
     Attributes:
@@ -250,7 +250,11 @@ class Call:
 
 
 def invoke_tool(
-    wanted: Wanted, settings: Settings, call: Call, form: OutputFormat, output: Output
+    wanted: GatewayRequest,
+    settings: Settings,
+    call: CallRequest,
+    form: OutputFormat,
+    output: Output,
 ) -> int:
     """Call a tool and write its answer.
 
@@ -262,7 +266,7 @@ def invoke_tool(
     try:
         import anyio  # noqa: PLC0415 - an extra
 
-        gateway = gateway_of(wanted, settings)
+        gateway = make_gateway(wanted, settings)
     except ModuleNotFoundError as missing:
         raise UsageError(
             f"nothing can be invoked without the MCP SDK: {missing.name} is not installed",
@@ -280,7 +284,7 @@ def invoke_tool(
 
 async def _run(
     gateway: Gateway,
-    call: Call,
+    call: CallRequest,
     given: JsonObject,
     pairs: list[tuple[str, str]],
     output: Output,
@@ -296,17 +300,17 @@ async def _run(
             found = snapshot.find(call.tool)
             if isinstance(found, Fault):
                 return Invoked("", faults=(found,))
-            named = {name: value_of(found.input_schema, name, text) for name, text in pairs}
+            named = {name: parse_argument(found.input_schema, name, text) for name, text in pairs}
             return await gateway.invoke(
                 found.id,
                 {**given, **named},
                 timeout=call.seconds,
-                progress=_progress_of(shown),
+                progress=_make_progress(shown),
                 include_disabled=call.include_disabled,
             )
 
 
-def _progress_of(shown: Any) -> Progress | None:
+def _make_progress(shown: Any) -> Progress | None:
     """Return what shows a tool's progress beside the spinner; nothing where there is none."""
     if shown is None:
         return None
@@ -320,7 +324,7 @@ def _progress_of(shown: Any) -> Progress | None:
     return tell
 
 
-def _arguments(call: Call) -> JsonObject:
+def _arguments(call: CallRequest) -> JsonObject:
     text = call.arguments
     if text is None:
         return {}

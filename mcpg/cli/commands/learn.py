@@ -16,8 +16,8 @@ import typer
 
 from mcpg.cli import build, options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
-from mcpg.cli.open_bundle import open_catalog, settings_of
+from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.open_bundle import open_catalog, read_settings
 from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
@@ -33,18 +33,18 @@ from mcpg.relations.learning import Learner, Lesson
 from mcpg.relations.observed import (
     NOTHING,
     SCHEMA,
-    Observed,
+    ObservedCalls,
     decode,
     encode,
     merge,
-    names_of,
+    list_tool_names,
     since,
     without_tools,
 )
-from mcpg.reports.blocks import Block, Code, Column, Facts, Score, Section, Table
+from mcpg.reports.blocks import Block, CodeSpan, Column, FactList, Score, Section, Table
 from mcpg.sources.model import read_text
 from mcpg.suggestions import suggest
-from mcpg.values import counted, to_json
+from mcpg.values import format_count, to_json
 
 EXAMPLES = """\
 mcpg learn calls.jsonl             # calls that `mcpg serve --record-calls` recorded
@@ -129,7 +129,7 @@ def learn(
     Adds counts to a file that `mcpg bundle` takes as a source. The file has no arguments, results
     or session ids. Calls that were counted before are not counted again.
     """
-    settings = settings_of(bundle=bundle)
+    settings = read_settings(bundle=bundle)
     chosen = LearnOptions(
         traces=tuple(traces or ()),
         target=_target(target, settings),
@@ -183,7 +183,7 @@ def run(chosen: LearnOptions, settings: Settings, form: str, limit: int, output:
         check_replaceable(chosen.target, (_MARK,), "file of observed calls")
     known = _catalogue(settings, output)
     lesson = _lesson(chosen, known, output)
-    observed = _forgotten(lesson.observed, chosen, known)
+    observed = _drop_forgotten(lesson.observed, chosen, known)
     if chosen.traces and not (lesson.observed.sessions or lesson.skipped):
         output.diagnostics(lesson.diagnostics)
         remedy = "see the format of recorded calls, or record some: `mcpg serve --record-calls`"
@@ -209,7 +209,7 @@ def run(chosen: LearnOptions, settings: Settings, form: str, limit: int, output:
             output.text(text_of(learn_blocks(observed, lesson.tally, edges, limit), output))
         else:
             write_listing(_listing(edges), form, output)
-    return _judged(chosen, observed, output, is_stale=is_stale)
+    return _report_observed(chosen, observed, output, is_stale=is_stale)
 
 
 def _target(target: str | None, settings: Settings) -> str:
@@ -249,10 +249,10 @@ def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Le
     if chosen.force:  # a file of another kind is replaced, counts are not
         is_kept = is_kept and _is_observed(chosen.target)
     added = [path for path in chosen.traces if path != STDIN and _is_observed(path)]
-    before, noticed = _added([chosen.target, *added] if is_kept else added)
+    before, noticed = _sum_observed([chosen.target, *added] if is_kept else added)
     learner = Learner(before, known)
     paths = [path for path in dict.fromkeys(chosen.traces) if path not in added]
-    with output.progress("reading traces"), build.rarely_collected():
+    with output.progress("reading traces"), build.reduced_gc():
         learner.read([path for path in paths if path != STDIN])
         if STDIN in paths:
             learner.read_stream(sys.stdin.buffer if sys.stdin else BytesIO())
@@ -260,7 +260,7 @@ def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Le
     return replace(lesson, diagnostics=(*noticed, *lesson.diagnostics))
 
 
-def _added(paths: Sequence[str]) -> tuple[Observed, list[Diagnostic]]:
+def _sum_observed(paths: Sequence[str]) -> tuple[ObservedCalls, list[Diagnostic]]:
     """Return the sum of the observed files at *paths*, each counted once.
 
     Raises:
@@ -280,7 +280,7 @@ def _added(paths: Sequence[str]) -> tuple[Observed, list[Diagnostic]]:
             noticed.append(info(DiagnosticCode.TRACE_KNOWN, message, path))
             continue
         if shared:
-            files = counted(shared, "file")
+            files = format_count(shared, "file")
             message = f"{files} of calls in it were learned from before: their calls count twice"
             noticed.append(warning(DiagnosticCode.TRACE_KNOWN, message, path))
         total = merge([total, part])
@@ -295,13 +295,15 @@ def _is_observed(path: str) -> bool:
         return False
 
 
-def _forgotten(observed: Observed, chosen: LearnOptions, known: ToolNames | None) -> Observed:
+def _drop_forgotten(
+    observed: ObservedCalls, chosen: LearnOptions, known: ToolNames | None
+) -> ObservedCalls:
     """Return *observed* without what is to be forgotten.
 
     Raises:
         NotFoundError: A tool is not in it.
     """
-    names = names_of(observed)
+    names = list_tool_names(observed)
     gone: set[str] = set()
     for tool in chosen.forgotten:
         meant = known(tool) if known else None
@@ -320,16 +322,20 @@ def _forgotten(observed: Observed, chosen: LearnOptions, known: ToolNames | None
     return since(kept, chosen.before) if chosen.before else kept
 
 
-def _judged(chosen: LearnOptions, observed: Observed, output: Output, *, is_stale: bool) -> int:
+def _report_observed(
+    chosen: LearnOptions, observed: ObservedCalls, output: Output, *, is_stale: bool
+) -> int:
     facts = ", ".join(
         (
-            counted(sum(observed.sessions.values()), "session"),
-            counted(len(observed.tools), "tool"),
-            counted(len(observed.pairs), "pair"),
+            format_count(sum(observed.sessions.values()), "session"),
+            format_count(len(observed.tools), "tool"),
+            format_count(len(observed.pairs), "pair"),
         )
     )
     if chosen.is_check:
-        return build.judged(chosen.target, ["its counts differ"] if is_stale else [], facts, output)
+        return build.report_freshness(
+            chosen.target, ["its counts differ"] if is_stale else [], facts, output
+        )
     output.note(f"{'wrote' if is_stale else 'up to date:'} {chosen.target}: {facts}")
     return ExitCode.DONE
 
@@ -339,7 +345,7 @@ def _judged(chosen: LearnOptions, observed: Observed, output: Output, *, is_stal
 
 def _report(
     target: str,
-    observed: Observed,
+    observed: ObservedCalls,
     lesson: Lesson,
     edges: Sequence[LearnedEdge],
     changes: JsonObject,
@@ -375,15 +381,18 @@ def _edge_json(one: LearnedEdge) -> JsonObject:
 
 
 def learn_blocks(
-    observed: Observed, tally: Tally, edges: Sequence[LearnedEdge], limit: int
+    observed: ObservedCalls, tally: Tally, edges: Sequence[LearnedEdge], limit: int
 ) -> Iterator[Block]:
     """Return what was read, and the strongest edges, at most *limit*."""
     days = sorted(filter(None, observed.sessions))
     calls = sum(one.calls for days_of in observed.tools.values() for one in days_of.values())
-    yield Facts(
+    yield FactList(
         (
             ("read", _read(tally)),
-            ("known", f"{counted(calls, 'call')} of {counted(len(observed.tools), 'tool')}"),
+            (
+                "known",
+                f"{format_count(calls, 'call')} of {format_count(len(observed.tools), 'tool')}",
+            ),
             ("days", f"{days[0]} to {days[-1]}" if days else ""),
             ("edges", _kinds(edges)),
         )
@@ -395,18 +404,18 @@ def learn_blocks(
         yield Section("edges", title, (_table(shown),))
 
 
-def _listing(edges: Sequence[LearnedEdge]) -> Listing:
+def _listing(edges: Sequence[LearnedEdge]) -> RecordListing:
     """Return all *edges* as a list, each by the tool that it leaves."""
     members = ("source", "kind", "target", "weight", "sessions", "of", "failed", "last", "reason")
-    return Listing([_edge_json(one) for one in edges], members, "source", _table(edges))
+    return RecordListing([_edge_json(one) for one in edges], members, "source", _table(edges))
 
 
 def _table(edges: Sequence[LearnedEdge]) -> Table:
     rows = tuple(
         (
-            Code(one.edge.source),
+            CodeSpan(one.edge.source),
             "next step" if one.edge.kind is EdgeKind.NEXT_STEP else "related",
-            Code(one.edge.target),
+            CodeSpan(one.edge.target),
             Score(one.edge.weight),
             one.edge.reason,
         )
@@ -426,9 +435,9 @@ def _read(tally: Tally) -> str:
     if not tally.lines:
         return ""
     failures = f", {tally.failures:,} of them failed" if tally.failures else ""
-    return f"{counted(tally.calls, 'call')} in {counted(tally.lines, 'line')}{failures}"
+    return f"{format_count(tally.calls, 'call')} in {format_count(tally.lines, 'line')}{failures}"
 
 
 def _kinds(edges: Sequence[LearnedEdge]) -> str:
     steps = sum(one.edge.kind is EdgeKind.NEXT_STEP for one in edges)
-    return f"{counted(steps, 'next step')}, {len(edges) - steps:,} related"
+    return f"{format_count(steps, 'next step')}, {len(edges) - steps:,} related"

@@ -10,16 +10,16 @@ from typing import Annotated, Literal
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.build import Intake, rarely_collected
+from mcpg.cli.build import BuildSources, reduced_gc
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.errors import Severity, UsageError
 from mcpg.lint import Report, Selection
 from mcpg.lint.fixes import FileFix
-from mcpg.lint.model import Suppressed
-from mcpg.values import counted
+from mcpg.lint.model import Suppression
+from mcpg.values import format_count
 
 EXAMPLES = """\
 mcpg lint manifests/
@@ -107,11 +107,11 @@ def lint(
     """
     if fix and diff:
         raise UsageError("--fix writes and --diff does not", place="--diff", remedy="omit one")
-    settings = settings_of()
-    wanted = _Wanted(
+    settings = read_settings()
+    wanted = _LintRequest(
         sources=_sources(sources, settings),
         selection=_selection(settings, select, ignore),
-        suppressed=_suppressed(settings),
+        suppressed=_read_suppressed(settings),
         fix=fix,
         diff=diff,
         exit_zero=exit_zero,
@@ -131,17 +131,17 @@ def lint(
         )
     from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
 
-    watcher = Watcher(lambda: Intake(wanted.sources, settings).watched, output)
+    watcher = Watcher(lambda: BuildSources(wanted.sources, settings).watched_paths, output)
     return watcher.run(partial(_run, output, settings, wanted))
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _LintRequest:
     """The options of a run; see `lint`."""
 
     sources: Sequence[str] | None
     selection: Selection
-    suppressed: Sequence[Suppressed]
+    suppressed: Sequence[Suppression]
     fix: bool
     diff: bool
     exit_zero: bool
@@ -177,17 +177,19 @@ def _selection(
     return Selection.of(texts["select"], texts["ignore"], origins=origins)
 
 
-def _suppressed(settings: Settings) -> Sequence[Suppressed]:
-    from mcpg.lint.model import Suppressed  # noqa: PLC0415 - as above
+def _read_suppressed(settings: Settings) -> Sequence[Suppression]:
+    from mcpg.lint.model import Suppression  # noqa: PLC0415 - as above
 
     found = settings.find("lint.tools")
     if found is None:
         return ()
     file = found.origin.rpartition(": ")[0]
-    return [Suppressed(pattern, tuple(codes), file) for pattern, codes in dict(found.value).items()]
+    return [
+        Suppression(pattern, tuple(codes), file) for pattern, codes in dict(found.value).items()
+    ]
 
 
-def _run(output: Output, settings: Settings, wanted: _Wanted) -> int:
+def _run(output: Output, settings: Settings, wanted: _LintRequest) -> int:
     report = _report(output, settings, wanted)
     if wanted.diff:
         return _show_fixes(report, output)
@@ -197,21 +199,21 @@ def _run(output: Output, settings: Settings, wanted: _Wanted) -> int:
             one.write()
         count = sum(one.count for one in fixed)
         if count:
-            files = counted(len(fixed), "file")
-            output.note(f"fixed {counted(count, 'place')} in {files}")
+            files = format_count(len(fixed), "file")
+            output.note(f"fixed {format_count(count, 'place')} in {files}")
             report = _report(output, settings, wanted)
     return _tell(report, wanted, output)
 
 
-@rarely_collected()
-def _report(output: Output, settings: Settings, wanted: _Wanted) -> Report:
+@reduced_gc()
+def _report(output: Output, settings: Settings, wanted: _LintRequest) -> Report:
     """Read the sources and check the rules, showing progress."""
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
-    from mcpg.cli.lint_index import index_of  # noqa: PLC0415 - as above
+    from mcpg.cli.lint_index import make_indexer  # noqa: PLC0415 - as above
     from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
     from mcpg.lint import lint as check  # noqa: PLC0415 - as above
 
-    intake = Intake(
+    intake = BuildSources(
         wanted.sources,
         settings,
         source_id=wanted.source_id,
@@ -230,7 +232,7 @@ def _report(output: Output, settings: Settings, wanted: _Wanted) -> Report:
             batch.rules,
             selection=wanted.selection,
             suppressed=wanted.suppressed,
-            index=index_of(intake.paths, batch, wanted.source_id),
+            index=make_indexer(intake.paths, batch, wanted.source_id),
             tell=lambda _what, done, total: tell(done, total),
         )
 
@@ -246,16 +248,18 @@ def _show_fixes(report: Report, output: Output) -> int:
     for one in fixed:
         output.document(one.diff)
     count = sum(one.count for one in fixed)
-    output.note(f"--fix would change {counted(count, 'place')} in {counted(len(fixed), 'file')}")
+    output.note(
+        f"--fix would change {format_count(count, 'place')} in {format_count(len(fixed), 'file')}"
+    )
     return ExitCode.FINDINGS if fixed else ExitCode.DONE
 
 
-def _tell(report: Report, wanted: _Wanted, output: Output) -> int:
+def _tell(report: Report, wanted: _LintRequest, output: Output) -> int:
     """Write the findings, what was noticed, and the sums; return the exit code."""
     from mcpg.cli.lint_forms import by_rule, summary, write_findings  # noqa: PLC0415 - as above
 
     if wanted.form != "json":
-        output.opened(report.diagnostics)
+        output.note_opening(report.diagnostics)
     write_findings(report, wanted.form, wanted.limit, output)
     is_cut = wanted.form in ("text", "markdown", "github")
     left = len(report.findings) - wanted.limit if wanted.limit and is_cut else 0

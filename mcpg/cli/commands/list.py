@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from mcpg.catalog.model import Tool
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.indexed import IndexedBundle, IndexedTool, from_index
-from mcpg.cli.listing import Listing
-from mcpg.cli.open_bundle import Opened, open_catalog, paths_of, settings_of
+from mcpg.cli.listing import RecordListing
+from mcpg.cli.open_bundle import OpenedBundle, open_catalog, find_bundle_paths, read_settings
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import filters_of
+from mcpg.cli.parameters import select_filters
 from mcpg.cli.terminal import json_text
 from mcpg.errors import Diagnostic
 from mcpg.reports.blocks import Table
@@ -52,17 +52,17 @@ def run(
         from mcpg.cli.query import check_schemas  # noqa: PLC0415 - few lists have schemas
 
         check_schemas(form, is_asked=True)
-    settings, filters = settings_of(bundle=bundle), dict(filters_of(given))
+    settings, filters = read_settings(bundle=bundle), dict(select_filters(given))
 
-    def answer(opened: Opened | IndexedBundle) -> _Answer:
+    def answer(opened: OpenedBundle | IndexedBundle) -> _ListAnswer:
         return _answer(opened, filters, limit, form, output, with_schema=input_schema)
 
-    found = from_index(paths_of(settings, output), answer)
+    found = from_index(find_bundle_paths(settings, output), answer)
     return _write(found or answer(open_catalog(settings)), form, output)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _ListAnswer:
     """What is written.
 
     Attributes:
@@ -83,15 +83,15 @@ class _Answer:
 
 
 def _answer(
-    opened: Opened | IndexedBundle,
+    opened: OpenedBundle | IndexedBundle,
     filters: Mapping[str, Any],
     limit: int | None,
     form: str,
     output: Output,
     *,
     with_schema: bool,
-) -> _Answer:
-    tools, noticed = opened.listed(limit, filters)
+) -> _ListAnswer:
+    tools, noticed = opened.list_filtered(limit, filters)
     if form == "json":
         records = [_record(tool, with_schema=with_schema) for tool in tools]
         text = json_text(_list_json(records, (*opened.diagnostics, *noticed)))
@@ -100,15 +100,15 @@ def _answer(
 
         text = listing_text(_listing(tools, form, with_schema=with_schema), form, output)
     is_finding = bool(filters) and not tools
-    return _Answer(text, opened.diagnostics, noticed, len(tools), opened.size, is_finding)
+    return _ListAnswer(text, opened.diagnostics, noticed, len(tools), opened.size, is_finding)
 
 
-def _write(answer: _Answer, form: str, output: Output) -> int:
+def _write(answer: _ListAnswer, form: str, output: Output) -> int:
     code = ExitCode.FINDINGS if answer.is_finding else ExitCode.DONE
     if form == "json":  # which holds the diagnostics
         output.text(answer.text)
         return code
-    output.opened(answer.opening)
+    output.note_opening(answer.opening)
     output.diagnostics(answer.noticed)
     output.text(answer.text)
     output.detail(f"{answer.listed} of {answer.all} tools")
@@ -123,8 +123,8 @@ def _record(tool: Tool | IndexedTool, *, with_schema: bool) -> JsonObject:
 
 def _listing(
     tools: Sequence[Tool] | Sequence[IndexedTool], form: str, *, with_schema: bool
-) -> Listing:
-    from mcpg.cli.listing import Listing  # noqa: PLC0415 - JSON does without
+) -> RecordListing:
+    from mcpg.cli.listing import RecordListing  # noqa: PLC0415 - JSON does without
 
     members = ("toolId", "sourceId", "toolName", "displayName", "description", "categories", "tags")
     records: list[JsonObject] = []
@@ -132,7 +132,7 @@ def _listing(
         records = [{members[0]: tool.id} for tool in tools]
     elif form in ("jsonl", "csv"):
         records = [_record(tool, with_schema=with_schema) for tool in tools]
-    return Listing(records, members, members[0], lambda: _table(tools))
+    return RecordListing(records, members, members[0], lambda: _table(tools))
 
 
 def _table(tools: Sequence[Tool | IndexedTool]) -> Table:

@@ -13,19 +13,19 @@ from typing import Annotated
 import typer
 
 from mcpg.bundle import Assembly
-from mcpg.catalog.lock import Lock, LockChange, Statement
+from mcpg.catalog.lock import ApprovedTools, LockChange, ToolStatement
 from mcpg.cli import options
-from mcpg.cli.build import Intake, note_failures
+from mcpg.cli.build import BuildSources, note_failures
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.gateway.json import diagnostics_json
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Styled, Table
-from mcpg.values import counted
+from mcpg.reports.blocks import CodeSpan, Column, Styled, Table
+from mcpg.values import format_count
 
 EXAMPLES = """\
 mcpg lock                          # the sources of mcpg.toml; writes mcpg.lock once
@@ -94,25 +94,27 @@ def lock(
     """
     from mcpg.cli.locks import lock_path  # noqa: PLC0415 - help needs none of it
 
-    wanted = _Wanted(check, tuple(approve or ()), approve_all, yes, form)
+    wanted = _LockRequest(check, tuple(approve or ()), approve_all, yes, form)
     _check_options(wanted)
-    settings = settings_of()
+    settings = read_settings()
     path = target or lock_path(settings)
     # A lock that cannot be used is reported before servers are queried.
     present = _present(path)
-    intake = Intake(sources, settings, source_id=source_id, header=header, seconds=server_timeout)
-    stated = _stated(intake, [path, settings.target()], output)
+    intake = BuildSources(
+        sources, settings, source_id=source_id, header=header, seconds=server_timeout
+    )
+    stated = _read_stated_tools(intake, [path, settings.target()], output)
     if check:
-        return _compared(path, present, stated, wanted, output)
+        return _compare_with_lock(path, present, stated, wanted, output)
     from mcpg.files import locked_folder  # noqa: PLC0415 - as above
 
     with locked_folder(Path(path).absolute().parent):
         # Another process may have approved something meanwhile.
-        return _compared(path, _present(path), stated, wanted, output)
+        return _compare_with_lock(path, _present(path), stated, wanted, output)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _LockRequest:
     """The options of a run; see `lock`."""
 
     check: bool
@@ -127,7 +129,7 @@ class _Wanted:
         return bool(self.approve) or self.approve_all
 
 
-def _check_options(wanted: _Wanted) -> None:
+def _check_options(wanted: _LockRequest) -> None:
     if wanted.check and wanted.approves:
         message = "a check approves nothing"
         raise UsageError(message, place="--check", remedy="leave out --check or --approve")
@@ -137,7 +139,7 @@ def _check_options(wanted: _Wanted) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
+class _StatedTools:
     """What the sources state.
 
     Attributes:
@@ -147,23 +149,27 @@ class _Stated:
         is_whole: Whether every source could be read.
     """
 
-    statements: Sequence[Statement]
+    statements: Sequence[ToolStatement]
     diagnostics: Sequence[Diagnostic]
     failed: Collection[str]
     is_whole: bool
 
-    def find_changes(self, lock: Lock) -> Sequence[LockChange]:
+    def find_changes(self, lock: ApprovedTools) -> Sequence[LockChange]:
         """Return the tools that differ from *lock*; what failed sources have is not known."""
-        from mcpg.catalog.lock import Kind, lock_changes  # noqa: PLC0415 - as above
+        from mcpg.catalog.lock import LockChangeKind, lock_changes  # noqa: PLC0415 - as above
 
         changes = lock_changes(lock, self.statements)
         if self.is_whole:
             return changes
         known = {one.key[0] for one in self.statements} - {*self.failed}
-        return [one for one in changes if one.kind is not Kind.MISSING or one.key[0] in known]
+        return [
+            one for one in changes if one.kind is not LockChangeKind.MISSING or one.key[0] in known
+        ]
 
 
-def _stated(intake: Intake, excluded: Sequence[str], output: Output) -> _Stated:
+def _read_stated_tools(
+    intake: BuildSources, excluded: Sequence[str], output: Output
+) -> _StatedTools:
     """Read the sources of *intake*, showing progress; problems are reported."""
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
     from mcpg.bundle.locked import stated_in  # noqa: PLC0415
@@ -172,7 +178,7 @@ def _stated(intake: Intake, excluded: Sequence[str], output: Output) -> _Stated:
 
     found: list[Diagnostic] = []
 
-    def assembled(batch: SourceBatch) -> Assembly:
+    def assemble_noting(batch: SourceBatch) -> Assembly:
         assembly = assemble(batch, source_id=intake.source_id, texts=False)
         found.extend(assembly.diagnostics)
         return assembly
@@ -181,17 +187,17 @@ def _stated(intake: Intake, excluded: Sequence[str], output: Output) -> _Stated:
     with output.counting("reading sources") as tell:
         batch = with_graphs_read(intake.read(tell, excluded))
     with output.progress("comparing definitions"):
-        statements, _ = stated_in(batch, assembled)
+        statements, _ = stated_in(batch, assemble_noting)
     noticed = tuple(dict.fromkeys((*batch.diagnostics, *found)))
     output.diagnostics(noticed)
     note_failures(batch, noticed, output)
     if not statements:
         output.note("no tool was found in the sources")
     failed = {name for one in batch.failed for name in one.names}
-    return _Stated(statements, noticed, failed, not any(map(is_failure, noticed)))
+    return _StatedTools(statements, noticed, failed, not any(map(is_failure, noticed)))
 
 
-def _present(path: str) -> Lock | None:
+def _present(path: str) -> ApprovedTools | None:
     """Read the lock at *path*, `None` where there is none."""
     from mcpg.catalog.lock_file import read_lock  # noqa: PLC0415 - as above
 
@@ -216,7 +222,7 @@ class _Outcome:
     """
 
     path: str
-    lock: Lock
+    lock: ApprovedTools
     changes: Sequence[LockChange]
     approved: Sequence[LockChange]
     written: bool
@@ -224,24 +230,28 @@ class _Outcome:
     is_missing: bool
 
     @property
-    def left(self) -> list[LockChange]:
+    def unapproved(self) -> list[LockChange]:
         """The changes that are not approved."""
         return [one for one in self.changes if one not in self.approved]
 
 
-def _compared(
-    path: str, present: Lock | None, stated: _Stated, wanted: _Wanted, output: Output
+def _compare_with_lock(
+    path: str,
+    present: ApprovedTools | None,
+    stated: _StatedTools,
+    wanted: _LockRequest,
+    output: Output,
 ) -> int:
     """Compare the tools with the lock, and write what is approved."""
-    from mcpg.catalog.lock import Lock, approve  # noqa: PLC0415
+    from mcpg.catalog.lock import ApprovedTools, approve  # noqa: PLC0415
     from mcpg.catalog.lock_file import lock_text  # noqa: PLC0415
     from mcpg.files import atomic_write  # noqa: PLC0415
 
     is_whole = stated.is_whole
-    changes = stated.find_changes(present or Lock())
+    changes = stated.find_changes(present or ApprovedTools())
     if differing := _differing(changes, wanted):
         _show(differing, output)
-        names = _listed([one.name for one in differing])
+        names = _format_names([one.name for one in differing])
         output.error(
             f"not as reviewed: {names}; nothing was approved",
             place="--approve",
@@ -252,11 +262,11 @@ def _compared(
     if is_first and not is_whole and not stated.statements:
         message = "no tool could be read from the sources: nothing was written"
         raise SourceError(message, remedy="fix the issues above")
-    approved = changes if is_first and not wanted.approve else _approved(changes, wanted)
+    approved = changes if is_first and not wanted.approve else _select_approved(changes, wanted)
     if wanted.approve_all and changes and not (is_first or wanted.yes):
         _show(changes, output)
         approved = changes if _agrees(changes) else ()
-    made = approve(present or Lock(), approved)
+    made = approve(present or ApprovedTools(), approved)
     written = bool(approved) or is_first
     if written:
         atomic_write(path, lock_text(made).encode())
@@ -264,17 +274,17 @@ def _compared(
     shown = () if is_first else changes
     outcome = _Outcome(path, made, shown, approved, written, is_whole, is_missing)
     _report(outcome, stated, wanted, output)
-    return ExitCode.DONE if is_whole and not outcome.left else ExitCode.FINDINGS
+    return ExitCode.DONE if is_whole and not outcome.unapproved else ExitCode.FINDINGS
 
 
-def _approved(changes: Sequence[LockChange], wanted: _Wanted) -> Sequence[LockChange]:
+def _select_approved(changes: Sequence[LockChange], wanted: _LockRequest) -> Sequence[LockChange]:
     """Return those of *changes* that the options approve."""
     if wanted.approve_all:
         return changes
     found: dict[int, LockChange] = {}
     for argument in wanted.approve:
-        named, digest = _named(argument)
-        meant = [one for one in _meant(changes, named) if one.digest.startswith(digest)]
+        named, digest = _parse_approval(argument)
+        meant = [one for one in _match_changes(changes, named) if one.digest.startswith(digest)]
         if not meant:
             names = [one.name for one in changes]
             raise NotFoundError(
@@ -284,13 +294,15 @@ def _approved(changes: Sequence[LockChange], wanted: _Wanted) -> Sequence[LockCh
             )
         if len({one.key for one in meant}) > 1:
             names = [one.label for one in meant]
-            message = f"{named[:_SHOWN]!r} is the name of {counted(len(meant), 'tool')}"
-            raise InputError(message, place="--approve", remedy=f"use one of {_listed(names)}")
+            message = f"{named[:_SHOWN]!r} is the name of {format_count(len(meant), 'tool')}"
+            raise InputError(
+                message, place="--approve", remedy=f"use one of {_format_names(names)}"
+            )
         found |= {id(one): one for one in meant}
     return [*found.values()]
 
 
-def _named(argument: str) -> tuple[str, str]:
+def _parse_approval(argument: str) -> tuple[str, str]:
     """Return the name and the digest that an *argument* of `--approve` states, "" for none.
 
     Raises:
@@ -310,18 +322,18 @@ def _named(argument: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def _meant(changes: Iterable[LockChange], named: str) -> list[LockChange]:
+def _match_changes(changes: Iterable[LockChange], named: str) -> list[LockChange]:
     # A server could call a tool like the full name of another one's.
     is_full = "::" in named
     return [one for one in changes if named == (one.name if is_full else one.key[1])]
 
 
-def _differing(changes: Sequence[LockChange], wanted: _Wanted) -> list[LockChange]:
+def _differing(changes: Sequence[LockChange], wanted: _LockRequest) -> list[LockChange]:
     """Return the tools that are to be approved by a digest that none called so has."""
     found: list[LockChange] = []
     for argument in wanted.approve:
-        named, digest = _named(argument)
-        meant = _meant(changes, named)
+        named, digest = _parse_approval(argument)
+        meant = _match_changes(changes, named)
         if not any(one.digest.startswith(digest) for one in meant):
             found += meant
     return found
@@ -334,10 +346,10 @@ def _near(named: str, names: Sequence[str]) -> str:
     near = suggest(named, [*names, *bare])
     if near:
         return f"did you mean {bare.get(near[0], near[0])!r}?"
-    return f"use one of {_listed(names)}" if names else "every tool is as approved"
+    return f"use one of {_format_names(names)}" if names else "every tool is as approved"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -354,7 +366,7 @@ def _agrees(changes: Sequence[LockChange]) -> bool:
             place="--approve-all",
             remedy="add --yes to approve what is shown",
         )
-    return typer.confirm(f"Approve {counted(len(changes), 'change')}?", err=True)
+    return typer.confirm(f"Approve {format_count(len(changes), 'change')}?", err=True)
 
 
 def _show(changes: Iterable[LockChange], output: Output) -> None:
@@ -364,7 +376,7 @@ def _show(changes: Iterable[LockChange], output: Output) -> None:
     output.raw_error("".join(shown_changes(changes, output, sys.stderr)))
 
 
-def _report(outcome: _Outcome, stated: _Stated, wanted: _Wanted, output: Output) -> None:
+def _report(outcome: _Outcome, stated: _StatedTools, wanted: _LockRequest, output: Output) -> None:
     from mcpg.cli.locks import change_json, shown_changes  # noqa: PLC0415 - as above
 
     records = [change_json(one) | {"approved": one in outcome.approved} for one in outcome.changes]
@@ -392,18 +404,18 @@ def _report(outcome: _Outcome, stated: _Stated, wanted: _Wanted, output: Output)
 
 
 def _note(outcome: _Outcome, output: Output) -> None:
-    tools = counted(len(outcome.lock.statements), "tool")
+    tools = format_count(len(outcome.lock.statements), "tool")
     if outcome.written:
         approved = f", {len(outcome.approved):,} approved" if outcome.changes else ""
         output.note(f"wrote {outcome.path}: {tools}{approved}")
-    left = outcome.left
+    left = outcome.unapproved
     if outcome.is_missing:
         message = "there is no such file, so no tool is approved"
         output.error(message, place=outcome.path, remedy="write it with `mcpg lock`")
     elif left:
         named = shlex.quote(left[0].label)
         output.error(
-            f"{counted(len(left), 'tool')} not as approved",
+            f"{format_count(len(left), 'tool')} not as approved",
             place=outcome.path,
             remedy=f"review the changes, and approve with `mcpg lock --approve {named}`",
         )
@@ -411,21 +423,21 @@ def _note(outcome: _Outcome, output: Output) -> None:
         output.note(f"as approved: {outcome.path}: {tools}")
 
 
-def _listing(records: Sequence[JsonObject]) -> Listing:
+def _listing(records: Sequence[JsonObject]) -> RecordListing:
     columns = (Column("kind"), Column("tool", is_whole=True), Column("parts"))
     rows = tuple(
         (
             Styled(str(one["kind"]), _STYLES[str(one["kind"])]),
-            Code(str(one["tool"])),
-            Code(_parts_of(one)),
+            CodeSpan(str(one["tool"])),
+            CodeSpan(_format_parts(one)),
         )
         for one in records
     )
     table = Table("Tools that differ from the lock", columns, rows, has_heads=True)
     members = ("kind", "tool", "source", "name", "approved", "diff")
-    return Listing(records, members, "tool", table)
+    return RecordListing(records, members, "tool", table)
 
 
-def _parts_of(record: JsonObject) -> str:
+def _format_parts(record: JsonObject) -> str:
     parts = record["parts"]
     return ", ".join(str(one["part"]) for one in parts) if isinstance(parts, list) else ""  # type: ignore[index,call-overload]

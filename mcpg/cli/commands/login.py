@@ -16,7 +16,7 @@ from mcpg.cli import options
 from mcpg.cli.environment import LOGIN_VARIABLE as VARIABLE
 from mcpg.cli.environment import login_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import one_line
@@ -33,7 +33,7 @@ from mcpg.sources.client_config import (
 )
 from mcpg.sources.model import read_text
 from mcpg.suggestions import suggest
-from mcpg.values import counted
+from mcpg.values import format_count
 
 LoginServer = Annotated[
     str,
@@ -95,7 +95,7 @@ def login(
     """
     chosen = login_options(timeout, port, output, opens=not no_browser)
     chosen = replace(chosen, scope=scope.strip())
-    found = named_server(server, configuration, settings_of())
+    found = named_server(server, configuration, read_settings())
     log_in(found, chosen, output)
     return ExitCode.DONE
 
@@ -125,7 +125,7 @@ def logout(
 
     The server is not notified; revoke the grant on its own pages.
     """
-    found = named_server(server, configuration, settings_of())
+    found = named_server(server, configuration, read_settings())
     log_out(found, output)
     return ExitCode.DONE
 
@@ -153,7 +153,7 @@ def named_server(name: str, configuration: str | None, settings: Settings) -> Ht
         UsageError: It is a program.
     """
     if configuration is not None:
-        server = _configured(name, configuration)
+        server = _find_configured_server(name, configuration)
     elif is_address(name):
         server = server_at(name, Live(os.environ))
     else:
@@ -167,7 +167,7 @@ def named_server(name: str, configuration: str | None, settings: Settings) -> Ht
 def log_in(server: HttpServer, chosen: LoginOptions, output: Output) -> None:
     """Log in to *server*, and report the result."""
     login = servers.log_in(server, _folder(), chosen)
-    tools = counted(login.tools, "tool")
+    tools = format_count(login.tools, "tool")
     if login.is_new:
         output.note(f"logged in to {server.place}: {tools}")
     else:
@@ -206,7 +206,7 @@ def _shower(output: Output, *, opens: bool) -> Callable[[str], None]:
     def show(address: str) -> None:
         if opens:
             output.note("a browser is opened: log in there")
-            if _opened(address):
+            if _open_browser(address):
                 return
             output.note("no browser can be opened")
         output.note("open this address in a browser on this machine:")
@@ -216,7 +216,7 @@ def _shower(output: Output, *, opens: bool) -> Callable[[str], None]:
     return show
 
 
-def _opened(address: str) -> bool:
+def _open_browser(address: str) -> bool:
     try:
         return webbrowser.open(address)
     except (webbrowser.Error, OSError):
@@ -231,7 +231,7 @@ def _folder() -> str:
     return folder
 
 
-def _configured(name: str, configuration: str) -> Server:
+def _find_configured_server(name: str, configuration: str) -> Server:
     text = read_text(Path(configuration), configuration)
     found, diagnostics = read_client_configuration(text, configuration, os.environ)
     server = next((one for one in found if one.name == name), None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing
+from mcpg.cli.listing import RecordListing
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import (
@@ -19,9 +19,9 @@ from mcpg.cli.parameters import (
     NORMALIZE,
     QUERY,
     QUESTION,
-    Parameter,
+    CommandParameter,
 )
-from mcpg.cli.query import Question, arguments_of, nothing_found
+from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.errors import UsageError
 from mcpg.gateway.json import result_json
 from mcpg.json_types import JsonObject
@@ -62,7 +62,7 @@ PARAMETERS = (
         if one not in {QUERY, MIN_SCORE, ABSTAIN, NORMALIZE}
     ),
     IN_USE,
-    Parameter(
+    CommandParameter(
         "form",
         ("--format",),
         "What to write to standard output: text; json, the whole plan; the tasks alone as jsonl "
@@ -92,7 +92,7 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
     Missing arguments are listed.
     """
     question = Question.of({"min_score": None, **asked})
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     if not arguments["query"]:
         raise UsageError("there is no goal", remedy="say what is to be reached")
     engine = open_engine(question.settings, output)
@@ -106,7 +106,7 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         output.json(data)
         return code
     if form != "html":
-        output.opened(engine.diagnostics)
+        output.note_opening(engine.diagnostics)
         output.diagnostics(plan.diagnostics)
     _write(data, form, output)
     if not plan.tasks:
@@ -130,9 +130,9 @@ def _write(data: JsonObject, form: str, output: Output) -> None:
         write_listing(_tasks_listing(data), form, output)
 
 
-def _tasks_listing(data: Mapping[str, Any]) -> Listing:
-    from mcpg.cli.listing import Listing  # noqa: PLC0415 - as above
+def _tasks_listing(data: Mapping[str, Any]) -> RecordListing:
+    from mcpg.cli.listing import RecordListing  # noqa: PLC0415 - as above
     from mcpg.reports.plan import tasks_table  # noqa: PLC0415 - as above
 
     members = ("id", "toolId", "sourceId", "confidence", "isPrerequisite", "isDestructive")
-    return Listing(data["tasks"], (*members, "rationale"), "toolId", tasks_table(data))
+    return RecordListing(data["tasks"], (*members, "rationale"), "toolId", tasks_table(data))

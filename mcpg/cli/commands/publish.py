@@ -10,14 +10,14 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.engine import Engine
 from mcpg.errors import UsageError
 from mcpg.gateway.json import diagnostics_json
-from mcpg.values import counted
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from mcpg.postgres import PublishedTool
@@ -60,7 +60,7 @@ def publish(
     """
     from mcpg.index.layout import NO_KEY  # noqa: PLC0415 - help needs no index
 
-    settings = settings_of(bundle=bundle)
+    settings = read_settings(bundle=bundle)
     factory = ServiceFactory(settings)
     database = factory.database
     engine = open_engine(settings, output)
@@ -80,20 +80,20 @@ def publish(
         origin = {"fingerprint": maker or None, "database": database.address}
         output.json({"schema": "mcpg/publish/1", **facts, **origin, **found})
     else:
-        output.opened(engine.diagnostics)
+        output.note_opening(engine.diagnostics)
         how = "published" if is_new else "published already:"
         by = f" with vectors by {maker}" if maker else ""
-        output.text(f"{how} {counted(tools, 'tool')}{by} at {database.address}")
+        output.text(f"{how} {format_count(tools, 'tool')}{by} at {database.address}")
     return ExitCode.DONE
 
 
 def _vectors(path: str, engine: Engine) -> VectorFile | None:
     """Return the vectors of the bundle at *path*, where a file of them fits it."""
-    from mcpg.cli.embedding import Target  # noqa: PLC0415 - as above
+    from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - as above
     from mcpg.vectors.file import UnusableVectorsError, open_vectors  # noqa: PLC0415
 
     key, tools = engine.index.header.key, len(engine.index)
-    for place in Target(path, key, tools).places:
+    for place in VectorTarget(path, key, tools).places:
         try:
             found = open_vectors(place)
         except UnusableVectorsError:

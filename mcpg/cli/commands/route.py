@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.listing import RecordListing, write_listing
 from mcpg.cli.matches import MatchRows
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, Parameter
+from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, CommandParameter
 from mcpg.cli.query import (
     Question,
-    Showing,
-    arguments_of,
+    DisplayOptions,
+    make_search_arguments,
     exit_code,
     explanation_blocks,
     nothing_found,
@@ -31,18 +31,18 @@ from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.reports.blocks import (
     Block,
-    Code,
+    CodeSpan,
     Column,
-    Facts,
+    FactList,
     Figure,
     Inline,
     Score,
     Section,
     Styled,
     Table,
-    listed,
+    join_inlines,
 )
-from mcpg.values import counted, score_text
+from mcpg.values import format_count, score_text
 
 if TYPE_CHECKING:
     import typer
@@ -57,7 +57,7 @@ mcpg route refund the customer --format json | jq -r '.categories[].name'"""
 
 PARAMETERS = (
     *(one for one in QUESTION if one not in {LIMIT, ABSTAIN}),
-    Parameter(
+    CommandParameter(
         "categories",
         ("--categories",),
         "Maximum number of categories, 1 to 20.",
@@ -66,7 +66,7 @@ PARAMETERS = (
         default=5,
         least=1,
     ),
-    Parameter(
+    CommandParameter(
         "tools",
         ("--tools",),
         "Maximum number of tools per category.",
@@ -97,13 +97,13 @@ def route_query(
     Scores are those of a search, adjusted for reading or writing, cost and latency.
     """
     question = Question.of(asked)
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
-    result = _routed(engine, arguments, prefer, categories=categories, tools=tools)
+    result = _run_route(engine, arguments, prefer, categories=categories, tools=tools)
     if form == "json":
         output.json(result_json(result, engine.diagnostics))
     else:
-        output.opened(engine.diagnostics)
+        output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         if form == "text":
             output.text(route_text(result, output))
@@ -114,7 +114,7 @@ def route_query(
     return ExitCode.DONE if result.suggested else ExitCode.FINDINGS
 
 
-def _suggested_listing(result: RouteResult) -> Listing:
+def _suggested_listing(result: RouteResult) -> RecordListing:
     found = matches_listing([replace(one.match, score=one.score) for one in result.suggested])
     return replace(found, records=[one.to_dict() for one in result.suggested])
 
@@ -133,7 +133,7 @@ def route_text(result: RouteResult, output: Output) -> str:
     blocks = [
         [
             _heading(category, output, shows_score=not browsing),
-            *rows.ranked((one.match, one.score) for one in category.matches),
+            *rows.draw_ranked((one.match, one.score) for one in category.matches),
         ]
         for category in result.categories
     ]
@@ -149,7 +149,7 @@ def routing_blocks(result: RouteResult) -> list[Block]:
     """Return the part of an explanation about routing: preference, categories, sums."""
     words = tuple(
         (
-            Code(word.text),
+            CodeSpan(word.text),
             Figure(word.evidence, "+.3f"),
             f"in {word.read_only} read-only, {word.writing} writing",
         )
@@ -163,10 +163,10 @@ def routing_blocks(result: RouteResult) -> list[Block]:
     tables = [Table("Words", columns, words)] if words else []
     categories = tuple(
         (
-            Styled(Code(category.name), "bold"),
+            Styled(CodeSpan(category.name), "bold"),
             Figure(category.score),
             f"{len(category.matches)} of {category.found}",
-            listed([Code(one.match.tool_id) for one in category.matches]),
+            join_inlines([CodeSpan(one.match.tool_id) for one in category.matches]),
         )
         for category in result.categories
     )
@@ -178,27 +178,29 @@ def routing_blocks(result: RouteResult) -> list[Block]:
     )
     tables += [Table("Categories", columns, categories, wraps=True)] if categories else []
     sums = tuple(
-        (Figure(one.score), Styled(Code(one.match.tool_id), "cyan"), _sum(one))
+        (Figure(one.score), Styled(CodeSpan(one.match.tool_id), "cyan"), _sum(one))
         for one in result.suggested
     )
     columns = (Column("score", is_number=True), Column("tool"), Column("sum"))
     tables += [Table("Tools", columns, sums, wraps=True)] if sums else []
-    return [Section("routing", "Routing", (Facts(tuple(_facts(result))), *tables))]
+    return [Section("routing", "Routing", (FactList(tuple(_facts(result))), *tables))]
 
 
 def routing_summary(result: RouteResult) -> list[Block]:
     """Return the preference with its reason, and the categories with their tools."""
     rows = tuple(
         (
-            Styled(Code(category.name), "bold"),
+            Styled(CodeSpan(category.name), "bold"),
             Score(category.score),
-            listed([(Code(one.match.tool_id), " ", Score(one.score)) for one in category.matches]),
+            join_inlines(
+                [(CodeSpan(one.match.tool_id), " ", Score(one.score)) for one in category.matches]
+            ),
         )
         for category in result.categories
     )
     columns = (Column("category", most=_NAME_LIMIT), Column("score"), Column("tools"))
-    facts = Facts(
-        (("preference", Code(f"{result.preference.name}: {_because(result.preference)}")),)
+    facts = FactList(
+        (("preference", CodeSpan(f"{result.preference.name}: {_because(result.preference)}")),)
     )
     tables = [Table("Categories", columns, rows, has_heads=True, wraps=True)] if rows else []
     return [Section("routing", "Routing", (facts, *tables))]
@@ -213,7 +215,7 @@ def _sum(one: RoutedMatch) -> Inline:
     total = one.match.score + sum(part.value for part in one.adjustments)
     if abs(total - one.score) > _ROUNDING:
         parts.append(("= ", Figure(total), ", which is cut"))
-    return listed(parts, " ")
+    return join_inlines(parts, " ")
 
 
 def _heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> str:
@@ -226,9 +228,9 @@ def _heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> 
 
 def _facts(result: RouteResult) -> Iterator[tuple[str, Inline]]:
     preference = result.preference
-    yield "looked at", counted(result.candidates, "tool")
-    yield "weights", Code(result.weights.provenance)
-    yield "preference", Code(f"{preference.name}: {_because(preference)}")
+    yield "looked at", format_count(result.candidates, "tool")
+    yield "weights", CodeSpan(result.weights.provenance)
+    yield "preference", CodeSpan(f"{preference.name}: {_because(preference)}")
 
 
 def _because(preference: Preference) -> str:
@@ -240,7 +242,9 @@ def _because(preference: Preference) -> str:
     needed = f"evidence {preference.evidence:+.2g}, {preference.needed:.2g} needed"
     if preference.name == NONE:
         return f"the words of the query do not show one ({needed})"
-    words = ", ".join(_spoken(word, preference) for word in _speaking(preference)[:_WORDS_TOLD])
+    words = ", ".join(
+        _describe_word(word, preference) for word in _speaking(preference)[:_WORDS_TOLD]
+    )
     return f"{words} ({needed})"
 
 
@@ -248,7 +252,7 @@ def _briefly(preference: Preference) -> str:
     """Return what counts most for *preference*."""
     if preference.is_asked:
         return "as asked"
-    return _spoken(_speaking(preference)[0], preference)
+    return _describe_word(_speaking(preference)[0], preference)
 
 
 def _speaking(preference: Preference) -> list[WordLeaning]:
@@ -256,9 +260,9 @@ def _speaking(preference: Preference) -> list[WordLeaning]:
     return [word for word in preference.words if word.evidence * preference.evidence > 0]
 
 
-def _spoken(word: WordLeaning, preference: Preference) -> str:
+def _describe_word(word: WordLeaning, preference: Preference) -> str:
     held = (
-        f"{word.read_only} of {counted(preference.read_only, 'read-only tool')}"
+        f"{word.read_only} of {format_count(preference.read_only, 'read-only tool')}"
         f" and {word.writing} of {preference.writing} that write"
     )
     return f"{one_line(word.text)} is in {held}"
@@ -267,17 +271,19 @@ def _spoken(word: WordLeaning, preference: Preference) -> str:
 _READ_ONLY = {"read-only": True, "write": False}
 
 
-def answer_explain(question: Question, prefer: str | None, shown: Showing, output: Output) -> int:
+def answer_explain(
+    question: Question, prefer: str | None, shown: DisplayOptions, output: Output
+) -> int:
     """Search, route, and print everything that led to both."""
-    arguments = arguments_of(question)
+    arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
-    result = _routed(engine, arguments, prefer)
+    result = _run_route(engine, arguments, prefer)
     if shown.form == "json":
         members = result_json(explanation, engine.diagnostics)
         output.json({**members, "routing": result.to_exact_dict()})
         return exit_code(explanation.result)
-    output.opened(engine.diagnostics)
+    output.note_opening(engine.diagnostics)
     if not shown.is_whole(output):  # which shows them in its place
         output.diagnostics(explanation.result.diagnostics)
     blocks = [
@@ -301,7 +307,7 @@ def refuse(given: Mapping[str, object]) -> None:
         raise UsageError("it says nothing about routing", place=flag, remedy=remedy)
 
 
-def _routed(
+def _run_route(
     engine: Engine, arguments: Mapping[str, Any], prefer: str | None, **most: Any
 ) -> RouteResult:
     asked = {

@@ -8,12 +8,12 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.listing import RecordListing, write_listing
 from mcpg.cli.output import Output
 from mcpg.errors import UsageError
 from mcpg.lint.model import Rule
 from mcpg.lint.registry import RULES, rule_of
-from mcpg.reports.blocks import Code, Column, Styled, Table
+from mcpg.reports.blocks import CodeSpan, Column, Styled, Table
 
 EXAMPLES = """\
 mcpg rule
@@ -61,17 +61,17 @@ def run(output: Output, *, name: Name = None, form: options.ListFormat = "text")
         output.json({"schema": "mcpg/rule/1", "rules": records})
     else:
         members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
-        write_listing(Listing(records, members, "code", _table()), form, output)
+        write_listing(RecordListing(records, members, "code", _table()), form, output)
     return ExitCode.DONE
 
 
 def _table() -> Table:
     rows = tuple(
         (
-            Styled(Code(rule.code), "cyan"),
-            Code(rule.name),
-            Code(rule.severity if rule.is_default else f"{rule.severity}, off"),
-            Code(rule.summary),
+            Styled(CodeSpan(rule.code), "cyan"),
+            CodeSpan(rule.name),
+            CodeSpan(rule.severity if rule.is_default else f"{rule.severity}, off"),
+            CodeSpan(rule.summary),
         )
         for rule in RULES.values()
     )

@@ -10,11 +10,11 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.json_schemas import LINE, json_schema, schema_names
-from mcpg.cli.listing import Listing, write_listing
+from mcpg.cli.listing import RecordListing, write_listing
 from mcpg.cli.output import Output
 from mcpg.errors import UsageError
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Styled, Table
+from mcpg.reports.blocks import CodeSpan, Column, Styled, Table
 
 EXAMPLES = """\
 mcpg schema
@@ -85,14 +85,17 @@ def _records() -> Iterable[JsonObject]:
         }
 
 
-def _listing(schemas: list[JsonObject]) -> Listing:
+def _listing(schemas: list[JsonObject]) -> RecordListing:
     rows = tuple(
-        (Styled(Code(str(one["name"])), "cyan"), Code(_first_sentence(str(one["description"]))))
+        (
+            Styled(CodeSpan(str(one["name"])), "cyan"),
+            CodeSpan(_first_sentence(str(one["description"]))),
+        )
         for one in schemas
     )
     columns = (Column("schema", is_whole=True), Column("description"))
     members = ("name", "title", "id", "hasLines", "description")
-    return Listing(schemas, members, "name", Table("Schemas", columns, rows, has_heads=True))
+    return RecordListing(schemas, members, "name", Table("Schemas", columns, rows, has_heads=True))
 
 
 def _first_sentence(text: str) -> str:

@@ -49,7 +49,7 @@ def run(
     """
     from mcpg.cli.query import (  # noqa: PLC0415 - as above
         Question,
-        Showing,
+        DisplayOptions,
         answer_explain,
         answer_search,
         check_schemas,
@@ -69,20 +69,20 @@ def run(
         if api:
             return tool_list.answer(question, output)
         if explain:
-            return answer_explain(question, Showing(form), output)
+            return answer_explain(question, DisplayOptions(form), output)
         return answer_search(
             question, form, output, related=related is not False, schemas=input_schema
         )
 
     if not watch:
         return answer()
-    from mcpg.cli.open_bundle import settings_of  # noqa: PLC0415 - as above
+    from mcpg.cli.open_bundle import read_settings  # noqa: PLC0415 - as above
     from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few searches watch
 
     query = Question.of(asked).query  # standard input can be read once
     asked["query"] = [query] if query else []
 
-    def watched() -> tuple[str, ...]:
-        return settings_of(bundle=asked["bundle"]).watched()
+    def list_watched_paths() -> tuple[str, ...]:
+        return read_settings(bundle=asked["bundle"]).watched_paths()
 
-    return Watcher(watched, output).run(answer)
+    return Watcher(list_watched_paths, output).run(answer)

@@ -17,20 +17,20 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import TOKEN_VARIABLE
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.live_gateway import Wanted, gateway_of
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.live_gateway import GatewayRequest, make_gateway
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
+from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway import Gateway
-from mcpg.gateway.serve import Serving
+from mcpg.gateway.serve import ServingOptions
 from mcpg.installation import install_command
 
 if TYPE_CHECKING:
-    from mcpg.gateway.serve.http import Http
+    from mcpg.gateway.serve.http import HttpOptions
 
 EXAMPLES = """\
 mcpg serve mcp.json                # one server in place of those of a client's configuration
@@ -43,7 +43,7 @@ mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
 
 
-class Exposed(StrEnum):
+class ExposedTools(StrEnum):
     """What clients see."""
 
     META = "meta"
@@ -51,7 +51,7 @@ class Exposed(StrEnum):
     ALL = "all"
 
 
-class Reaction(StrEnum):
+class ChangeReaction(StrEnum):
     """What becomes of tools that changed since the review of a bundle."""
 
     WARN = "warn"
@@ -89,7 +89,7 @@ Graph = Annotated[
     ),
 ]
 OnChange = Annotated[
-    Reaction | None,
+    ChangeReaction | None,
     typer.Option(
         "--on-change",
         metavar="warn|hide|accept",
@@ -123,7 +123,7 @@ AllowHost = Annotated[
     ),
 ]
 Expose = Annotated[
-    Exposed | None,
+    ExposedTools | None,
     typer.Option(
         "--expose",
         metavar="meta|found|all",
@@ -249,9 +249,9 @@ def serve(
     Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
     can be found and described, but not called. Problems are reported on standard error.
     """
-    from mcpg.cli.live_gateway import Wanted  # noqa: PLC0415 - help needs none of it
+    from mcpg.cli.live_gateway import GatewayRequest  # noqa: PLC0415 - help needs none of it
 
-    settings = settings_of(
+    settings = read_settings(
         bundle=bundle,
         strategy=strategy,
         fusion=fusion,
@@ -275,7 +275,9 @@ def serve(
     )
     served = served_by(settings, tuple(endpoint or ()))
     address = address_by(settings, is_stdio=stdio)
-    wanted = Wanted(tuple(sources or ()), graph, source_id, header, server_timeout, allow_private)
+    wanted = GatewayRequest(
+        tuple(sources or ()), graph, source_id, header, server_timeout, allow_private
+    )
     return serve_gateway(wanted, settings, served, address, output)
 
 
@@ -288,7 +290,7 @@ _PATIENCE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServeOptions:
     """What clients see; see `mcpg.gateway.serve.answers.Serving`. `None` is what is usual."""
 
     expose: str | None
@@ -300,7 +302,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where the server is reached over HTTP, as the command line or a file says it.
 
     Attributes:
@@ -318,23 +320,23 @@ class Address:
     place: str = "--http"
 
 
-def served_by(settings: Settings, endpoints: tuple[str, ...]) -> Served:
+def served_by(settings: Settings, endpoints: tuple[str, ...]) -> ServeOptions:
     """Return what clients see by *settings*, and the *endpoints* that they may have asked.
 
     Raises:
         UsageError: A setting makes no sense.
     """
-    return Served(
-        _said(settings, "serve.expose"),
-        _said(settings, "serve.graph_tools"),
+    return ServeOptions(
+        _find_value(settings, "serve.expose"),
+        _find_value(settings, "serve.graph_tools"),
         endpoints,
-        _said(settings, "serve.max_bytes"),
-        _said(settings, "serve.max_result_bytes"),
-        _said(settings, "serve.answer_timeout"),
+        _find_value(settings, "serve.max_bytes"),
+        _find_value(settings, "serve.max_result_bytes"),
+        _find_value(settings, "serve.answer_timeout"),
     )
 
 
-def address_by(settings: Settings, *, is_stdio: bool = False) -> Address | None:
+def address_by(settings: Settings, *, is_stdio: bool = False) -> ListenAddress | None:
     """Return where the server is reached by *settings*, `None` for standard input and output.
 
     Args:
@@ -350,27 +352,31 @@ def address_by(settings: Settings, *, is_stdio: bool = False) -> Address | None:
         raise UsageError(message, place="--stdio", remedy="leave out --stdio or --http")
     if found is None or is_stdio:
         return None
-    return Address(
+    return ListenAddress(
         found.value,
-        tuple(_said(settings, "serve.allow_hosts") or ()),
-        _said(settings, "serve.requests"),
-        _said(settings, "serve.sessions"),
+        tuple(_find_value(settings, "serve.allow_hosts") or ()),
+        _find_value(settings, "serve.requests"),
+        _find_value(settings, "serve.sessions"),
         found.origin,
     )
 
 
-def _said(settings: Settings, name: str) -> Any:
+def _find_value(settings: Settings, name: str) -> Any:
     found = settings.find(name)
     return None if found is None else found.value
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def _drop_unset(**arguments: Any) -> dict[str, Any]:
     """Leave out what nobody said, so that the defaults hold of where it goes."""
     return {name: value for name, value in arguments.items() if value is not None}
 
 
 def serve_gateway(
-    wanted: Wanted, settings: Settings, served: Served, address: Address | None, output: Output
+    wanted: GatewayRequest,
+    settings: Settings,
+    served: ServeOptions,
+    address: ListenAddress | None,
+    output: Output,
 ) -> int:
     """Serve until the client leaves, or the process is told to end.
 
@@ -382,34 +388,34 @@ def serve_gateway(
 
         from mcpg.gateway.serve import META_TOOLS  # noqa: PLC0415
 
-        http = http_of(address) if address is not None else None
+        http = make_http(address) if address is not None else None
         serving = _serving(served, settings, output)
     except ModuleNotFoundError as fault:
         raise UsageError(
             f"nothing can be served without the MCP SDK: {fault.name} is not installed",
             remedy=install_command("mcp"),
         ) from None
-    recorded = _said(settings, "serve.record_calls")
+    recorded = _find_value(settings, "serve.record_calls")
     if recorded == "-":
         message = "standard output belongs to the protocol"
         raise UsageError(message, place="--record-calls", remedy="name a file")
-    gateway = gateway_of(wanted, settings, reserved=META_TOOLS, record_calls=recorded)
+    gateway = make_gateway(wanted, settings, reserved=META_TOOLS, record_calls=recorded)
     _hush(output)
     if http is None and is_terminal(sys.stdin):
         output.note("a client speaks here, over standard input; --http serves at an address")
     anyio.run(_run, gateway, serving, http, output)
-    return _left(output)
+    return _wait_for_threads(output)
 
 
-def http_of(address: Address) -> Http:
+def make_http(address: ListenAddress) -> HttpOptions:
     """Return how the server is reached over HTTP.
 
     Raises:
         UsageError: It is no address, or it would be open to others without protection.
     """
     from mcpg.gateway.serve.http import (  # noqa: PLC0415 - an extra
-        Http,
-        Rules,
+        HttpOptions,
+        AccessRules,
     )
 
     found = _ADDRESS.fullmatch(address.text)
@@ -421,28 +427,28 @@ def http_of(address: Address) -> Http:
         )
     host = (found[1] or "127.0.0.1").strip("[]")
     token = os.environ.get(TOKEN_VARIABLE, "")
-    rules = Rules(token, address.hosts, **_given(requests=address.requests))
-    return Http(host, int(found[2]), rules, **_given(sessions=address.sessions))
+    rules = AccessRules(token, address.hosts, **_drop_unset(requests=address.requests))
+    return HttpOptions(host, int(found[2]), rules, **_drop_unset(sessions=address.sessions))
 
 
-def _serving(served: Served, settings: Settings, output: Output) -> Serving:
-    from mcpg.gateway.serve import Exposure, Serving  # noqa: PLC0415 - an extra
+def _serving(served: ServeOptions, settings: Settings, output: Output) -> ServingOptions:
+    from mcpg.gateway.serve import Exposure, ServingOptions  # noqa: PLC0415 - an extra
 
-    strategy = strategy_of(settings)
+    strategy = find_strategy(settings)
     asked: dict[str, Any] = {
         "strategy": strategy,
-        "fusion": fusion_of(settings, strategy),
+        "fusion": find_fusion(settings, strategy),
         "normalize": ServiceFactory(settings).is_normalizing,
         "lexicon": uses_lexicon(settings),
     }
-    return Serving(
+    return ServingOptions(
         expose=Exposure(served.expose or Exposure.META),
         endpoints=served.endpoints,
         search=asked,
         route=asked,
         log=output.note if output.verbose else None,
-        on_diagnostics=_Noticing(output),
-        **_given(
+        on_diagnostics=_DiagnosticReporter(output),
+        **_drop_unset(
             graph_tools=served.graph_tools,
             answer_bytes=served.answer_bytes,
             result_bytes=served.result_bytes,
@@ -451,7 +457,9 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
     )
 
 
-async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Output) -> None:
+async def _run(
+    gateway: Gateway, serving: ServingOptions, http: HttpOptions | None, output: Output
+) -> None:
     from mcpg.gateway.serve.server import GatewayServer  # noqa: PLC0415 - an extra
     from mcpg.gateway.serve.stdio import serve_stdio  # noqa: PLC0415 - as above
 
@@ -472,14 +480,14 @@ async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Ou
 def _note_sessions(gateway: Gateway, output: Output) -> None:
     """Report which servers clients share, other than usual."""
     from mcpg.gateway.sources import ServerSource  # noqa: PLC0415 - help needs none of it
-    from mcpg.sources.session_scope import scope_of  # noqa: PLC0415 - as above
+    from mcpg.sources.session_scope import decide_scope  # noqa: PLC0415 - as above
 
     for source in gateway.sources:
-        if isinstance(source, ServerSource) and (found := scope_of(source.server)).description:
+        if isinstance(source, ServerSource) and (found := decide_scope(source.server)).description:
             output.note(f"connections to {source.id}: {found.description}")
 
 
-class _Noticing:
+class _DiagnosticReporter:
     """Reports each diagnostic once: errors and changed tools, and with `--verbose` all."""
 
     def __init__(self, output: Output) -> None:
@@ -509,7 +517,7 @@ def _hush(output: Output) -> None:
         logging.getLogger().addHandler(logging.NullHandler())
 
 
-def _left(output: Output) -> int:
+def _wait_for_threads(output: Output) -> int:
     """End, also where a thread is still at work that nobody waits for."""
     others = [
         one

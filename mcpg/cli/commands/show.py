@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.claims import claimed_texts, claimed_words, claims_of
+from mcpg.catalog.claims import claimed_texts, claimed_words, read_claims
 from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.indexed import IndexedBundle, from_index
 from mcpg.cli.listing import table_text
-from mcpg.cli.open_bundle import Opened, open_catalog, paths_of, settings_of
+from mcpg.cli.open_bundle import OpenedBundle, open_catalog, find_bundle_paths, read_settings
 from mcpg.cli.output import Output, hanging
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
@@ -24,9 +24,9 @@ from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.reports.blocks import (
     Block,
     Bullets,
-    Code,
+    CodeSpan,
     Column,
-    Facts,
+    FactList,
     Inline,
     Paragraph,
     Score,
@@ -34,7 +34,7 @@ from mcpg.reports.blocks import (
     Styled,
     Table,
 )
-from mcpg.values import empty_as_null, rounded, to_json
+from mcpg.values import empty_as_null, round_shown_score, to_json
 
 if TYPE_CHECKING:
     import typer
@@ -78,7 +78,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ToolDetails:
     """One tool and its place in the graph.
 
     Attributes:
@@ -110,7 +110,7 @@ def register(app: typer.Typer) -> None:
 
 def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
     """Show one tool: arguments, hints, edges, origin."""
-    card, noticed = _read(settings_of(bundle=bundle), tool, output, with_text=document)
+    card, noticed = _read(read_settings(bundle=bundle), tool, output, with_text=document)
     if document:
         if card.document is None:
             raise NotFoundError(
@@ -121,24 +121,24 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
     elif form == "json":
         output.json(_show_json(card, noticed))
     else:
-        output.opened(noticed)
+        output.note_opening(noticed)
         output.text(_show_markdown(card) if form == "markdown" else _show_text(card, output))
     return ExitCode.DONE
 
 
 def _read(
     settings: Settings, name: str, output: Output, *, with_text: bool
-) -> tuple[Card, tuple[Diagnostic, ...]]:
+) -> tuple[ToolDetails, tuple[Diagnostic, ...]]:
     """Return the card of the tool called *name*, and what opening the bundle noticed.
 
     Raises:
         NotFoundError: No tool is called so, or several are.
     """
 
-    def answer(bundle: IndexedBundle) -> tuple[Card, tuple[Diagnostic, ...]]:
+    def answer(bundle: IndexedBundle) -> tuple[ToolDetails, tuple[Diagnostic, ...]]:
         return _indexed_card(bundle, name), bundle.diagnostics
 
-    paths = paths_of(settings, output)
+    paths = find_bundle_paths(settings, output)
     found = None if with_text else from_index(paths, answer)
     if found is not None:
         return found
@@ -146,13 +146,13 @@ def _read(
     return _card(opened, name), opened.diagnostics
 
 
-def _indexed_card(bundle: IndexedBundle, name: str) -> Card:
+def _indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
     """Return the card of the tool called *name* from the index of a bundle."""
-    number = bundle.named(name)
+    number = bundle.find_number(name)
     document = bundle.document(number)
     targets = bundle.target_ids(number)
     is_alone = not (targets or bundle.index.edges_to(number))
-    return Card(
+    return ToolDetails(
         document.tool,
         document,
         neighbours=tuple(_neighbour(*one) for one in zip(document.links, targets, strict=True)),
@@ -160,14 +160,14 @@ def _indexed_card(bundle: IndexedBundle, name: str) -> Card:
     )
 
 
-def _card(opened: Opened, name: str) -> Card:
+def _card(opened: OpenedBundle, name: str) -> ToolDetails:
     """Return the card of the tool called *name*: an id, `source::name` or a raw name."""
     from mcpg.documents.writer import with_compact_schemas  # noqa: PLC0415 - an index needs none
 
-    tool = opened.catalog.named(name)
+    tool = opened.catalog.find_named(name)
     document = opened.documents.get(tool.id)
     if document is None:
-        return Card(tool)
+        return ToolDetails(tool)
     by_uri = {one.uri: tool_id for tool_id, one in opened.documents.items()}
     reached = (link.target for one in opened.documents.values() for link in one.links)
     is_alone = not document.links and document.uri not in reached
@@ -175,7 +175,7 @@ def _card(opened: Opened, name: str) -> Card:
     text = opened.texts.get(document.path, "")
     if document.path in opened.bundled:
         text = with_compact_schemas(text, document.tool)
-    return Card(
+    return ToolDetails(
         tool,
         document,
         text,
@@ -204,7 +204,7 @@ def _why_alone(server: Sequence[Tool], tool: Tool) -> str:
     return reason_alone(server, tool.id)
 
 
-def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
+def _show_json(card: ToolDetails, diagnostics: Iterable[Diagnostic]) -> JsonObject:
     """Return the object that `show` prints."""
     document = card.document
     return {
@@ -219,10 +219,10 @@ def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
     }
 
 
-def _neighbours_json(card: Card, kind: EdgeKind) -> list[JsonValue]:
+def _neighbours_json(card: ToolDetails, kind: EdgeKind) -> list[JsonValue]:
     return [
         empty_as_null(to_json(one, {"given": "field"}, ["kind"]), "reason")
-        | {"weight": rounded(one.weight)}
+        | {"weight": round_shown_score(one.weight)}
         for one in card.neighbours
         if one.kind is kind
     ]
@@ -233,7 +233,7 @@ def _tool_json(tool: Tool) -> JsonObject:
         **tool.card(),
         "requiredArguments": list(tool.required_arguments),
         **tool.hints.to_dict(),
-        "claims": list(claimed_texts(claims_of(tool))),
+        "claims": list(claimed_texts(read_claims(tool))),
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         "annotations": tool.annotations,
@@ -247,13 +247,13 @@ _TYPE_LIMIT = 20
 _ANY = 1_000
 
 
-def _show_text(card: Card, output: Output) -> str:
+def _show_text(card: ToolDetails, output: Output) -> str:
     """Return everything about the tool of *card*, from what it is to where it comes from."""
     tool = card.tool
     described = [
         line
         for paragraph in lines_kept(tool.description.strip()).split("\n")
-        for line in _wrapped(paragraph, output.columns)
+        for line in _wrap_paragraph(paragraph, output.columns)
     ]
     parts = [text([_title(tool)], output), "\n".join(described)]
     parts += [
@@ -263,7 +263,7 @@ def _show_text(card: Card, output: Output) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _wrapped(paragraph: str, columns: int) -> list[str]:
+def _wrap_paragraph(paragraph: str, columns: int) -> list[str]:
     """Return *paragraph* wrapped at its spaces, with the indentation that it has."""
     whole = paragraph.expandtabs().rstrip()
     words = whole.lstrip(" ")
@@ -277,12 +277,12 @@ def _table_text(table: Table, output: Output) -> str:
     return f"{output.paint(table.title.lower(), 'bold')}\n{table_text(table, output)}"
 
 
-def _show_markdown(card: Card) -> str:
+def _show_markdown(card: ToolDetails) -> str:
     """Return everything about the tool of *card* as Markdown."""
     from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
 
     lines = card.tool.description.strip().split("\n")
-    described = [Paragraph(Code(line)) for line in lines if line.strip()]
+    described = [Paragraph(CodeSpan(line)) for line in lines if line.strip()]
     sections = [
         Section(block.title, block.title, (block,)) if isinstance(block, Table) else block
         for block in _blocks(card)
@@ -295,11 +295,11 @@ def _title(tool: Tool) -> Table:
     title = "" if tool.display_name in {tool.id, tool.name} else tool.display_name
     state = "" if tool.enabled else "(disabled by default)"
     columns = (Column("id", most=_ANY), Column("title", most=_ANY), Column("state"))
-    row = (Styled(Code(tool.id), "cyan"), Code(title), state)
+    row = (Styled(CodeSpan(tool.id), "cyan"), CodeSpan(title), state)
     return Table("Tool", columns, (row,), wraps=True)
 
 
-def _blocks(card: Card) -> Iterator[Block]:
+def _blocks(card: ToolDetails) -> Iterator[Block]:
     """Return origin, hints, arguments, examples and neighbours of the tool of *card*."""
     tool = card.tool
     hints = {"behaviour": [*_behaviour(tool.hints)], "aliases": tool.hints.aliases}
@@ -316,11 +316,11 @@ def _blocks(card: Card) -> Iterator[Block]:
         "groups": ", ".join(card.groups),
         "relations": f"none: {card.alone}" if card.alone else "",
     }
-    yield Facts(tuple((name, Code(value)) for name, value in facts.items()))
+    yield FactList(tuple((name, CodeSpan(value)) for name, value in facts.items()))
     yield _parameters("Arguments", walk_parameters(tool.input_schema))
     yield _parameters("Result", walk_parameters(tool.output_schema or {}))
     examples: list[Inline] = [
-        (Code(one.input), *((" (", Code(one.description), ")") if one.description else ()))
+        (CodeSpan(one.input), *((" (", CodeSpan(one.description), ")") if one.description else ()))
         for one in tool.hints.examples
     ]
     yield Section("examples", "Examples", (Bullets(tuple(examples)),))
@@ -330,7 +330,7 @@ def _blocks(card: Card) -> Iterator[Block]:
 
 def _claims(tool: Tool) -> str:
     """Return the hints that the server states, and how many of their words are searched."""
-    claims = claims_of(tool)
+    claims = read_claims(tool)
     words = claimed_words(claims)
     if words.kept == words.total:
         return ", ".join(claimed_texts(claims))
@@ -355,9 +355,9 @@ def _behaviour(hints: Hints) -> Iterator[str]:
 def _parameters(title: str, parameters: Iterable[Argument]) -> Table:
     rows = tuple(
         (
-            Code(one.path),
-            Code((one.type or "any") + ("" if one.required else "?")),
-            Code(one.description + (f" ({', '.join(one.values)})" if one.values else "")),
+            CodeSpan(one.path),
+            CodeSpan((one.type or "any") + ("" if one.required else "?")),
+            CodeSpan(one.description + (f" ({', '.join(one.values)})" if one.values else "")),
         )
         for one in parameters
     )
@@ -369,9 +369,9 @@ def _parameters(title: str, parameters: Iterable[Argument]) -> Table:
     return Table(title, columns, rows, has_heads=True, wraps=True)
 
 
-def _neighbours(title: str, card: Card, kind: EdgeKind) -> Table:
+def _neighbours(title: str, card: ToolDetails, kind: EdgeKind) -> Table:
     rows = tuple(
-        (Score(one.weight), Code(one.name), Code(one.reason or one.origin))
+        (Score(one.weight), CodeSpan(one.name), CodeSpan(one.reason or one.origin))
         for one in card.neighbours
         if one.kind is kind
     )

@@ -12,7 +12,7 @@ from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import judgements_of, settings_of
+from mcpg.cli.open_bundle import load_judgements, read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.query import uses_lexicon
@@ -25,8 +25,8 @@ from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
 from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
 from mcpg.files import is_folder
 from mcpg.gateway.json import diagnostics_json
-from mcpg.reports.blocks import Block, Column, Facts, Paragraph, Section, Table
-from mcpg.tuning.fit import Case, cases_of, drawn
+from mcpg.reports.blocks import Block, Column, FactList, Paragraph, Section, Table
+from mcpg.tuning.fit import Case, build_cases, draw_judgements
 from mcpg.tuning.tune import (
     TuneReport,
     Tuning,
@@ -100,7 +100,7 @@ def tune_bundle(
     A fit is kept only if it beats the built-in model on held-out queries by more than chance;
     otherwise nothing is written and the exit code is 1.
     """
-    settings = settings_of(bundle=bundle, lexicon=lexicon)
+    settings = read_settings(bundle=bundle, lexicon=lexicon)
     chosen = TuneOptions(
         queries=queries,
         folds=folds,
@@ -139,7 +139,7 @@ def tune_blocks(report: TuneReport) -> Iterator[Block]:
     ]
     yield _numbers("On what was held out", ("metric", "before", "after", "change"), metrics)
     verdicts = {True: "fitted", False: "as shipped: no gain beyond chance"}
-    yield Facts(
+    yield FactList(
         tuple((name, f"{verdicts[part.is_kept]}, p {part.p:.4f}") for name, part in parts.items())
     )
     if report.ranking:
@@ -202,14 +202,16 @@ def run(chosen: TuneOptions, form: OutputFormat, settings: Settings, output: Out
     """Tune, report, write, and return the exit code."""
     path = _bundle_path(settings, chosen.target)
     bundle = _read(path)
-    given = _whole(judgements_of(chosen.queries))
-    judgements = drawn(given, chosen.seed)
+    given = _whole(load_judgements(chosen.queries))
+    judgements = draw_judgements(given, chosen.seed)
     if judgements is not given:
         used, all_of_them = len(judgements.queries), len(given.queries)
         output.note(f"{used:,} of the {all_of_them:,} queries are used, drawn by the seed")
     engine = load(path, cache_dir=cache_folder())
     cases, diagnostics = _cases(engine, judgements, chosen, output)
-    report = _tuned(TuneReport(len(cases), shipped_ranking()), cases, judgements, chosen, output)
+    report = _fit_ranking(
+        TuneReport(len(cases), shipped_ranking()), cases, judgements, chosen, output
+    )
     target = chosen.target or path
     is_written = False
     if report.ranking and not chosen.is_dry:
@@ -221,7 +223,7 @@ def run(chosen: TuneOptions, form: OutputFormat, settings: Settings, output: Out
     else:
         output.diagnostics(diagnostics)
         output.text(text_of(tune_blocks(report), output))
-    return _judged(report, target, chosen, output, is_written=is_written)
+    return _report_outcome(report, target, chosen, output, is_written=is_written)
 
 
 def _bundle_path(settings: Settings, target: str | None) -> str:
@@ -277,14 +279,14 @@ def _cases(
     resolved = resolve(judgements, catalog)
     off = [] if chosen.include_disabled else disabled_tools(judgements, resolved, catalog)
     index = engine.index
-    disabled = frozenset() if chosen.include_disabled else frozenset(index.disabled())
+    disabled = frozenset() if chosen.include_disabled else frozenset(index.iter_disabled_tools())
     with output.progress("searching"):
-        cases = cases_of(resolved, index, disabled=disabled, uses_lexicon=chosen.lexicon)
+        cases = build_cases(resolved, index, disabled=disabled, uses_lexicon=chosen.lexicon)
     found = (*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off)
     return cases, [one for one in found if one.code != Code.RANKING_IGNORED]
 
 
-def _tuned(
+def _fit_ranking(
     report: TuneReport,
     cases: Sequence[Case],
     judgements: Judgements,
@@ -325,7 +327,7 @@ def _write(bundle: Bundle, ranking: Ranking, target: str, *, force: bool) -> boo
     return is_written
 
 
-def _judged(
+def _report_outcome(
     report: TuneReport, target: str, chosen: TuneOptions, output: Output, *, is_written: bool
 ) -> int:
     if report.ranking is None:

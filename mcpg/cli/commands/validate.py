@@ -14,15 +14,15 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.cli import options
 from mcpg.cli.commands import graph
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import Listing, write_listing
-from mcpg.cli.open_bundle import open_sources, settings_of
+from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.open_bundle import open_sources, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import one_line
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.errors import Severity
-from mcpg.reports.blocks import Code, Column, Table
+from mcpg.reports.blocks import CodeSpan, Column, Table
 from mcpg.sources import SourceBatch
-from mcpg.values import counted, to_json
+from mcpg.values import format_count, to_json
 
 EXAMPLES = """\
 mcpg validate graph.mdld
@@ -67,8 +67,8 @@ def validate(
         return graph.validate(
             output, bundle=[file], shapes=shapes, timeout=timeout, strict=strict, form=form
         )
-    batch = open_sources(settings_of(bundle=[file]), output)
-    documents, found = _found(batch, file)
+    batch = open_sources(read_settings(bundle=[file]), output)
+    documents, found = _find_reader_problems(batch, file)
     data = _json(file, reader, documents, found)
     if form == "json":
         output.json(data)
@@ -80,18 +80,18 @@ def validate(
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
 
-def _found(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]:
+def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]:
     """Return how many documents *batch* holds, and what the .NET library makes of them."""
     from dataclasses import replace  # noqa: PLC0415 - as above
 
     from mcpg.bundle import assemble, decode_bundle  # noqa: PLC0415 - help needs none of it
     from mcpg.bundle.dotnet_reader import named_findings, reader_findings  # noqa: PLC0415
-    from mcpg.documents.markdown import targets_of, with_pages  # noqa: PLC0415 - as above
+    from mcpg.documents.markdown import collect_targets, with_pages  # noqa: PLC0415 - as above
 
     assembly = assemble(batch, texts=False)
     addresses = {one.tool.id: (one.path, one.uri) for one in assembly.documents}
     targets = with_pages(
-        targets_of((one.tool for one in assembly.documents), addresses), assembly.pages
+        collect_targets((one.tool for one in assembly.documents), addresses), assembly.pages
     )
     documents = [
         replace(one, place=one.path)
@@ -139,10 +139,11 @@ def _json(file: str, reader: str, documents: int, found: Sequence[ReaderFinding]
     }
 
 
-def _listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
+def _listing(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
     members = ("severity", "rule", "place", "message")
     rows = tuple(
-        (one["severity"], one["rule"], Code(one["place"]), Code(one["message"])) for one in findings
+        (one["severity"], one["rule"], CodeSpan(one["place"]), CodeSpan(one["message"]))
+        for one in findings
     )
     columns = (
         Column("severity"),
@@ -150,7 +151,9 @@ def _listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
         Column("place", is_whole=True),
         Column("message"),
     )
-    return Listing(findings, members, "place", Table("Findings", columns, rows, has_heads=True))
+    return RecordListing(
+        findings, members, "place", Table("Findings", columns, rows, has_heads=True)
+    )
 
 
 _FENCE = b"---"
@@ -166,11 +169,11 @@ def _text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str
     numbers = {one: sum(item.severity == one for item in found) for one in _STYLES}
     verb = "refuses" if numbers[Severity.ERROR] else "loads"
     told = ", ".join(
-        counted(numbers[one], name)
+        format_count(numbers[one], name)
         for one, name in (
             (Severity.ERROR, "error"),
             (Severity.WARNING, "warning"),
             (Severity.INFO, "note"),
         )
     )
-    return "\n".join((*lines, f".NET {verb} {counted(documents, 'document')}: {told}"))
+    return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {told}"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mcpg.code.graph import CodeScope, Definition
+from mcpg.code.graph import CodeScope, LocatedSymbol
 from mcpg.engine.ask.code import CodeAnswers, code_direction
 from mcpg.engine.ask.intent import decide, residue
 from mcpg.engine.ask.model import (
@@ -28,10 +28,10 @@ from mcpg.engine.ask.model import (
     RelatedItem,
     Suggestion,
 )
-from mcpg.engine.ask.patterns import IntentPattern, checked, matching
-from mcpg.engine.ask.recognise import Names, is_rare, recognise
-from mcpg.engine.ask.relations import ToolRelationsAnswers, direction_of
-from mcpg.engine.ask.tokens import Token, language, tokens_of
+from mcpg.engine.ask.patterns import IntentPattern, check_patterns, matching
+from mcpg.engine.ask.recognise import NameLookup, is_rare, recognise
+from mcpg.engine.ask.relations import ToolRelationsAnswers, decide_direction
+from mcpg.engine.ask.tokens import Token, language, tokenize_question
 from mcpg.engine.ask.tools import ToolAnswers
 from mcpg.engine.results import (
     ASK_LIMIT,
@@ -46,7 +46,7 @@ from mcpg.engine.results import MAX_LIMIT as MOST_MATCHES
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.index import Index
 from mcpg.text import joined
-from mcpg.text.literals import literals_of
+from mcpg.text.literals import find_literals
 
 Search = Callable[[str, int], SearchResult]
 
@@ -77,7 +77,7 @@ class AskRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _ReadQuestion:
     """A question that was read.
 
     Attributes:
@@ -94,7 +94,7 @@ class _Question:
     literals: tuple[str, ...]
     terms: str = ""
 
-    def named(self, kind: str) -> list[str]:
+    def mentioned_names(self, kind: str) -> list[str]:
         """Return the names of the mentions of a *kind*, each once; sure ones if there are any."""
         ours = [one for one in self.mentions if one.kind == kind]
         sure = [one for one in ours if one.is_sure]
@@ -106,8 +106,8 @@ class Asker:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._disabled = frozenset(index.disabled())
-        self.names = Names(index)
+        self._disabled = frozenset(index.iter_disabled_tools())
+        self.names = NameLookup(index)
 
     @cached_property
     def _code(self) -> CodeAnswers:
@@ -119,7 +119,7 @@ class Asker:
         Raises:
             UsageError: There is no question, or *request* asks for something that there is not.
         """
-        request, diagnostics = _checked(text, request)
+        request, diagnostics = _check_request(text, request)
         question = self._read((text or "").strip()[:MAX_QUERY_CHARACTERS])
         decision = self._decide(question, request)
         disabled = frozenset[int]() if request.include_disabled else self._disabled
@@ -128,13 +128,13 @@ class Asker:
         results, decision = lookup.results(decision)
         if not results and decision.intent != Intent.SEARCH:
             diagnostics = (*diagnostics, _fallback(decision))
-            results = lookup.searched()
+            results = lookup.search_question()
         diagnostics = (*diagnostics, *self._unknown(question), *lookup.diagnostics)
         homes = self._homes(results)
         return AskResult(
             text or "",
             decision,
-            self._parsed(question),
+            self._describe_question(question),
             len(results),
             tuple(results[: request.limit]),
             tuple(suggestions(decision, results, lookup.leads)),
@@ -142,19 +142,19 @@ class Asker:
             *homes,
         )
 
-    def _read(self, text: str) -> _Question:
+    def _read(self, text: str) -> _ReadQuestion:
         found = _SIMILAR.fullmatch(text)
         terms = found[2].strip() if found else ""
-        tokens = tokens_of(found[1] if found else text)
+        tokens = tokenize_question(found[1] if found else text)
         mentions = recognise(tokens, self.names, self._code)
         if found and len(mentions) == 1:
             mentions = tuple(replace(one, spelling="name") for one in mentions)
         symbols = {one.text for one in mentions if one.kind == MentionKind.SYMBOL}
         # A qualified name such as `Model.save` is no argument.
-        literals = tuple(one.text for one in literals_of(text) if one.text not in symbols)
-        return _Question(text, tokens, mentions, literals, terms)
+        literals = tuple(one.text for one in find_literals(text) if one.text not in symbols)
+        return _ReadQuestion(text, tokens, mentions, literals, terms)
 
-    def _decide(self, question: _Question, request: AskRequest) -> Decision:
+    def _decide(self, question: _ReadQuestion, request: AskRequest) -> Decision:
         if request.intent:
             return Decision(request.intent, 1.0, "caller", ("the caller gives the intent",))
         if _SIMILAR.fullmatch(question.text):
@@ -172,24 +172,25 @@ class Asker:
             return Decision(intent, 1.0, "name", why)
         return decide(question.tokens, mentions, len(question.literals))
 
-    def _parsed(self, question: _Question) -> ParsedQuestion:
+    def _describe_question(self, question: _ReadQuestion) -> ParsedQuestion:
         tools = [
             self._index.tool_id(tool)
             for one in question.mentions
-            if one.kind == MentionKind.TOOL and one.name in question.named(MentionKind.TOOL)
+            if one.kind == MentionKind.TOOL
+            and one.name in question.mentioned_names(MentionKind.TOOL)
             for tool in one.tools
         ]
         words = (token.folded for token in residue(question.tokens, question.mentions))
         return ParsedQuestion(
             tuple(dict.fromkeys(tools)),
-            tuple(question.named(MentionKind.FIELD)),
-            tuple(question.named(MentionKind.SYMBOL)),
+            tuple(question.mentioned_names(MentionKind.FIELD)),
+            tuple(question.mentioned_names(MentionKind.SYMBOL)),
             tuple(dict.fromkeys(words))[:_MOST_KEYWORDS],
             question.literals,
             language(question.tokens),
         )
 
-    def _unknown(self, question: _Question) -> Iterator[Diagnostic]:
+    def _unknown(self, question: _ReadQuestion) -> Iterator[Diagnostic]:
         """Report what has the form of a name and is none here."""
         if len(question.tokens) > _SHORT:
             return
@@ -213,7 +214,7 @@ class _Lookup:
 
     def __init__(
         self,
-        question: _Question,
+        question: _ReadQuestion,
         request: AskRequest,
         tools: ToolAnswers,
         code: CodeAnswers,
@@ -227,33 +228,35 @@ class _Lookup:
         self.diagnostics: tuple[Diagnostic, ...] = ()
         words = [token.text for token in question.tokens]
         sources = [word for word in words if tools.names.sources(word)]
-        kept = question.named(MentionKind.TOOL)
+        kept = question.mentioned_names(MentionKind.TOOL)
         named = [one for one in question.mentions if one.name in kept]
-        self._named = tools.named(named, sources)
-        self._fields = question.named(MentionKind.FIELD)
-        self._symbols = question.named(MentionKind.SYMBOL)
+        self._named = tools.select_mentioned_tools(named, sources)
+        self._fields = question.mentioned_names(MentionKind.FIELD)
+        self._symbols = question.mentioned_names(MentionKind.SYMBOL)
 
     def results(self, decision: Decision) -> tuple[list[Answer], Decision]:
         """Return all results, and the decision with its direction."""
         by_intent = {
-            Intent.NAVIGATION: self._located,
-            Intent.DOCUMENTATION: self._documented,
+            Intent.NAVIGATION: self._locate_mentions,
+            Intent.DOCUMENTATION: self._document_mentions,
             Intent.EXAMPLES: self._examples,
             Intent.SIMILAR: self._similar,
         }
         if decision.intent == Intent.SEARCH:
-            return self.searched(), decision
+            return self.search_question(), decision
         if decision.intent == Intent.RELATIONS:
-            return self._related(decision)
+            return self._relate_mentions(decision)
         return by_intent[decision.intent](), decision
 
-    def _definitions(self) -> list[Definition]:
-        return self._code.defined(self._symbols, self._request.scope) if self._symbols else []
+    def _definitions(self) -> list[LocatedSymbol]:
+        return (
+            self._code.find_definitions(self._symbols, self._request.scope) if self._symbols else []
+        )
 
-    def _located(self) -> list[Answer]:
-        tools = self._tools.located(self._named, self._question.mentions)
-        holders = [] if tools else self._tools.located(self._holders(), ())
-        return [*tools, *self._code.located(self._definitions()), *holders]
+    def _locate_mentions(self) -> list[Answer]:
+        tools = self._tools.locate_tools(self._named, self._question.mentions)
+        holders = [] if tools else self._tools.locate_tools(self._holders(), ())
+        return [*tools, *self._code.locate_symbols(self._definitions()), *holders]
 
     def _holders(self) -> list[int]:
         """Return the tools that take a field that is named."""
@@ -261,14 +264,16 @@ class _Lookup:
         entries = (fields.get(joined(field)) for field in self._fields)
         return [tool for entry in entries if entry for tool in entry[1]]
 
-    def _documented(self) -> list[Answer]:
+    def _document_mentions(self) -> list[Answer]:
         tools = self._named or self._holders()
-        cards = self._tools.documented(tools, self._fields)
-        return [*cards, *self._code.located(self._definitions(), "documentation")]
+        cards = self._tools.document_tools(tools, self._fields)
+        return [*cards, *self._code.locate_symbols(self._definitions(), "documentation")]
 
     def _examples(self) -> list[Answer]:
         tools = self._named or self._holders()
-        users = self._code.related(Direction.CALLERS, self._definitions(), self._request.scope)
+        users = self._code.relate_symbols(
+            Direction.CALLERS, self._definitions(), self._request.scope
+        )
         return [*self._tools.examples(tools, self._fields), *users]
 
     def _similar(self) -> list[Answer]:
@@ -281,29 +286,30 @@ class _Lookup:
             *(self._code.similar(definitions, self._request.scope) if definitions else ()),
         ]
 
-    def _related(self, decision: Decision) -> tuple[list[Answer], Decision]:
+    def _relate_mentions(self, decision: Decision) -> tuple[list[Answer], Decision]:
         question, definitions = self._question, self._definitions()
         if definitions:
             scope = self._request.scope
             meant = [
-                {one.id for one in self._code.defined([name], scope)} for name in self._symbols
+                {one.id for one in self._code.find_definitions([name], scope)}
+                for name in self._symbols
             ]
             has_several = not set.intersection(*meant)
             direction = code_direction(question.tokens, question.mentions, has_several=has_several)
             decision = replace(decision, direction=direction)
             if direction == Direction.PATH:
                 return self._code.chain(self._symbols[0], self._symbols[-1], scope), decision
-            found = self._code.related(direction, definitions, scope)
-            imported = self._imported() if direction == Direction.IMPORTERS else []
+            found = self._code.relate_symbols(direction, definitions, scope)
+            imported = self._find_importing_files() if direction == Direction.IMPORTERS else []
             return [*imported, *found], decision
         if self._symbols:
-            return self._imported(), replace(decision, direction=Direction.IMPORTERS)
-        direction = direction_of(question.tokens, question.mentions, self._tools)
+            return self._find_importing_files(), replace(decision, direction=Direction.IMPORTERS)
+        direction = decide_direction(question.tokens, question.mentions, self._tools)
         relations = ToolRelationsAnswers(self._tools)
         found = relations.answers(direction, self._named, self._fields)
         return found, replace(decision, direction=direction)
 
-    def _imported(self) -> list[Answer]:
+    def _find_importing_files(self) -> list[Answer]:
         """Return the files that import the libraries that the question names."""
         scope = self._request.scope
         return [one for name in self._symbols for one in self._code.importers(name, scope)]
@@ -314,12 +320,14 @@ class _Lookup:
             tool = self._tools.index.find_tool(answer.symbol)
             return bool(ToolRelationsAnswers(self._tools).answers(direction, [tool], ()))
         scope = self._request.scope
-        return self._code.leads(direction, self._code.defined([answer.symbol], scope), scope)
+        return self._code.leads(
+            direction, self._code.find_definitions([answer.symbol], scope), scope
+        )
 
-    def searched(self) -> list[Answer]:
+    def search_question(self) -> list[Answer]:
         """Return the tools and symbols that a search for the question finds."""
         scope, limit = self._request.scope, self._request.limit
-        code = self._code.found(self._question.text, scope, limit)
+        code = self._code.search_symbols(self._question.text, scope, limit)
         if scope is not None:
             return code
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
@@ -340,7 +348,9 @@ class _Lookup:
         return [(self._tools.index.find_tool(one.tool_id), one.score) for one in found.matches]
 
 
-def _checked(text: str | None, request: AskRequest) -> tuple[AskRequest, tuple[Diagnostic, ...]]:
+def _check_request(
+    text: str | None, request: AskRequest
+) -> tuple[AskRequest, tuple[Diagnostic, ...]]:
     """Check what is asked; too much is cut, with a diagnostic.
 
     Raises:
@@ -364,10 +374,10 @@ def _checked(text: str | None, request: AskRequest) -> tuple[AskRequest, tuple[D
         message = f"only the first {MAX_QUERY_CHARACTERS} characters of the question were read"
         found.append(warning(Code.QUERY_TRUNCATED, message))
     limit = min(request.limit, MAX_LIMIT)
-    return replace(request, limit=limit, patterns=checked(request.patterns)), tuple(found)
+    return replace(request, limit=limit, patterns=check_patterns(request.patterns)), tuple(found)
 
 
-def _is_whole(mention: Mention, question: _Question) -> bool:
+def _is_whole(mention: Mention, question: _ReadQuestion) -> bool:
     return mention.is_sure and mention.end - mention.start == len(question.tokens)
 
 

@@ -12,7 +12,9 @@ _SHORT_QUERY, _SHORT_MESSAGE = 200, 160
 _SCHEMAS = frozenset({"inputSchema", "outputSchema", "annotations", "notes"})
 
 
-def fitted(result: AskResult, size: Callable[[AskResult], int], budget: int) -> AskResult | None:
+def fit_budget(
+    result: AskResult, size: Callable[[AskResult], int], budget: int
+) -> AskResult | None:
     """Return *result* with as much of it as a *budget* allows, `None` if nothing fits.
 
     Args:
@@ -21,7 +23,7 @@ def fitted(result: AskResult, size: Callable[[AskResult], int], budget: int) -> 
         budget: The most bytes.
     """
     least = result
-    for least in _shortened(result):
+    for least in _shorten_stepwise(result):
         if size(least) <= budget:
             return least
     low, high = -1, len(least.results)
@@ -34,7 +36,7 @@ def fitted(result: AskResult, size: Callable[[AskResult], int], budget: int) -> 
     return _cut(least, low) if low >= 0 else None
 
 
-def _shortened(result: AskResult) -> Iterator[AskResult]:
+def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
     """Yield *result* in less and less detail."""
     yield result
     for shorten in (_without_schemas, _with_short_docs, _bare):

@@ -50,12 +50,12 @@ def made_up_call(
     Returns:
         The arguments, and the names of those whose pattern a placeholder does not follow.
     """
-    maker = _Maker(schema)
+    maker = _CallMaker(schema)
     made = maker.object(schema, 0, frozenset(asked))
     return made, tuple(maker.unfollowed)
 
 
-class _Maker:
+class _CallMaker:
     def __init__(self, root: JsonObject) -> None:
         self._root = root
         self.unfollowed: list[str] = []
@@ -84,7 +84,7 @@ class _Maker:
         if not isinstance(schema, dict):
             return name
         parts = list(self._parts(schema))
-        offered = next((one for part in parts for one in _offered(part)), None)
+        offered = next((one for part in parts for one in _iter_offered_values(part)), None)
         if offered is not None:
             return offered[0]
         kind = next((kind for part in parts if (kind := _type(part))), "")
@@ -122,7 +122,7 @@ class _Maker:
         items = schema.get("items", {})
         first = self.value(items, name.removesuffix("s"), depth + 1)
         if schema.get("uniqueItems") is True and count > 1:
-            return [first, *(_varied(first, number) for number in range(2, count + 1))]
+            return [first, *(_vary_value(first, number) for number in range(2, count + 1))]
         return [first] * count
 
     def _parts(self, schema: JsonObject) -> Iterator[JsonObject]:
@@ -148,7 +148,7 @@ class _Maker:
                 waiting += held if key == "allOf" else (named or held)[:1]
 
 
-def _offered(schema: JsonObject) -> Iterator[tuple[JsonValue]]:
+def _iter_offered_values(schema: JsonObject) -> Iterator[tuple[JsonValue]]:
     """Yield the values that *schema* offers itself, the most telling first."""
     if "const" in schema:
         yield (schema["const"],)
@@ -196,7 +196,7 @@ def _type(schema: JsonObject) -> str:
 
 
 def _number(schema: JsonObject, kind: str) -> float:
-    least, most = _bound(schema, "minimum", 1), _bound(schema, "maximum", -1)
+    least, most = _find_bound(schema, "minimum", 1), _find_bound(schema, "maximum", -1)
     step = _quantity(schema.get("multipleOf"))
     size = step if step is not None and step > 0 else 1
     made = max(1, least) if least is not None else 1
@@ -215,7 +215,7 @@ def _quantity(found: JsonValue) -> float | None:
     return found if abs(found) < _GREATEST else None
 
 
-def _bound(schema: JsonObject, key: str, way: int) -> float | None:
+def _find_bound(schema: JsonObject, key: str, way: int) -> float | None:
     """Return the bound called *key*, or the first whole number inside an exclusive one."""
     strict = _quantity(schema.get(f"exclusive{key.capitalize()}"))
     if strict is None:
@@ -241,7 +241,7 @@ def _whole_number(found: JsonValue, otherwise: int) -> int:
     )
 
 
-def _varied(found: JsonValue, number: int) -> JsonValue:
+def _vary_value(found: JsonValue, number: int) -> JsonValue:
     """Return a value unlike *found*, for lists whose items must differ."""
     if isinstance(found, str):
         return f"{found}{number}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from mcpg.code.graph import CodeGraph, CodeScope, Definition, Relation
+from mcpg.code.graph import CodeGraph, CodeScope, LocatedSymbol, Relation
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
 from mcpg.engine.ask.model import Answer, Direction, Mention, MentionKind, RelatedItem
 from mcpg.engine.ask.tokens import Token, does
@@ -64,7 +64,7 @@ class CodeAnswers:
     def near(self, name: str) -> str:
         """Return the name of a symbol that *name* misspells, "" where none is near."""
         around, dot, short = name.rpartition(".")
-        close = () if self.is_empty else self.search.named(short)
+        close = () if self.is_empty else self.search.find_named_symbols(short)
         names = sorted(
             {(-one.score, _edits(short, one), one.definition.symbol.short_name) for one in close}
         )
@@ -75,20 +75,24 @@ class CodeAnswers:
         """Return whether a file imports a library called *name*."""
         return not self.is_empty and bool(self.graph.importers(name))
 
-    def defined(self, names: Iterable[str], scope: CodeScope | None) -> list[Definition]:
+    def find_definitions(
+        self, names: Iterable[str], scope: CodeScope | None
+    ) -> list[LocatedSymbol]:
         """Return the definitions of *names*, those of one name in order of their files."""
-        found: dict[tuple[str, str, str], Definition] = {}
+        found: dict[tuple[str, str, str], LocatedSymbol] = {}
         for name in names:
             for one in self.graph.find(name, scope)[:_MOST_NAMED]:
                 found[one.file.repository, one.file.branch, one.id] = one
         return list(found.values())
 
-    def located(self, definitions: Iterable[Definition], kind: str = "symbol") -> list[Answer]:
+    def locate_symbols(
+        self, definitions: Iterable[LocatedSymbol], kind: str = "symbol"
+    ) -> list[Answer]:
         """Return where symbols are defined."""
-        return [_answer(one, kind, 1.0, (_called(one),)) for one in definitions]
+        return [_answer(one, kind, 1.0, (_describe_match(one),)) for one in definitions]
 
-    def related(
-        self, direction: str, definitions: Sequence[Definition], scope: CodeScope | None
+    def relate_symbols(
+        self, direction: str, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
     ) -> list[Answer]:
         """Return each of *definitions* with what is related to it, then what is related to any.
 
@@ -104,10 +108,10 @@ class CodeAnswers:
             others += [_answer(other, kind, _OF_FURTHER, (why,)) for other, why in further]
             items = [_item(relation, rel) for relation in relations]
             if relations or further:
-                target = _answer(one, _TARGET, 1.0, (_called(one),))
+                target = _answer(one, _TARGET, 1.0, (_describe_match(one),))
                 targets.append(replace(target, related=tuple(items[:_MOST_RELATED])))
             else:
-                why = (_called(one), f"no {kind} is known")
+                why = (_describe_match(one), f"no {kind} is known")
                 alone.append(_answer(one, _TARGET, _ALONE, why))
         distinct = {(one.file, one.symbol, one.lines, one.type): one for one in reversed(others)}
         kept = sorted(
@@ -116,7 +120,7 @@ class CodeAnswers:
         return [*targets, *kept, *alone]
 
     def _relations(
-        self, direction: str, one: Definition, scope: CodeScope | None
+        self, direction: str, one: LocatedSymbol, scope: CodeScope | None
     ) -> tuple[str, str, tuple[Relation, ...]]:
         if direction == Direction.SUBTYPES and one.symbol.kind in CALLABLE_KINDS:
             return "override", "overridden_by", ()
@@ -127,7 +131,7 @@ class CodeAnswers:
         return kind, rel, self.graph.incoming(one, kinds, scope)
 
     def leads(
-        self, direction: str, definitions: Iterable[Definition], scope: CodeScope | None
+        self, direction: str, definitions: Iterable[LocatedSymbol], scope: CodeScope | None
     ) -> bool:
         """Return whether anything is related to one of *definitions* in a *direction*."""
         return any(self._relations(direction, one, scope)[2] for one in definitions)
@@ -135,10 +139,10 @@ class CodeAnswers:
     def _further(
         self,
         direction: str,
-        one: Definition,
+        one: LocatedSymbol,
         relations: Iterable[Relation],
         scope: CodeScope | None,
-    ) -> list[tuple[Definition, str]]:
+    ) -> list[tuple[LocatedSymbol, str]]:
         """Return the indirect heirs or ancestors of a type, and the overrides of a method."""
         name = one.symbol.plain_name
         if direction == Direction.SUBTYPES and one.symbol.kind in CALLABLE_KINDS:
@@ -158,7 +162,7 @@ class CodeAnswers:
 
     def chain(self, start: str, end: str, scope: CodeScope | None) -> list[Answer]:
         """Return a shortest chain of calls from a symbol called *start* to one called *end*."""
-        starts, ends = self.defined([start], scope), self.defined([end], scope)
+        starts, ends = self.find_definitions([start], scope), self.find_definitions([end], scope)
         return [_answer(one, "step", 1.0, ()) for one in self.graph.nearest_chain(starts, ends)]
 
     def importers(self, module: str, scope: CodeScope | None) -> list[Answer]:
@@ -176,7 +180,7 @@ class CodeAnswers:
             for one in self.graph.importers(module, scope)
         ]
 
-    def found(self, text: str, scope: CodeScope | None, limit: int) -> list[Answer]:
+    def search_symbols(self, text: str, scope: CodeScope | None, limit: int) -> list[Answer]:
         """Return the symbols that a *text* finds."""
         if self.is_empty:
             return []
@@ -185,7 +189,9 @@ class CodeAnswers:
             for one in self.search.search(text, scope, limit=limit)
         ]
 
-    def similar(self, definitions: Sequence[Definition], scope: CodeScope | None) -> list[Answer]:
+    def similar(
+        self, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
+    ) -> list[Answer]:
         """Return the symbols of the same kind whose names and documentation are alike."""
         own = {one.id for one in definitions}
         found: dict[str, Answer] = {}
@@ -259,7 +265,7 @@ _VERBS = {
 """What a question asks for by a verb: that which the named does, and that which is done to it."""
 
 
-def _answer(one: Definition, kind: str, score: float, why: tuple[str, ...]) -> Answer:
+def _answer(one: LocatedSymbol, kind: str, score: float, why: tuple[str, ...]) -> Answer:
     symbol = one.symbol
     return Answer(
         one.file.path,
@@ -282,16 +288,16 @@ def _edits(name: str, match: CodeMatch) -> int:
     return most if edits is None else edits
 
 
-def _called(one: Definition) -> str:
+def _describe_match(one: LocatedSymbol) -> str:
     return f"is called {one.symbol.plain_name!r}"
 
 
-def _other(relation: Relation, kind: str, one: Definition) -> Answer:
+def _other(relation: Relation, kind: str, one: LocatedSymbol) -> Answer:
     score = _OF_RELATED * relation.weight
     lines = f", line {_lines(relation.lines)}" if relation.lines else ""
     why = (f"{kind} of {one.symbol.plain_name}{lines}",)
     if relation.symbol is not None:
-        return _answer(Definition(relation.file, relation.symbol), kind, score, why)
+        return _answer(LocatedSymbol(relation.file, relation.symbol), kind, score, why)
     return Answer(
         relation.file.path, _lines(relation.lines), score, kind, relation.name, "file", why=why
     )

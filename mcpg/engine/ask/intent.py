@@ -63,7 +63,7 @@ def residue(tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[Token
     )
 
 
-def features_of(
+def extract_question_features(
     tokens: Sequence[Token], mentions: Sequence[Mention], literals: int = 0
 ) -> Features:
     """Return the features of a question, those that are 0 left out.
@@ -74,13 +74,13 @@ def features_of(
         literals: How many of its parts are arguments, such as numbers and quoted texts.
     """
     found: Features = {_ALWAYS: 1.0}
-    found |= _mentioned(tokens, mentions)
+    found |= _mention_features(tokens, mentions)
     found |= _shape(tokens, mentions, literals)
-    found |= _cued(tokens, mentions, found)
+    found |= _cue_features(tokens, mentions, found)
     return found
 
 
-def _mentioned(tokens: Sequence[Token], mentions: Sequence[Mention]) -> Features:
+def _mention_features(tokens: Sequence[Token], mentions: Sequence[Mention]) -> Features:
     tools = [one for one in mentions if one.kind == MentionKind.TOOL]
     sure = {one.kind for one in mentions if one.is_sure}
     words = [one for one in tools if one.spelling == Spelling.WORD]
@@ -143,14 +143,16 @@ def _bucket(count: int) -> str:
     return f"> {_MANY}"
 
 
-def _cued(tokens: Sequence[Token], mentions: Sequence[Mention], known: Features) -> Features:
+def _cue_features(
+    tokens: Sequence[Token], mentions: Sequence[Mention], known: Features
+) -> Features:
     held = {place for one in mentions if one.is_sure for place in range(one.start, one.end)}
     asking = _asking(tokens, held)
     found: Features = {}
     asked: Features = {}
     for place, token in enumerate(tokens):
         if place not in held:
-            found |= dict.fromkeys(_placed(place, token, mentions), 1.0)
+            found |= dict.fromkeys(_iter_placed_cues(place, token, mentions), 1.0)
             asked |= dict.fromkeys(token.cues if place in asking else (), 1.0)
     named = dict.fromkeys((kind for kind in (*KINDS, "a call") if f"cue {kind}" in found), 1.0)
     if _has_noun(tokens, held):
@@ -165,7 +167,7 @@ def _cued(tokens: Sequence[Token], mentions: Sequence[Mention], known: Features)
     return found
 
 
-def _placed(place: int, token: Token, mentions: Sequence[Mention]) -> Iterator[str]:
+def _iter_placed_cues(place: int, token: Token, mentions: Sequence[Mention]) -> Iterator[str]:
     """Yield the features of the cues that the *token* at a *place* is."""
     is_before = any(0 < one.start - place <= _NEAR for one in mentions)
     is_after = any(0 <= place - one.end < _NEAR for one in mentions)
@@ -260,7 +262,7 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
     if not any(one.is_sure for one in mentions) and not _is_meant(tokens, mentions):
         words = ", ".join(dict.fromkeys(repr(one.text) for one in mentions[:_SEVERAL]))
         return Decision(Intent.SEARCH, 1.0, "default", (f"{words} may be no name here",))
-    features = features_of(tokens, mentions, literals)
+    features = extract_question_features(tokens, mentions, literals)
     found = probabilities(features)
     intent = max(INTENTS, key=lambda one: found[one])
     if intent != Intent.SEARCH and len(tokens) > _LONG and found[intent] < _DOUBTFUL:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from mcpg.errors import Diagnostic
 from mcpg.json_types import JsonObject
-from mcpg.values import counted, empty_as_null, score_text, to_json
+from mcpg.values import format_count, empty_as_null, score_text, to_json
 
 IntentName: TypeAlias = Literal[
     "", "navigation", "relations", "documentation", "examples", "similar", "search"
@@ -288,7 +288,7 @@ class AskResult:
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{one.symbol} {score_text(one.score)}" for one in self.results[:3])
-        found = f"{self.decision.intent}, {counted(self.total, 'result')}"
+        found = f"{self.decision.intent}, {format_count(self.total, 'result')}"
         return f"<AskResult {self.query!r}: {found}{f': {shown}' if shown else ''}>"
 
     def _repr_html_(self) -> str:

@@ -41,7 +41,7 @@ class IntentPattern:
     intent: str
 
 
-def checked(patterns: Iterable[IntentPattern]) -> tuple[IntentPattern, ...]:
+def check_patterns(patterns: Iterable[IntentPattern]) -> tuple[IntentPattern, ...]:
     """Return *patterns*.
 
     Raises:

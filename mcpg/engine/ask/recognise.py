@@ -32,14 +32,14 @@ _ENGLISH = "english"
 _COMMON_NAME = 0.0
 _FIELD_DEPTH = 4
 _MOST_FIELDS = 128
-_SEPARATORS = ("::", "/", ".", ":")
+_ID_SEPARATORS = ("::", "/", ".", ":")
 
 
 FieldEntry = tuple[str, tuple[int, ...], tuple[int, ...]]
 """The name of a field, the tools that take it, and the tools that return it."""
 
 
-class Names:
+class NameLookup:
     """Looks up tools and fields of an index by the joined forms of their names."""
 
     def __init__(self, index: Index) -> None:
@@ -50,20 +50,20 @@ class Names:
 
         `source::name` means the tool of that source alone.
         """
-        found = self._named(joined(text))
+        found = self._find_exact_tools(joined(text))
         if found:
             return found
-        for sign in _SEPARATORS:
+        for sign in _ID_SEPARATORS:
             source, _, name = text.rpartition(sign)
             if source and name:
                 of_source = joined(source)
-                named = self._named(joined(name))
+                named = self._find_exact_tools(joined(name))
                 kept = [one for one in named if joined(self._index.source_id(one)) == of_source]
                 if kept:
                     return tuple(kept)
         return ()
 
-    def _named(self, key: str) -> tuple[int, ...]:
+    def _find_exact_tools(self, key: str) -> tuple[int, ...]:
         """Return the tools with a name or id, not an alias, that joined is *key*."""
         if len(key) < _SHORTEST_NAME:
             return ()
@@ -89,9 +89,9 @@ class Names:
     @cached_property
     def fields(self) -> dict[str, FieldEntry]:
         """The fields of all schemas, by their joined names."""
-        return self.fields_of(range(len(self._index)))
+        return self.find_tool_fields(range(len(self._index)))
 
-    def fields_of(self, tools: Iterable[int]) -> dict[str, FieldEntry]:
+    def find_tool_fields(self, tools: Iterable[int]) -> dict[str, FieldEntry]:
         """Return the fields of the schemas of *tools*, as `fields` has them."""
         names: dict[str, str] = {}
         taken: dict[str, dict[int, None]] = {}
@@ -111,7 +111,7 @@ class Names:
             for key, name in names.items()
         }
 
-    def repaired(self, text: str) -> str:
+    def repair_name(self, text: str) -> str:
         """Return the joined name of a tool or field that *text* misspells, or ""."""
         key = joined(text)
         allowed = allowed_edits(key)
@@ -127,7 +127,7 @@ class Names:
                 and edit_distance(key, name, bound) is not None
             ]
             if near:
-                return min(near, key=lambda name: (not self._named(name), name))
+                return min(near, key=lambda name: (not self._find_exact_tools(name), name))
         return ""
 
     @cached_property
@@ -169,23 +169,23 @@ NO_SYMBOLS = _NoSymbols()
 
 
 def recognise(
-    tokens: Sequence[Token], names: Names, symbols: SymbolNames = NO_SYMBOLS
+    tokens: Sequence[Token], names: NameLookup, symbols: SymbolNames = NO_SYMBOLS
 ) -> tuple[Mention, ...]:
     """Return what *tokens* mention, in order of place; mentions do not overlap."""
     found = [one for place in range(len(tokens)) if (one := _single(tokens, place, names, symbols))]
     found = found or [*_bare_symbols(tokens, symbols)]
     taken = {place for one in found for place in range(one.start, one.end) if one.is_sure}
-    spoken = list(_spoken(tokens, names, taken))
+    spoken = list(_find_spoken_names(tokens, names, taken))
     held = taken.union(*(range(one.start, one.end) for one in spoken))
     kept = [one for one in found if one.is_sure or one.start not in held]
     mentions = sorted((*kept, *spoken), key=lambda one: one.start)
-    fields = [*_fields_of(tokens, mentions, names)]
-    promoted = [_promoted(one, (*mentions, *fields)) for one in mentions]
+    fields = [*_find_plain_fields(tokens, mentions, names)]
+    promoted = [_promote_mention(one, (*mentions, *fields)) for one in mentions]
     return tuple(sorted((*promoted, *fields), key=lambda one: one.start))
 
 
 def _single(
-    tokens: Sequence[Token], place: int, names: Names, symbols: SymbolNames
+    tokens: Sequence[Token], place: int, names: NameLookup, symbols: SymbolNames
 ) -> Mention | None:
     """Return what the word at *place* is the name of."""
     token = tokens[place]
@@ -239,7 +239,7 @@ _ASKING = frozenset(("what", "where", "how", "of"))
 _SHORTEST_BARE = 3
 
 
-def _field_or_slip(token: Token, names: Names, place: int) -> Mention | None:
+def _field_or_slip(token: Token, names: NameLookup, place: int) -> Mention | None:
     """Return the field that *token* names, or the tool or field that it misspells."""
     key = joined(token.text)
     if len(key) < _SHORTEST_NAME:
@@ -247,7 +247,7 @@ def _field_or_slip(token: Token, names: Names, place: int) -> Mention | None:
     if key in names.fields:
         spelling = Spelling.WORD if _is_prose(token, names, ()) else Spelling.NAME
         return _field(token, key, names, spelling, place)
-    return _repaired(token, names, place)
+    return _repair_token(token, names, place)
 
 
 def _mention(
@@ -256,17 +256,17 @@ def _mention(
     return Mention(kind, token.text, name or token.text, spelling, tools, place, place + 1)
 
 
-def _field(token: Token, key: str, names: Names, spelling: str, place: int) -> Mention:
+def _field(token: Token, key: str, names: NameLookup, spelling: str, place: int) -> Mention:
     name, taken, given = names.fields[key]
     tools = tuple(dict.fromkeys((*taken, *given)))
     return _mention(MentionKind.FIELD, token, tools, spelling, place, name)
 
 
-def _repaired(token: Token, names: Names, place: int) -> Mention | None:
+def _repair_token(token: Token, names: NameLookup, place: int) -> Mention | None:
     is_cut = len(split_words(token.text)) >= _LEAST_PIECES
     if not is_cut or any(map(str.isdigit, token.text)):
         return None
-    key = names.repaired(token.text)
+    key = names.repair_name(token.text)
     if not key:
         return None
     tools = names.tools(key)
@@ -277,7 +277,7 @@ def _repaired(token: Token, names: Names, place: int) -> Mention | None:
     return _field(token, key, names, Spelling.REPAIRED, place)
 
 
-def _is_prose(token: Token, names: Names, tools: tuple[int, ...]) -> bool:
+def _is_prose(token: Token, names: NameLookup, tools: tuple[int, ...]) -> bool:
     """Return whether a hyphen joins two words of prose that a name has as well: `check-in`."""
     text = token.text
     if token.is_marked or "-" not in text or any(sign in text for sign in "_.:/"):
@@ -339,7 +339,9 @@ _KINDS = frozenset(map(stem, KINDS_BY_WORD)) | frozenset(
 )
 
 
-def _spoken(tokens: Sequence[Token], names: Names, taken: set[int]) -> Iterable[Mention]:
+def _find_spoken_names(
+    tokens: Sequence[Token], names: NameLookup, taken: set[int]
+) -> Iterable[Mention]:
     """Return the names of tools that are spelt as several words, the longest first."""
     place = 0
     while place < len(tokens):
@@ -359,12 +361,12 @@ def _spoken(tokens: Sequence[Token], names: Names, taken: set[int]) -> Iterable[
         place += 1
 
 
-def _fields_of(
-    tokens: Sequence[Token], mentions: Sequence[Mention], names: Names
+def _find_plain_fields(
+    tokens: Sequence[Token], mentions: Sequence[Mention], names: NameLookup
 ) -> Iterable[Mention]:
     """Return the fields, spelt as single words, of tools that are mentioned as well."""
     mentioned = {tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools}
-    fields = names.fields_of(sorted(mentioned)) if mentioned else {}
+    fields = names.find_tool_fields(sorted(mentioned)) if mentioned else {}
     held = {place for one in mentions for place in range(one.start, one.end)}
     for place, token in enumerate(tokens):
         if place in held:
@@ -380,7 +382,7 @@ def _fields_of(
             yield _field(token, key, names, Spelling.NAME if is_named else Spelling.WORD, place)
 
 
-def _promoted(mention: Mention, mentions: Sequence[Mention]) -> Mention:
+def _promote_mention(mention: Mention, mentions: Sequence[Mention]) -> Mention:
     """Return *mention*, a sure one if a sure field is of its tool alone: `max_length in fetch`."""
     fields = (one for one in mentions if one.kind == MentionKind.FIELD and one.is_sure)
     if mention.spelling != Spelling.WORD or not any(

@@ -41,7 +41,9 @@ _HANDLES = frozenset(
 )
 
 
-def direction_of(tokens: Sequence[Token], mentions: Sequence[Mention], answers: ToolAnswers) -> str:
+def decide_direction(
+    tokens: Sequence[Token], mentions: Sequence[Mention], answers: ToolAnswers
+) -> str:
     """Return what a question about relations asks for, one of `Direction`."""
     named = [one for one in mentions if one.kind == MentionKind.TOOL]
     sure = [one for one in named if one.is_sure]
@@ -55,25 +57,25 @@ def direction_of(tokens: Sequence[Token], mentions: Sequence[Mention], answers: 
         asks_origin = cues.has("give") or (cues.has("where") and not cues.has("take"))
         is_taken = cues.has("take") and not cues.is_before("give", "take")
         return Direction.GIVES_FIELD if asks_origin and not is_taken else Direction.USES_FIELD
-    ordered = _ordered(cues)
+    ordered = _decide_order(cues)
     if fields and not ordered:
-        return _of_field(fields[0], mentions, answers, cues)
-    return ordered or _of_tool(cues)
+        return _decide_field_direction(fields[0], mentions, answers, cues)
+    return ordered or _decide_tool_direction(cues)
 
 
-def _ordered(cues: _Cues) -> str:
+def _decide_order(cues: _Cues) -> str:
     """Return the direction that words of order tell, "" where there are none."""
     if cues.has("before") == cues.has("after"):
         return ""
     return Direction.BEFORE if cues.has("before") else Direction.AFTER
 
 
-def _of_field(
+def _decide_field_direction(
     field: Mention, mentions: Sequence[Mention], answers: ToolAnswers, cues: _Cues
 ) -> str:
     """Return whether the field is one that the tool takes, or one that it returns."""
     tools = [tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools]
-    entry = answers.names.fields_of(tools).get(joined(field.name))
+    entry = answers.names.find_tool_fields(tools).get(joined(field.name))
     if entry is None or not entry[1]:
         return Direction.CONSUMES
     if not entry[2]:
@@ -81,7 +83,7 @@ def _of_field(
     return Direction.CONSUMES if cues.is_before("take", "give") else Direction.FEEDS
 
 
-def _of_tool(cues: _Cues) -> str:
+def _decide_tool_direction(cues: _Cues) -> str:
     """Return the direction that the place of a verb tells: *what needs X*, *what does X need*."""
     if cues.has("before") and cues.has("after"):
         return Direction.BEFORE if cues.is_before("before", "after") else Direction.AFTER
@@ -132,27 +134,29 @@ class ToolRelationsAnswers:
         if direction == Direction.PATH:
             return self._path(tools)
         if direction in _ORDERED:
-            return self._ordered(direction, tools)
+            return self._list_in_order(direction, tools)
         kind, evidence = {
             Direction.FEEDS: ("feeds", self._feeding(tools, fields)),
             Direction.CONSUMES: ("consumer", self._consuming(tools, fields)),
             Direction.USES_FIELD: ("consumer", self._taking(fields)),
             Direction.GIVES_FIELD: ("producer", self._giving(fields)),
         }[direction]
-        return self._shown(kind, evidence, tools)
+        return self._make_answers(kind, evidence, tools)
 
-    def _ordered(self, direction: str, tools: Sequence[int]) -> list[Answer]:
+    def _list_in_order(self, direction: str, tools: Sequence[int]) -> list[Answer]:
         """Return what comes before or after *tools*, then what is related in no order."""
         found: list[Answer] = []
         if direction != Direction.AFTER:
-            found += self._shown("before", self._before(tools), tools)
+            found += self._make_answers("before", self._before(tools), tools)
         if direction != Direction.BEFORE:
-            found += self._shown("after", self._after(tools), tools)
+            found += self._make_answers("after", self._after(tools), tools)
         ordered = {one.symbol for one in found}
-        beside = self._shown("related", self._beside(tools), tools)
+        beside = self._make_answers("related", self._beside(tools), tools)
         return [*found, *(one for one in beside if one.symbol not in ordered)]
 
-    def _shown(self, kind: str, evidence: Iterable[Evidence], tools: Sequence[int]) -> list[Answer]:
+    def _make_answers(
+        self, kind: str, evidence: Iterable[Evidence], tools: Sequence[int]
+    ) -> list[Answer]:
         """Return *evidence* as answers, that for one tool together."""
         scores: dict[int, float] = {}
         reasons: dict[int, dict[str, None]] = {}
@@ -305,7 +309,7 @@ class ToolRelationsAnswers:
             way = self._strongest(end, start)[::-1]
             kind = "step back"
         if not way:
-            near = self._shown("before", self._before([end]), (start, end))
+            near = self._make_answers("before", self._before([end]), (start, end))
             return [
                 self._answers.answer(start, "start", 1.0),
                 *near[:_MOST_READERS],
@@ -315,12 +319,12 @@ class ToolRelationsAnswers:
         for place, tool in enumerate(way):
             why = (self._reason(way[place - 1], tool, kind),) if place else ()
             steps.append(self._answers.answer(tool, kind, 1.0, why))
-        between = [] if len(way) > 2 else self._between(start, end)  # noqa: PLR2004 - both ends
+        between = [] if len(way) > 2 else self._list_between(start, end)  # noqa: PLR2004 - both ends
         return [*steps[:-1], *between, steps[-1]]
 
-    def _between(self, start: int, end: int) -> list[Answer]:
+    def _list_between(self, start: int, end: int) -> list[Answer]:
         """Return what the last tool needs besides the first one."""
-        found = self._shown("before", self._before([end]), (start, end))
+        found = self._make_answers("before", self._before([end]), (start, end))
         kept = [one for one in found if one.score >= _WEAK * _READER]
         return kept[:_MOST_READERS]
 

@@ -84,7 +84,7 @@ _NOTHING = frozenset[str]()
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
-def cues_of(word: str) -> frozenset[str]:
+def find_cues(word: str) -> frozenset[str]:
     """Return the kinds of cues that a folded *word* is, misspelt by one edit or not."""
     spaced, unspaced = _cues()
     if word and is_unspaced(word[0]):
@@ -99,12 +99,12 @@ def cues_of(word: str) -> frozenset[str]:
     return spaced[best] if (best := next(near, "")) else _NOTHING
 
 
-def tokens_of(question: str) -> tuple[Token, ...]:
+def tokenize_question(question: str) -> tuple[Token, ...]:
     """Return the words of *question*, at most `MOST_TOKENS`."""
     found: list[Token] = []
     for piece in question.split():
         for part in _parts(piece[:_LONGEST_TOKEN]):
-            token = _token(part)
+            token = _parse_token(part)
             if token is not None:
                 found.append(token)
             elif found and part[-1:] in ".,;:?!":
@@ -117,17 +117,17 @@ def tokens_of(question: str) -> tuple[Token, ...]:
 def _parts(piece: str) -> Iterator[str]:
     """Cut a piece without spaces where the script changes and at signs between names."""
     if piece.isascii():
-        yield from _separated(piece)
+        yield from _split_at_signs(piece)
         return
     for unspaced, letters in groupby(piece, is_unspaced):
         text = "".join(letters)
         if unspaced:
             yield text
         else:
-            yield from _separated(text)
+            yield from _split_at_signs(text)
 
 
-def _separated(text: str) -> Iterator[str]:
+def _split_at_signs(text: str) -> Iterator[str]:
     inner = text.strip(_EDGES)
     if not any(sign in inner for sign in _SEPARATORS):
         yield text
@@ -137,7 +137,7 @@ def _separated(text: str) -> Iterator[str]:
     yield from text.split()
 
 
-def _token(part: str) -> Token | None:
+def _parse_token(part: str) -> Token | None:
     text = part.strip(_EDGES)
     if not text:
         return None
@@ -146,7 +146,7 @@ def _token(part: str) -> Token | None:
     before, behind = part[: part.find(text[:1])], part[part.rfind(text[-1:]) + 1 :]
     is_marked = before.endswith("`") or behind.startswith("()")
     folded = strip_accents(fold(text))
-    cues = cues_of(folded) or _NOTHING.union(*map(cues_of, folded.split("-")))
+    cues = find_cues(folded) or _NOTHING.union(*map(find_cues, folded.split("-")))
     return Token(text, folded, is_marked, has_seams(text), any(map(behind.count, ".,;:?!")), cues)
 
 

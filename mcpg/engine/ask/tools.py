@@ -10,7 +10,7 @@ from mcpg.catalog.model import Tool, walk_parameters
 from mcpg.documents.model import ToolDocument
 from mcpg.engine.ask.calls import made_up_call
 from mcpg.engine.ask.model import Answer, Mention, MentionKind, RelatedItem
-from mcpg.engine.ask.recognise import Names
+from mcpg.engine.ask.recognise import NameLookup
 from mcpg.index import Index
 from mcpg.json_types import JsonObject
 from mcpg.text import iter_words, joined, split_words, stem
@@ -40,7 +40,7 @@ _SHARED = 0.5
 class ToolAnswers:
     """Makes answers of the tools of an index."""
 
-    def __init__(self, index: Index, names: Names, disabled: frozenset[int]) -> None:
+    def __init__(self, index: Index, names: NameLookup, disabled: frozenset[int]) -> None:
         self.index = index
         self.names = names
         self.disabled = disabled
@@ -68,7 +68,9 @@ class ToolAnswers:
             tuple(why)[:_MOST_WHY],
         )
 
-    def named(self, mentions: Sequence[Mention], spoken_sources: Iterable[str]) -> list[int]:
+    def select_mentioned_tools(
+        self, mentions: Sequence[Mention], spoken_sources: Iterable[str]
+    ) -> list[int]:
         """Return the tools that are mentioned, in order; a source in the question narrows them."""
         sources = frozenset(map(joined, spoken_sources))
         found: dict[int, None] = {}
@@ -89,7 +91,7 @@ class ToolAnswers:
             document = self.index.record(target)
             yield RelatedItem(document.tool.id, "tool", str(kind), document.path)
 
-    def located(self, tools: Sequence[int], mentions: Sequence[Mention]) -> list[Answer]:
+    def locate_tools(self, tools: Sequence[int], mentions: Sequence[Mention]) -> list[Answer]:
         """Return where *tools* are."""
         spelt = {tool: one for one in reversed(mentions) for tool in one.tools}
         answers = []
@@ -104,7 +106,7 @@ class ToolAnswers:
             answers.append(self.answer(tool, "tool", 1.0 if is_exact else 0.9, (why,)))
         return answers
 
-    def documented(self, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
+    def document_tools(self, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
         """Return the cards of *tools*, with what they document of *fields*, and pages on them."""
         answers = []
         for tool in tools:

@@ -3,7 +3,7 @@
 from mcpg.engine.plan.model import (
     DEFAULT_STEPS,
     Alternative,
-    Broken,
+    DroppedDependency,
     Dependency,
     FilledInput,
     Intent,
@@ -17,7 +17,7 @@ from mcpg.engine.plan.model import (
 __all__ = [
     "DEFAULT_STEPS",
     "Alternative",
-    "Broken",
+    "DroppedDependency",
     "Dependency",
     "FilledInput",
     "Intent",

@@ -14,13 +14,13 @@ from mcpg.engine.plan.evidence import (
     Profile,
     logit,
     probability,
-    profile_of,
+    build_profile,
     source_inputs,
     step_inputs,
 )
 from mcpg.engine.prerequisites import NEXT_STEP
 from mcpg.engine.query import Analysis
-from mcpg.engine.query_terms import operation_of
+from mcpg.engine.query_terms import wanted_operation
 from mcpg.index import Index
 from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.text import operations
@@ -65,7 +65,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ToolSelection:
     """What was chosen, and what else was looked at.
 
     Attributes:
@@ -79,7 +79,7 @@ class Chosen:
     sources: tuple[tuple[str, float], ...]
 
 
-class Surroundings:
+class PlanContext:
     """What plans over one index ask of it again and again."""
 
     def __init__(self, index: Index) -> None:
@@ -93,7 +93,7 @@ class Surroundings:
         """Return what *tool* does and needs."""
         known = self._profiles.get(tool)
         if known is None:
-            known = profile_of(tool, self.index)
+            known = build_profile(tool, self.index)
             if len(self._profiles) < _MOST_REMEMBERED:
                 self._profiles[tool] = known
         return known
@@ -112,7 +112,7 @@ class Surroundings:
                 self._links[tool] = known
         return known
 
-    def tools_of(self, source: str) -> Sequence[int]:
+    def list_source_tools(self, source: str) -> Sequence[int]:
         """Return the tools of *source*, in order of number."""
         if not self._by_source:
             found: dict[str, list[int]] = {}
@@ -127,7 +127,7 @@ class Surroundings:
         Those of a small server are all of its tools; of a large one those that are *found*, and
         those that the strongest edges lead from to these, or to which they lead.
         """
-        tools = self.tools_of(source)
+        tools = self.list_source_tools(source)
         if len(tools) <= WHOLE_SOURCE:
             return [tool for tool in tools if tool not in without]
         near: dict[int, float] = {}
@@ -156,12 +156,12 @@ def strength(link: int, weight: float, index: Index) -> float:
 
 def choose(
     ranking: RankedList,
-    surroundings: Surroundings,
+    surroundings: PlanContext,
     model: PlanModel,
     *,
     excluded: Collection[int],
     limit: int,
-) -> Chosen:
+) -> ToolSelection:
     """Return the tools that the goal of *ranking* needs: *limit*, and what prepares them.
 
     Tools in use are none of them, but speak for their server and for what goes with them.
@@ -184,7 +184,7 @@ def choose(
             continue
         tools = surroundings.near(source, found[source], excluded)
         share = chance / ordered[0][1] if ordered[0][1] else 1.0
-        considered += weighed(source, tools, scores, surroundings, model, share)
+        considered += weigh_tools(source, tools, scores, surroundings, model, share)
     considered = [one for one in considered if one.tool not in used]
     # What the search finds most surely is what was asked for: no limit takes its place away.
     found_first = max(considered, key=lambda one: (one.score, -one.tool), default=None)
@@ -206,14 +206,14 @@ def choose(
         if tool not in seen and tool not in used
     ]
     others = [one for one in considered if one not in steps]
-    return Chosen(tuple(steps), (*others, *further), tuple(ordered))
+    return ToolSelection(tuple(steps), (*others, *further), tuple(ordered))
 
 
-def weighed(
+def weigh_tools(
     source: str,
     tools: Sequence[int],
     scores: Mapping[int, float],
-    surroundings: Surroundings,
+    surroundings: PlanContext,
     model: PlanModel,
     share: float,
 ) -> list[Choice]:
@@ -238,14 +238,14 @@ def asked_destruction(analysis: Analysis) -> bool:
         shares[DELETE] >= _ASKED
         for clause in analysis.clauses
         if clause.origin == "query"
-        for shares in (operations.shares_by([(operation_of(clause), 1.0)]),)
+        for shares in (operations.shares_by([(wanted_operation(clause), 1.0)]),)
         if shares
     )
 
 
 def _steps(
     considered: Sequence[Choice],
-    surroundings: Surroundings,
+    surroundings: PlanContext,
     model: PlanModel,
     limit: int,
     named: Collection[int] | None,
@@ -273,7 +273,7 @@ def _steps(
     return steps
 
 
-def _repeats(profile: Profile, steps: Iterable[Choice], surroundings: Surroundings) -> bool:
+def _repeats(profile: Profile, steps: Iterable[Choice], surroundings: PlanContext) -> bool:
     return any(likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps)
 
 
@@ -284,9 +284,7 @@ def likeness(one: Profile, other: Profile) -> float:
     return shared * fsum(map(min, one.kinds, other.kinds))
 
 
-def alternatives(
-    step: Choice, others: Iterable[Choice], surroundings: Surroundings
-) -> list[Choice]:
+def alternatives(step: Choice, others: Iterable[Choice], surroundings: PlanContext) -> list[Choice]:
     """Return those of *others* that may do the work of *step*, the most alike first."""
     profile = surroundings.profile(step.tool)
     found = []

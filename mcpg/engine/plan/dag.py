@@ -103,7 +103,7 @@ class _DepthFirst(Generic[Node]):
         self.found.append(component[::-1])
 
 
-def layers_of(
+def split_layers(
     nodes: Sequence[Node], edges: Collection[tuple[Node, Node]], rank: Callable[[Node], Any]
 ) -> list[list[Node]]:
     """Return the *nodes* in layers: each as early as what comes before it allows, by rank within.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
-from mcpg.engine.plan.choose import Surroundings, strength
+from mcpg.engine.plan.choose import PlanContext, strength
 from mcpg.engine.plan.dag import acyclic, reaches
-from mcpg.engine.plan.evidence import handles_of
+from mcpg.engine.plan.evidence import weigh_handles
 from mcpg.engine.plan.model import STAGE
 from mcpg.engine.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
 from mcpg.relations.fields import singular
@@ -30,7 +30,7 @@ _SURELY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class TaskLink:
     """Why one tool runs before another.
 
     Attributes:
@@ -50,7 +50,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TaskOrder:
     """Why which tools run before which others.
 
     Attributes:
@@ -59,14 +59,14 @@ class Order:
         given: What the tools in use lead to, by tool in use and tool.
     """
 
-    links: dict[Pair, Link]
-    broken: list[tuple[Pair, Link]]
-    given: dict[Pair, Link]
+    links: dict[Pair, TaskLink]
+    broken: list[tuple[Pair, TaskLink]]
+    given: dict[Pair, TaskLink]
 
 
 def dependencies(
-    tools: Sequence[int], surroundings: Surroundings, used: Collection[int] = ()
-) -> Order:
+    tools: Sequence[int], surroundings: PlanContext, used: Collection[int] = ()
+) -> TaskOrder:
     """Return why which of the *tools* run before which others, given that those *used* have run.
 
     What is stated counts before what is inferred: it breaks last where they form a cycle.
@@ -86,12 +86,12 @@ def dependencies(
     links = {pair: links[pair] for pair in kept}
     for pair, link in _before_deletion(tools, links, surroundings):
         links[pair] = link
-    return Order(links, removed, given)
+    return TaskOrder(links, removed, given)
 
 
 def needless(
     tools: Collection[int],
-    surroundings: Surroundings,
+    surroundings: PlanContext,
     used: Collection[int],
     *,
     asked: Collection[int],
@@ -127,19 +127,22 @@ def needless(
 
 
 def _all_links(
-    tools: Sequence[int], surroundings: Surroundings, used: Collection[int]
-) -> dict[Pair, Link]:
+    tools: Sequence[int], surroundings: PlanContext, used: Collection[int]
+) -> dict[Pair, TaskLink]:
     """Return why which of the *tools* run before which others, whatever closes cycles."""
-    links: dict[Pair, Link] = {}
-    for pair, link in (*_stated(tools, surroundings), *_by_handle(tools, surroundings, used)):
+    links: dict[Pair, TaskLink] = {}
+    for pair, link in (
+        *_iter_stated_links(tools, surroundings),
+        *_iter_handle_links(tools, surroundings, used),
+    ):
         held = links.get(pair)
-        links[pair] = link if held is None else _joined(held, link)
+        links[pair] = link if held is None else _join_links(held, link)
     return links
 
 
 def _one_giver_each(
-    links: Mapping[Pair, Link], surroundings: Surroundings, used: Collection[int]
-) -> dict[Pair, Link]:
+    links: Mapping[Pair, TaskLink], surroundings: PlanContext, used: Collection[int]
+) -> dict[Pair, TaskLink]:
     """Return *links* in which each argument is given once: by a tool in use before any other.
 
     Of the others, what reads comes before what changes. What only gives what another one gives is
@@ -165,11 +168,11 @@ def _one_giver_each(
     return kept
 
 
-def _standing(link: Link) -> float:
+def _standing(link: TaskLink) -> float:
     return round(AUTHORITY.index(link.origin) + link.weight, DECIMALS)
 
 
-def _joined(one: Link, other: Link) -> Link:
+def _join_links(one: TaskLink, other: TaskLink) -> TaskLink:
     """Return the link with more standing, and the fields of both."""
     chosen = max(one, other, key=_standing)
     filled = {argument for _, argument in one.fields}
@@ -177,13 +180,15 @@ def _joined(one: Link, other: Link) -> Link:
     return replace(chosen, fields=(*one.fields, *further))
 
 
-def _stated(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tuple[Pair, Link]]:
+def _iter_stated_links(
+    tools: Sequence[int], surroundings: PlanContext
+) -> Iterator[tuple[Pair, TaskLink]]:
     """Yield what edges and fields say."""
     index, among = surroundings.index, frozenset(tools)
     for tool in tools:
         for number, target, kind, weight in index.edges(tool):
             if kind == NEXT_STEP and target in among and target != tool:
-                link = Link(
+                link = TaskLink(
                     NEXT_STEP,
                     index.origin(number),
                     strength(number, weight, index),
@@ -197,19 +202,19 @@ def _stated(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tuple[
                 shown = tuple([(given, argument) for given, argument, _ in fields])
                 names = ", ".join(repr(argument) for _, argument in shown)
                 reason = f"its result fills {names} there"
-                yield (tool, target), Link(PROVIDES, "schema", weight, reason, shown)
+                yield (tool, target), TaskLink(PROVIDES, "schema", weight, reason, shown)
 
 
-def _by_handle(
-    tools: Sequence[int], surroundings: Surroundings, used: Collection[int]
-) -> Iterator[tuple[Pair, Link]]:
+def _iter_handle_links(
+    tools: Sequence[int], surroundings: PlanContext, used: Collection[int]
+) -> Iterator[tuple[Pair, TaskLink]]:
     """Yield who names what the arguments of another tool of its server ask for.
 
     Of several one in use counts, or the one that comes first by its kind of work: a list before a
     single read.
     """
     profiles = {tool: surroundings.profile(tool) for tool in tools}
-    handles = handles_of(tools, profiles)
+    handles = weigh_handles(tools, profiles)
     index = surroundings.index
     standing = {one: (one not in used, profiles[one].stage, index.tool_id(one)) for one in tools}
     # Of the tools with one head on one server, no other than the first can be before another tool.
@@ -230,13 +235,13 @@ def _by_handle(
             giver = min(givers, key=standing.__getitem__)
             weight = round(_BY_HANDLE * handles[tool].get(profiles[giver].nouns[-1], 1.0), DECIMALS)
             reason = f"the argument {argument!r} asks for what it is named after"
-            link = Link(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
+            link = TaskLink(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
             yield (giver, tool), link
 
 
 def _before_deletion(
-    tools: Sequence[int], links: Mapping[Pair, Link], surroundings: Surroundings
-) -> Iterator[tuple[Pair, Link]]:
+    tools: Sequence[int], links: Mapping[Pair, TaskLink], surroundings: PlanContext
+) -> Iterator[tuple[Pair, TaskLink]]:
     """Yield that tools which read come before those of their server which delete.
 
     No cycle is closed: what somebody says of their order counts more.
@@ -253,4 +258,4 @@ def _before_deletion(
                 and not reaches(one, tool, pairs)
             ):
                 pairs.add((one, tool))
-                yield (one, tool), Link(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")
+                yield (one, tool), TaskLink(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")

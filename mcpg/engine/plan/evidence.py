@@ -131,7 +131,7 @@ _SURELY = 0.5
 _MOST_ARGUMENTS = 64
 
 
-def profile_of(tool: int, index: Index) -> Profile:
+def build_profile(tool: int, index: Index) -> Profile:
     """Return what *tool* does and needs."""
     described = index.record(tool).tool
     (shares,) = index.operations([tool])
@@ -211,8 +211,8 @@ def step_inputs(
     }
     top = max((scores[tool] for tool in ranks), default=0.0) or 1.0
     relevance = {tool: scores[tool] / top if tool in ranks else _LEAST_RELEVANCE for tool in tools}
-    handles = handles_of(tools, profiles)
-    wanted = _wanted(tools, relevance, handles)
+    handles = weigh_handles(tools, profiles)
+    wanted = _weigh_demand(tools, relevance, handles)
     found: dict[int, tuple[float, ...]] = {}
     for tool in tools:
         one = profiles[tool]
@@ -234,7 +234,7 @@ def step_inputs(
     return found
 
 
-def handles_of(
+def weigh_handles(
     tools: Iterable[int], profiles: Mapping[int, Profile]
 ) -> dict[int, dict[str, float]]:
     """Return what the required arguments of each tool name that other tools are named after.
@@ -254,7 +254,7 @@ def handles_of(
     }
 
 
-def _wanted(
+def _weigh_demand(
     tools: Iterable[int],
     relevance: Mapping[int, float],
     handles: Mapping[int, Mapping[str, float]],

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcpg.engine.plan.model import FilledInput, MissingInput, Task
-from mcpg.engine.prerequisites import filled_by
-from mcpg.text.literals import Literal
+from mcpg.engine.prerequisites import fields_filled_by
+from mcpg.text.literals import TextLiteral
 
 _LONGEST_DESCRIPTION = 200
 
 
-def inputs_of(
-    tasks: Sequence[Task], literals: Sequence[Literal]
+def find_inputs(
+    tasks: Sequence[Task], literals: Sequence[TextLiteral]
 ) -> tuple[tuple[FilledInput, ...], tuple[MissingInput, ...]]:
     """Return the required arguments that *literals* of the goal fill, and those that are missing.
 
@@ -25,7 +25,7 @@ def inputs_of(
         given = {one.argument for link in task.depends_on for one in link.mappings}
         given |= {one.argument for one in task.provided}
         left = [name for name in task.descriptor.required_arguments if name not in given]
-        by_goal = filled_by(literals, left)
+        by_goal = fields_filled_by(literals, left)
         filled += [FilledInput(task.id, name, one.text) for name, one in by_goal.items()]
         for name in left:
             if name not in by_goal:

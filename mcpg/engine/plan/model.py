@@ -10,7 +10,7 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.results import StrategyName
 from mcpg.errors import Diagnostic
 from mcpg.json_types import JsonValue
-from mcpg.values import empty_as_null, rounded, score_text, to_json
+from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
 
 DEFAULT_STEPS = 8
 """The most tasks that are chosen for a goal, without those that they are known to need."""
@@ -141,32 +141,33 @@ class Task:
             "layer": self.layer,
             "isPrerequisite": self.is_prerequisite,
             "isDestructive": self.is_destructive,
-            "score": rounded(self.score),
-            "confidence": rounded(self.confidence),
+            "score": round_shown_score(self.score),
+            "confidence": round_shown_score(self.confidence),
             "dependsOn": [
                 to_json(one)
                 | {
-                    "weight": rounded(one.weight),
+                    "weight": round_shown_score(one.weight),
                     "mappings": [empty_as_null(to_json(each), "field") for each in one.mappings],
                 }
                 for one in self.depends_on
             ],
             "provided": [empty_as_null(to_json(one), "field") for one in self.provided],
             "alternatives": [
-                to_json(one) | {"confidence": rounded(one.confidence)} for one in self.alternatives
+                to_json(one) | {"confidence": round_shown_score(one.confidence)}
+                for one in self.alternatives
             ],
             "filled": [],
             "rationale": self.rationale,
         }
 
-    def _shown(self) -> tuple[object, ...]:
+    def _shown_values(self) -> tuple[object, ...]:
         return (self.id, self.tool_id, self.layer, self.confidence, self.depends_on, self.rationale)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._shown() == other._shown()
+        return isinstance(other, type(self)) and self._shown_values() == other._shown_values()
 
     def __hash__(self) -> int:
-        return hash(self._shown())
+        return hash(self._shown_values())
 
     def __repr__(self) -> str:
         return f"Task({self.id!r}, {self.tool_id!r}, confidence={self.confidence:.6f})"
@@ -205,7 +206,7 @@ class FilledInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class DroppedDependency:
     """A dependency that was left out because it closed a cycle.
 
     Attributes:
@@ -245,7 +246,7 @@ class Plan:
     intents: tuple[Intent, ...] = ()
     missing: tuple[MissingInput, ...] = ()
     filled: tuple[FilledInput, ...] = ()
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[DroppedDependency, ...] = ()
     confidence: float = 0.0
     rationale: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -259,23 +260,25 @@ class Plan:
             "schema": "mcpg/plan/1",
             "goal": self.goal,
             "strategy": self.strategy,
-            "confidence": rounded(self.confidence),
+            "confidence": round_shown_score(self.confidence),
             "rationale": self.rationale,
             "tasks": [task.to_dict() | {"filled": filled.get(task.id, [])} for task in self.tasks],
             "layers": [list(layer) for layer in self.layers],
             "intents": [to_json(one) for one in self.intents],
             "missing": [empty_as_null(to_json(one), "type") for one in self.missing],
-            "broken": [to_json(one) | {"weight": rounded(one.weight)} for one in self.broken],
+            "broken": [
+                to_json(one) | {"weight": round_shown_score(one.weight)} for one in self.broken
+            ],
             "diagnostics": [one.to_dict() for one in self.diagnostics],
         }
 
     def __repr__(self) -> str:
-        tasks = " -> ".join(", ".join(self._tools_of(layer)) for layer in self.layers)
+        tasks = " -> ".join(", ".join(self._layer_tools(layer)) for layer in self.layers)
         return (
             f"<Plan {self.goal!r}: {tasks or 'no task'}, confidence {score_text(self.confidence)}>"
         )
 
-    def _tools_of(self, layer: tuple[str, ...]) -> list[str]:
+    def _layer_tools(self, layer: tuple[str, ...]) -> list[str]:
         return [task.tool_id for task in self.tasks if task.id in layer]
 
     def _repr_html_(self) -> str:

@@ -11,20 +11,20 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.pipeline import RankedList
 from mcpg.engine.plan.choose import (
     Choice,
-    Chosen,
-    Surroundings,
+    ToolSelection,
+    PlanContext,
     alternatives,
     asked_destruction,
     choose,
     confidence,
 )
-from mcpg.engine.plan.dag import layers_of
-from mcpg.engine.plan.dependencies import Link, Order, dependencies, needless
+from mcpg.engine.plan.dag import split_layers
+from mcpg.engine.plan.dependencies import TaskLink, TaskOrder, dependencies, needless
 from mcpg.engine.plan.evidence import PlanModel, plan_model
-from mcpg.engine.plan.inputs import inputs_of
+from mcpg.engine.plan.inputs import find_inputs
 from mcpg.engine.plan.model import (
     Alternative,
-    Broken,
+    DroppedDependency,
     Dependency,
     Intent,
     Mapping,
@@ -32,27 +32,27 @@ from mcpg.engine.plan.model import (
     ProvidedInput,
     Task,
 )
-from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Memo, Prerequisite, prerequisites
-from mcpg.engine.results import Request
+from mcpg.engine.prerequisites import GOAL_SHARE, Closure, IndexCache, Prerequisite, prerequisites
+from mcpg.engine.results import SearchRequest
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
-from mcpg.values import counted, format_below, score_text
+from mcpg.values import format_count, format_below, score_text
 
 
-class Searching(Protocol):
+class PlanSearcher(Protocol):
     """What searches an index."""
 
     @property
     def index(self) -> Index:
         """What is searched."""
 
-    def ranked(self, request: Request) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+    def rank_request(self, request: SearchRequest) -> tuple[RankedList, tuple[Diagnostic, ...]]:
         """Rank tools by the query of *request*; return the diagnostics as well."""
 
-    def excluded(self, request: Request) -> frozenset[int]:
+    def excluded_tools(self, request: SearchRequest) -> frozenset[int]:
         """Return the numbers of the tools that are left out."""
 
-    def has_tools(self, request: Request) -> bool:
+    def has_tools(self, request: SearchRequest) -> bool:
         """Return whether there are others."""
 
     def tool(self, tool_id: str) -> Tool:
@@ -69,7 +69,7 @@ CHANGES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _PlanDraft:
     """A plan before its tasks have names.
 
     Attributes:
@@ -81,11 +81,11 @@ class _Draft:
         names: The id of each task, by tool.
     """
 
-    chosen: Chosen
+    chosen: ToolSelection
     closure: Closure
     order: tuple[int, ...]
     layers: tuple[tuple[int, ...], ...]
-    found: Order
+    found: TaskOrder
     names: dict[int, str]
 
 
@@ -94,8 +94,8 @@ class Planner:
 
     def __init__(
         self,
-        searcher: Searching,
-        surroundings: Surroundings | None = None,
+        searcher: PlanSearcher,
+        surroundings: PlanContext | None = None,
         model: PlanModel | None = None,
     ) -> None:
         """Prepare to plan over the index of *searcher*, by *model* or the one shipped.
@@ -103,11 +103,11 @@ class Planner:
         *surroundings* stand for what the index says of tools and what leads from one to others.
         """
         self._searcher = searcher
-        self._surroundings = surroundings or Surroundings(searcher.index)
+        self._surroundings = surroundings or PlanContext(searcher.index)
         self._model = model or plan_model()
-        self._needs = Memo()
+        self._needs = IndexCache()
 
-    def plan(self, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
+    def plan(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> Plan:
         """Return a plan for the query of *request*, of at most its limit of chosen tools.
 
         Tools that these are known to need are added to them. *diagnostics* lead those of the plan.
@@ -116,7 +116,7 @@ class Planner:
         if not self._searcher.has_tools(request):
             doubts = () if request.is_filtered else (_nothing_found(),)
             return replace(nothing, diagnostics=(*diagnostics, *doubts))
-        ranking, found = self._searcher.ranked(replace(request, limit=_MATCHES))
+        ranking, found = self._searcher.rank_request(replace(request, limit=_MATCHES))
         diagnostics = (*diagnostics, *found)
         if not ranking.primaries:
             return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
@@ -125,7 +125,7 @@ class Planner:
             doubt = _nothing_safe() if draft.chosen.others else _nothing_left()
             return replace(nothing, diagnostics=(*diagnostics, doubt))
         tasks = self._tasks(draft)
-        filled, missing = inputs_of(tasks, ranking.analysis.literals)
+        filled, missing = find_inputs(tasks, ranking.analysis.literals)
         sure = sum(task.confidence for task in tasks) / len(tasks)
         return Plan(
             request.query,
@@ -137,7 +137,7 @@ class Planner:
             filled,
             tuple(
                 [
-                    Broken(draft.names[first], draft.names[then], link.weight)
+                    DroppedDependency(draft.names[first], draft.names[then], link.weight)
                     for (first, then), link in draft.found.broken
                 ]
             ),
@@ -146,8 +146,8 @@ class Planner:
             (*diagnostics, *_doubts(sure)),
         )
 
-    def _draft(self, request: Request, ranking: RankedList) -> _Draft:
-        excluded = self._searcher.excluded(request)
+    def _draft(self, request: SearchRequest, ranking: RankedList) -> _PlanDraft:
+        excluded = self._searcher.excluded_tools(request)
         used = ranking.analysis.used.tools if ranking.analysis.used else ()
         chosen = choose(
             ranking,
@@ -162,12 +162,12 @@ class Planner:
         tools = [one.tool for one in chosen.steps]
         tools += [one.tool for one in closure.found]
         found = dependencies(tools, self._surroundings, used)
-        layers = layers_of(tools, found.links, self._standing(chosen))
+        layers = split_layers(tools, found.links, self._standing(chosen))
         order = tuple([tool for layer in layers for tool in layer])
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
-        return _Draft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
+        return _PlanDraft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
 
-    def _without_needless(self, chosen: Chosen, used: Sequence[int]) -> Chosen:
+    def _without_needless(self, chosen: ToolSelection, used: Sequence[int]) -> ToolSelection:
         """Return *chosen* without the steps that only give what the tools in use give already."""
         tools = [one.tool for one in chosen.steps]
         asked = [one.tool for one in chosen.steps if _is_found(one, chosen)]
@@ -179,7 +179,7 @@ class Planner:
     def _closure(
         self,
         ranking: RankedList,
-        chosen: Chosen,
+        chosen: ToolSelection,
         excluded: frozenset[int],
         used: Sequence[int],
     ) -> Closure:
@@ -221,7 +221,7 @@ class Planner:
     def _destroys(self, tool: int) -> bool:
         return self._surroundings.profile(tool).is_destructive
 
-    def _standing(self, chosen: Chosen) -> Any:
+    def _standing(self, chosen: ToolSelection) -> Any:
         """Return what orders tools that may run side by side: by kind of work, then likelihood."""
         chances = {one.tool: one.chance for one in chosen.steps}
         index, surroundings = self._searcher.index, self._surroundings
@@ -237,11 +237,11 @@ class Planner:
 
         return standing
 
-    def _tasks(self, draft: _Draft) -> tuple[Task, ...]:
+    def _tasks(self, draft: _PlanDraft) -> tuple[Task, ...]:
         layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
         return tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
 
-    def _task(self, tool: int, layer: int, draft: _Draft) -> Task:
+    def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index
         choice = next((one for one in draft.chosen.steps if one.tool == tool), None)
         needed = next((one for one in draft.closure.found if one.tool == tool), None)
@@ -282,17 +282,17 @@ class Planner:
             choice.score if choice else 0.0,
             min(1.0, sure),
             tuple([_dependency(draft.names[draft.order[place]], link) for place, link in before]),
-            self._provided(tool, draft),
+            self._list_provided_inputs(tool, draft),
             tuple([self._alternative(one) for one in others]),
             self._reason(tool, choice, draft),
             lambda: self._searcher.tool(tool_id),
         )
 
-    def _is_prerequisite(self, tool: int, choice: Choice, draft: _Draft) -> bool:
+    def _is_prerequisite(self, tool: int, choice: Choice, draft: _PlanDraft) -> bool:
         is_first = any(first == tool for first, _ in draft.found.links)
         return is_first and not _is_found(choice, draft.chosen)
 
-    def _provided(self, tool: int, draft: _Draft) -> tuple[ProvidedInput, ...]:
+    def _list_provided_inputs(self, tool: int, draft: _PlanDraft) -> tuple[ProvidedInput, ...]:
         """Return what tools in use provide to *tool*."""
         return tuple(
             [
@@ -308,7 +308,7 @@ class Planner:
         sure = confidence(one.chance, self._model) if one.chance else one.score
         return Alternative(index.tool_id(one.tool), one.source, sure)
 
-    def _reason(self, tool: int, choice: Choice | None, draft: _Draft) -> str:
+    def _reason(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> str:
         """Return for people why *tool* is a step."""
         index = self._searcher.index
         followers = [then for (first, then) in draft.found.links if first == tool]
@@ -325,31 +325,31 @@ class Planner:
         )
         return "; ".join(filter(None, (found, before))) or "its kind of work makes it likely"
 
-    def _rationale(self, draft: _Draft) -> str:
+    def _rationale(self, draft: _PlanDraft) -> str:
         used = {one.source for one in draft.chosen.steps}
         shown = [
             f"{source} ({score_text(chance)})"
             for source, chance in draft.chosen.sources
             if source in used
         ]
-        steps = counted(len(draft.chosen.steps), "tool")
+        steps = format_count(len(draft.chosen.steps), "tool")
         added = len(draft.closure.found)
-        more = f", {counted(added, 'prerequisite')}" if added else ""
+        more = f", {format_count(added, 'prerequisite')}" if added else ""
         return f"server {' and '.join(shown)}: {steps} by evidence{more}"
 
 
-def _is_found(choice: Choice, chosen: Chosen) -> bool:
+def _is_found(choice: Choice, chosen: ToolSelection) -> bool:
     """Return whether a search for the goal finds a tool not much less surely than the best."""
     best = max(one.score for one in chosen.steps)
     return choice.score >= GOAL_SHARE * best > 0
 
 
-def _dependency(name: str, link: Link) -> Dependency:
+def _dependency(name: str, link: TaskLink) -> Dependency:
     mappings = tuple([Mapping(name, field, argument) for field, argument in link.fields])
     return Dependency(name, link.kind, link.origin, link.weight, link.reason, mappings)
 
 
-def _intents(ranking: RankedList, draft: _Draft) -> tuple[Intent, ...]:
+def _intents(ranking: RankedList, draft: _PlanDraft) -> tuple[Intent, ...]:
     """Return the parts of the goal and the tasks that answer each best."""
     analysis = ranking.analysis
     clauses = [clause.text for clause in analysis.clauses]

@@ -20,16 +20,16 @@ from mcpg.caches import SearchCache
 from mcpg.engine.advice import advice_on
 from mcpg.engine.circuit_breaker import GuardedNormalizer
 from mcpg.engine.confidence import worth_offering
-from mcpg.engine.explain import expanded, expansions_of, explanation_of
+from mcpg.engine.explain import describe_expansion, explain_expansions, compose_explanation
 from mcpg.engine.pipeline import RankedList, stage
-from mcpg.engine.results import Match, Request, SearchResult, Strategy
+from mcpg.engine.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.rewrite.answers import (
     LanguageTest,
     judge,
-    lost,
+    find_lost_literals,
     read_language,
-    restored,
+    append_literals,
     select_literals,
     without,
 )
@@ -40,7 +40,7 @@ from mcpg.errors import Code, Diagnostic, McpgError, info, warning
 from mcpg.index import Index
 from mcpg.json_types import JsonObject
 from mcpg.text import fold, stem
-from mcpg.text.literals import Literal
+from mcpg.text.literals import TextLiteral
 from mcpg.text.words import is_mark
 from mcpg.values import DECIMALS
 
@@ -59,10 +59,12 @@ def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -
         foreign: The share of the query's words that neither English nor the catalogue knows.
         agreement: The cosine of both texts, in [0, 1], where they are searched by vectors.
     """
-    return round(min(MOST, max((foreign * agreement) ** 2, kept(query, rewrite) ** 3)), 6)
+    return round(
+        min(MOST, max((foreign * agreement) ** 2, share_of_trigrams(query, rewrite) ** 3)), 6
+    )
 
 
-def kept(query: str, rewrite: str) -> float:
+def share_of_trigrams(query: str, rewrite: str) -> float:
     """Return the share of the distinct 3-grams of *query* that *rewrite* holds, in [0, 1]."""
     asked = _grams(query)
     return len(asked & _grams(rewrite)) / len(asked) if asked else 0.0
@@ -110,14 +112,14 @@ class Rewrite:
     trust: float = 0.0
     reason: str = ""
     language: LanguageTest | None = None
-    literals: tuple[Literal, ...] = ()
-    restored: tuple[Literal, ...] = ()
+    literals: tuple[TextLiteral, ...] = ()
+    restored: tuple[TextLiteral, ...] = ()
     agreement: float | None = None
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         if self.status == RewriteStatus.REWRITTEN:
-            return self._rewritten()
+            return self._rewrite_notices()
         if self.status == RewriteStatus.FAILED:
             message = f"the query was searched as it is: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_FAILED, message),)
@@ -149,16 +151,16 @@ class Rewrite:
             }
         return details
 
-    def _rewritten(self) -> tuple[Diagnostic, ...]:
-        message = f"searched as {_quoted(self.text)} as well, trusted {self.trust:.2f}"
+    def _rewrite_notices(self) -> tuple[Diagnostic, ...]:
+        message = f"searched as {_quote_short(self.text)} as well, trusted {self.trust:.2f}"
         found = (info(Code.QUERY_NORMALIZED, message),)
         if not self.restored:
             return found
-        names = ", ".join(_quoted(one.text) for one in self.restored)
+        names = ", ".join(_quote_short(one.text) for one in self.restored)
         return *found, info(Code.QUERY_LITERALS_RESTORED, f"the rewritten query had lost {names}")
 
 
-def rewrite_of(
+def rewrite_query(
     query: str, index: Index, normalizer: GuardedNormalizer | None, cache: SearchCache | None
 ) -> Rewrite:
     """Have *query* rewritten for a search of *index*, where that is possible and worth while.
@@ -178,7 +180,7 @@ def rewrite_of(
     return _read(query, answer, literals, language)
 
 
-def language_in(query: str, literals: tuple[Literal, ...], index: Index) -> LanguageTest:
+def language_in(query: str, literals: tuple[TextLiteral, ...], index: Index) -> LanguageTest:
     """Return in which language *query* is, without its *literals*, beside the words of *index*."""
 
     def is_known(word: str) -> bool:
@@ -188,20 +190,20 @@ def language_in(query: str, literals: tuple[Literal, ...], index: Index) -> Lang
 
 
 def _read(
-    query: str, answer: str, literals: tuple[Literal, ...], language: LanguageTest
+    query: str, answer: str, literals: tuple[TextLiteral, ...], language: LanguageTest
 ) -> Rewrite:
     verdict = judge(query, answer, literals)
     if verdict.reason:
         return Rewrite(query, RewriteStatus.REFUSED, reason=verdict.reason, language=language)
-    missing = lost(literals, verdict.text)
-    text = restored(verdict.text, missing) if verdict.text else ""
+    missing = find_lost_literals(literals, verdict.text)
+    text = append_literals(verdict.text, missing) if verdict.text else ""
     if not text or fold(text) == fold(query):
         return Rewrite(query, RewriteStatus.UNCHANGED, language=language)
     trust = trust_in(query, text, language.foreign)
     return Rewrite(query, RewriteStatus.REWRITTEN, text, trust, "", language, literals, missing)
 
 
-def _quoted(text: str) -> str:
+def _quote_short(text: str) -> str:
     cut = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "\u2026"
     return f"\u201c{cut}\u201d"
 
@@ -214,7 +216,7 @@ SURE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchPlace:
     """Where one of the searches puts a tool.
 
     Attributes:
@@ -229,7 +231,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedMatch:
     """One tool in the merged list.
 
     Attributes:
@@ -241,8 +243,8 @@ class Merged:
     """
 
     score: float
-    asked: Place | None
-    rewritten: Place | None
+    asked: SearchPlace | None
+    rewritten: SearchPlace | None
 
     @property
     def is_by_rewrite(self) -> bool:
@@ -258,7 +260,7 @@ class Merged:
         return replace(place.match, score=self.score)
 
 
-def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[Merged]:
+def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[MergedMatch]:
     """Return every tool of both lists, the likeliest first; of ties the one that ranks higher.
 
     The first `DEPTH` of each are merged by themselves, and the rest follows below: so a limit only
@@ -271,29 +273,29 @@ def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> l
     return [*first, *(replace(one, score=min(one.score, first[-1].score)) for one in rest)]
 
 
-def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[Merged]:
+def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[MergedMatch]:
     ours = {match.tool_id: (match, rank) for rank, match in enumerate(asked, start=1)}
     theirs = {match.tool_id: (match, rank) for rank, match in enumerate(rewritten, start=1)}
-    found = [_merged(ours.get(one), theirs.get(one), trust) for one in {**ours, **theirs}]
+    found = [_merge_places(ours.get(one), theirs.get(one), trust) for one in {**ours, **theirs}]
     return sorted(found, key=_order)
 
 
-def _merged(
+def _merge_places(
     ours: tuple[Match, int] | None, theirs: tuple[Match, int] | None, trust: float
-) -> Merged:
+) -> MergedMatch:
     sure = ours is not None and ours[0].score >= SURE
     if sure and ours is not None and (theirs is None or theirs[0].score < ours[0].score):
         trust = 0.0
-    asked = Place(*ours, 1 - trust) if ours else None
-    rewritten = Place(*theirs, trust) if theirs else None
-    return Merged(round(_part(asked) + _part(rewritten), DECIMALS), asked, rewritten)
+    asked = SearchPlace(*ours, 1 - trust) if ours else None
+    rewritten = SearchPlace(*theirs, trust) if theirs else None
+    return MergedMatch(round(_part(asked) + _part(rewritten), DECIMALS), asked, rewritten)
 
 
-def _part(place: Place | None) -> float:
+def _part(place: SearchPlace | None) -> float:
     return place.weight * place.match.score if place else 0.0
 
 
-def _order(merged: Merged) -> tuple[float, float, str]:
+def _order(merged: MergedMatch) -> tuple[float, float, str]:
     places = (merged.asked, merged.rewritten)
     height = sum(place.weight / place.rank for place in places if place)
     return -merged.score, -round(height, DECIMALS), merged.match.tool_id
@@ -301,7 +303,7 @@ def _order(merged: Merged) -> tuple[float, float, str]:
 
 def normalized_answer(
     searcher: Searcher,
-    request: Request,
+    request: SearchRequest,
     diagnostics: tuple[Diagnostic, ...],
     trace: Trace | None = None,
 ) -> SearchResult:
@@ -311,12 +313,12 @@ def normalized_answer(
     diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
         return searcher.answer(replace(request, normalize=False), diagnostics, trace)[0]
-    halves = [searcher.ranked(part, trace, vectors) for part in _parts(request, rewrite)]
-    return _joined(searcher, request, rewrite, halves, diagnostics, trace)[0]
+    halves = [searcher.rank_request(part, trace, vectors) for part in _parts(request, rewrite)]
+    return _join_results(searcher, request, rewrite, halves, diagnostics, trace)[0]
 
 
 def normalized_explanation(
-    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
+    searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
     """Answer as `normalized_answer` does, and say how every part of the answer came about."""
     from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
@@ -331,8 +333,8 @@ def normalized_explanation(
         plain = explain(searcher, replace(request, normalize=False), diagnostics)
         return with_stage(plain, rewrite, duration)
     parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
-    halves = [searcher.ranked(*each, vectors) for each in zip(parts, traces, strict=False)]
-    result, offered = _joined(searcher, request, rewrite, halves, diagnostics, traces[-1])
+    halves = [searcher.rank_request(*each, vectors) for each in zip(parts, traces, strict=False)]
+    result, offered = _join_results(searcher, request, rewrite, halves, diagnostics, traces[-1])
     rankings = [ranking for ranking, _ in halves]
     # Both are searched deeper than what is offered of them.
     parts = tuple(replace(part, limit=request.limit) for part in parts)
@@ -340,16 +342,19 @@ def normalized_explanation(
     return with_stage(joined, rewrite, duration)
 
 
-def _vectors(searcher: Searcher, request: Request) -> SearchVectors | None:
+def _vectors(searcher: Searcher, request: SearchRequest) -> SearchVectors | None:
     return None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
 
 
 def _rewrite(
-    searcher: Searcher, request: Request, vectors: SearchVectors | None, trace: Trace | None = None
+    searcher: Searcher,
+    request: SearchRequest,
+    vectors: SearchVectors | None,
+    trace: Trace | None = None,
 ) -> Rewrite:
     """Have the query rewritten; where vectors are searched, they have a say in the trust."""
     cache = searcher.services.cache if searcher.services else None
-    rewrite = rewrite_of(request.query, searcher.index, searcher.normalizer(), cache)
+    rewrite = rewrite_query(request.query, searcher.index, searcher.normalizer(), cache)
     if not rewrite.text or rewrite.language is None or vectors is None:
         return rewrite
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
@@ -364,7 +369,7 @@ def _rewrite(
     return replace(rewrite, trust=trust, agreement=agreement)
 
 
-def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, ...]:
+def _parts(request: SearchRequest, rewrite: Rewrite) -> tuple[SearchRequest, ...]:
     """Return both searches: deep enough to be merged, and without what only the whole can tell."""
     asked = replace(
         request,
@@ -376,14 +381,14 @@ def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, ...]:
     return asked, replace(asked, query=rewrite.text)
 
 
-def _joined(
+def _join_results(
     searcher: Searcher,
-    request: Request,
+    request: SearchRequest,
     rewrite: Rewrite,
     halves: Sequence[tuple[RankedList, tuple[Diagnostic, ...]]],
     diagnostics: tuple[Diagnostic, ...],
     trace: Trace | None,
-) -> tuple[SearchResult, list[Merged]]:
+) -> tuple[SearchResult, list[MergedMatch]]:
     asked, rewritten = (searcher.matches(ranking) for ranking, _ in halves)
     found = merge(asked, rewritten, rewrite.trust)
     cut = found[: request.limit]
@@ -413,11 +418,11 @@ def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -
 
 
 def joined_explanation(
-    parts: Sequence[Request],
+    parts: Sequence[SearchRequest],
     rankings: Sequence[RankedList],
     traces: Sequence[Trace],
     result: SearchResult,
-    offered: Sequence[Merged],
+    offered: Sequence[MergedMatch],
     searcher: Searcher,
 ) -> Explanation:
     """Return the explanation of a merged *result*, each match explained by the search that counts.
@@ -431,7 +436,7 @@ def joined_explanation(
         searcher: What both were searched with.
     """
     asked, rewritten = (
-        explanation_of(
+        compose_explanation(
             part,
             SearchResult(part.query, part.strategy, result.ranking_mode, searcher.matches(ranking)),
             ranking,
@@ -441,7 +446,7 @@ def joined_explanation(
         for part, ranking, trace in zip(parts, rankings, traces, strict=False)
     )
     words = (*asked.words, *map(_of_rewrite, rewritten.words))
-    disabled = searcher.disabled(parts[0])
+    disabled = searcher.disabled_by_hints(parts[0])
     return replace(
         asked,
         result=result,
@@ -451,12 +456,12 @@ def joined_explanation(
             *asked.stages,
             *(replace(one, name=f"{OF_REWRITE}.{one.name}") for one in rewritten.stages),
             *(
-                replace(one, details=expanded(result, searcher.index, disabled))
+                replace(one, details=describe_expansion(result, searcher.index, disabled))
                 for one in traces[-1].stages
             ),
         ),
         matches=tuple(_matches((asked, rewritten), offered)),
-        expansions=tuple(expansions_of(result)),
+        expansions=tuple(explain_expansions(result)),
         advice=advice_on(result, words, rankings, searcher.index, disabled),
     )
 
@@ -466,7 +471,7 @@ def _of_rewrite(word: QueryWord) -> QueryWord:
 
 
 def _matches(
-    both: tuple[Explanation, Explanation], offered: Sequence[Merged]
+    both: tuple[Explanation, Explanation], offered: Sequence[MergedMatch]
 ) -> Iterator[MatchExplanation]:
     by_id = [{match.tool_id: match for match in one.matches} for one in both]
     for rank, merged in enumerate(offered, start=1):

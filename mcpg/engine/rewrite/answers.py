@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
-from mcpg.text.literals import QUOTED, Literal, literals_of
+from mcpg.text.literals import QUOTED, TextLiteral, find_literals
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 
@@ -33,14 +33,14 @@ _SHORTEST_NUMBER = 4
 _SPOKEN = ("date", "time")
 
 
-def select_literals(query: str) -> tuple[Literal, ...]:
+def select_literals(query: str) -> tuple[TextLiteral, ...]:
     """Return the literals of *query* that a rewrite must keep, each text once, in order of place.
 
     Dates in words, percentages and small numbers may be written otherwise.
     """
-    found: dict[str, Literal] = {}
+    found: dict[str, TextLiteral] = {}
     end = 0
-    for one in literals_of(query, with_names=True):
+    for one in find_literals(query, with_names=True):
         text = one.text.strip()
         if one.start >= end and _is_kept(one.kind, text):
             found.setdefault(text, replace(one, text=text))
@@ -57,7 +57,7 @@ def _is_kept(kind: str, text: str) -> bool:
     return is_name and any(map(str.isalnum, text))
 
 
-def without(text: str, literals: Iterable[Literal]) -> str:
+def without(text: str, literals: Iterable[TextLiteral]) -> str:
     """Return *text* with a space for each of *literals* that it holds as a whole."""
     for literal in sorted(literals, key=lambda one: -len(one.text)):
         kept, end = [], 0
@@ -68,13 +68,13 @@ def without(text: str, literals: Iterable[Literal]) -> str:
     return text
 
 
-def lost(literals: Iterable[Literal], rewrite: str) -> tuple[Literal, ...]:
+def find_lost_literals(literals: Iterable[TextLiteral], rewrite: str) -> tuple[TextLiteral, ...]:
     """Return those of *literals* that *rewrite* does not hold; any white space is one blank."""
     folded = _fold_line(rewrite)
     return tuple([one for one in literals if not [*_places(folded, _fold_line(one.text))]])
 
 
-def restored(rewrite: str, missing: Iterable[Literal]) -> str:
+def append_literals(rewrite: str, missing: Iterable[TextLiteral]) -> str:
     """Return *rewrite* with the *missing* literals behind it."""
     return " ".join((rewrite, *(literal.text for literal in missing)))
 
@@ -145,9 +145,9 @@ def read_language(text: str, is_known: Callable[[str], bool] = _nothing) -> Lang
     words = [word for word in distinct if _is_spoken(word)][:MOST_WORDS]
     if not words:
         return LanguageTest(0, 0.0, 0.0, 0.0, _is_latin(text))
-    english = [_is_of(word, _ENGLISH) or _is_of(stem(word), _ENGLISH) for word in words]
+    english = [_is_word_in(word, _ENGLISH) or _is_word_in(stem(word), _ENGLISH) for word in words]
     others = (language for language in LANGUAGES if language != _ENGLISH)
-    other = max(_share([_is_of(word, language) for word in words]) for language in others)
+    other = max(_share([_is_word_in(word, language) for word in words]) for language in others)
     foreign = max(other, 1 - _share(english))
     if other <= _share(english):
         known = [one or is_known(word) for one, word in zip(english, words, strict=True)]
@@ -160,7 +160,7 @@ def _is_spoken(word: str) -> bool:
     return any(map(str.isalpha, word)) and not any(map(str.isdigit, word))
 
 
-def _is_of(word: str, language: str) -> bool:
+def _is_word_in(word: str, language: str) -> bool:
     return word in stop_words_of(language) or share_of_texts(word, language) > 0
 
 
@@ -199,7 +199,7 @@ _CLOSES = re.compile("[.!\u2026]$")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RewriteVerdict:
     """What became of an answer.
 
     Attributes:
@@ -212,19 +212,19 @@ class Verdict:
     reason: str = ""
 
 
-def judge(query: str, answer: str, literals: Iterable[Literal] = ()) -> Verdict:
+def judge(query: str, answer: str, literals: Iterable[TextLiteral] = ()) -> RewriteVerdict:
     """Accept or refuse *answer* as a rewrite of *query*, which has these *literals*."""
-    text = unquoted(answer)
+    text = strip_quotes(answer)
     if fold(text) == fold(query.strip()):
-        return Verdict()
+        return RewriteVerdict()
     bare = without(text, literals)
     for is_refused, reason in _TESTS:
         if is_refused(query, text, bare):
-            return Verdict(reason=reason)
-    return Verdict(" ".join(text.split()))
+            return RewriteVerdict(reason=reason)
+    return RewriteVerdict(" ".join(text.split()))
 
 
-def unquoted(text: str) -> str:
+def strip_quotes(text: str) -> str:
     """Return *text* without white space and quotation marks around it."""
     text = text.strip()
     while len(text) > 1 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]:

@@ -24,7 +24,7 @@ from mcpg.gateway.sources import FileSource, FunctionSource
 from mcpg.json_types import JsonObject
 from mcpg.library_errors import pydantic_expected
 from mcpg.sources.live.requests import CallResult
-from mcpg.sources.python import functions_of, plain_function, plain_name, tool_name
+from mcpg.sources.python import find_functions, plain_function, plain_name, tool_name
 
 Function = Callable[..., Any]
 
@@ -82,7 +82,7 @@ class ArgumentsError(Exception):
         self.faults = faults
 
 
-def function_of(owner: FunctionSource | FileSource, name: str) -> Function | None:
+def find_function(owner: FunctionSource | FileSource, name: str) -> Function | None:
     """Return the function of the tool *name*, `None` where there is none any more.
 
     Raises:
@@ -91,7 +91,7 @@ def function_of(owner: FunctionSource | FileSource, name: str) -> Function | Non
     if isinstance(owner, FunctionSource):
         found = [(plain_name(function), function) for function in owner.functions]
     else:
-        found = [*functions_of(owner.path)[1]]
+        found = [*find_functions(owner.path)[1]]
     named = (function for plain, function in found if tool_name(function, plain) == name)
     return next(named, None)
 
@@ -110,35 +110,35 @@ async def call_function(
         ArgumentsError: It does not accept these arguments.
         CallError: It raised an exception, or its result cannot be written as JSON.
     """
-    positional, named = _bound(function, arguments)
-    work = partial(_called, partial(function, *positional, **named))
+    positional, named = _bind_arguments(function, arguments)
+    work = partial(_call_quietly, partial(function, *positional, **named))
     if inspect.iscoroutinefunction(function):
         value = work()
     else:
         value = await anyio.to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=True)
     if inspect.isawaitable(value):
-        value = await _awaited(value)
-    if isinstance(value, _Raised):
+        value = await _await_quietly(value)
+    if isinstance(value, _FunctionFailure):
         raise CallError(FaultCode.TOOL_FAILED, _description(value.fault))
     return _result(function, value)
 
 
-class _Raised:
+class _FunctionFailure:
     """An exception of a function, as a value."""
 
     def __init__(self, fault: BaseException) -> None:
         self.fault = fault
 
 
-def _called(call: Function) -> Any:
+def _call_quietly(call: Function) -> Any:
     try:
         with stdout_diverted():
             return call()
     except (Exception, SystemExit, CancelledError) as fault:  # noqa: BLE001 - reported
-        return _Raised(fault)
+        return _FunctionFailure(fault)
 
 
-async def _awaited(value: Any) -> Any:
+async def _await_quietly(value: Any) -> Any:
     try:
         with stdout_diverted():
             return await value
@@ -147,9 +147,9 @@ async def _awaited(value: Any) -> Any:
         task = current_task()
         if task is None or task.cancelling():
             raise
-        return _Raised(fault)
+        return _FunctionFailure(fault)
     except (Exception, SystemExit) as fault:  # noqa: BLE001 - as above
-        return _Raised(fault)
+        return _FunctionFailure(fault)
 
 
 @lru_cache(maxsize=256)
@@ -166,7 +166,9 @@ def _binding(schema: Any) -> Any:
     return {**schema, "function": lambda *positional, **named: (positional, named)}
 
 
-def _bound(function: Function, arguments: JsonObject) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _bind_arguments(
+    function: Function, arguments: JsonObject
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     try:
         found: tuple[tuple[Any, ...], dict[str, Any]]
         found = _binder(function).validate_json(json.dumps(arguments))
@@ -205,7 +207,7 @@ def _result(function: Function, value: Any) -> CallResult:
     if isinstance(value, str):
         return CallResult(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
     try:
-        plain = json.loads(_written(function, value))
+        plain = json.loads(_serialize_result(function, value))
     except Exception as fault:  # noqa: BLE001 - values of others raise anything
         message = f"its return value cannot be converted to JSON ({type(fault).__name__})"
         raise CallError(FaultCode.TOOL_FAILED, message) from None
@@ -213,7 +215,7 @@ def _result(function: Function, value: Any) -> CallResult:
     return CallResult(({"type": "text", "text": text},), plain)
 
 
-def _written(function: Function, value: Any) -> bytes:
+def _serialize_result(function: Function, value: Any) -> bytes:
     try:
         hints = get_type_hints(plain_function(function), include_extras=True)
         hint = hints.get("return", Any)

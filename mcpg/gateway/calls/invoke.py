@@ -17,11 +17,11 @@ from mcpg.engine.results import flatten_context, wrong_type
 from mcpg.errors import McpgError, UsageError
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
 from mcpg.gateway.calls.validation import accepts_at_once, as_json, check_arguments, is_brief
-from mcpg.gateway.sessions import Allowance
+from mcpg.gateway.sessions import RequestTimeout
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import PYTHON
-from mcpg.sources.openapi.operations import Operation
+from mcpg.sources.openapi.operations import ApiOperation
 
 if TYPE_CHECKING:
     from mcpg.gateway.calls.openapi import OperationCaller
@@ -48,7 +48,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _ToolCall:
     """A call of a tool.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Call:
     current_schema: JsonObject | None = None
 
     @property
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """The seconds that are left."""
         return max(0.0, self.deadline - anyio.current_time())
 
@@ -106,7 +106,7 @@ class _Call:
         # A bundle that is older than its server refuses nothing that the server accepts.
         return self.tool.input_schema if self.current_schema is None else self.current_schema
 
-    def checked(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
+    def check_arguments_fully(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
         """Return *arguments*, completed by query and context."""
         plain = as_json(arguments)
         if isinstance(plain, Fault):
@@ -118,7 +118,7 @@ class _Call:
         if faults := check_arguments(self._current, plain):
             if self._current is not schema:
                 # Nothing of a schema that nobody has reviewed is repeated.
-                faults = check_arguments(schema, plain) or (_changed(self.tool),)
+                faults = check_arguments(schema, plain) or (_make_changed_fault(self.tool),)
             raise RefusedError(*faults)
         return plain
 
@@ -234,32 +234,32 @@ class Invoker:
         if timeout is not None and not timeout > 0:
             raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
         if timeout is None:
-            timeout = _timeout_of(owner)
+            timeout = _source_timeout(owner)
         seconds, now = self._limits.seconds(timeout), anyio.current_time()
         deadline, end = now + seconds, now + self._limits.longest_seconds
-        wish = _text_of(query), _as_json(context), _text_of(context_summary)
+        wish = _repair_text(query), _as_json(context), _repair_text(context_summary)
         given = meta or {}, params or {}
-        call = _Call(tool, *wish, seconds, deadline, end, progress, *given, current_schema)
+        call = _ToolCall(tool, *wish, seconds, deadline, end, progress, *given, current_schema)
         try:
             source = _invokable(tool, owner, include_disabled)
-            operation, checked = await self._prepared(call, source, arguments)
+            operation, checked = await self._prepare_call(call, source, arguments)
             result = await self._result(call, source, operation, checked)
         except RefusedError as refused:
-            return _invoked(tool, faults=refused.faults)
+            return _make_outcome(tool, faults=refused.faults)
         except CallError as fault:
-            return replace(_invoked(tool, faults=(self._fault(fault),)), error=fault.error)
-        return self._bounded(tool, result)
+            return replace(_make_outcome(tool, faults=(self._fault(fault),)), error=fault.error)
+        return self._limit_result(tool, result)
 
-    async def _prepared(
-        self, call: _Call, owner: Source, arguments: Mapping[str, JsonValue]
-    ) -> tuple[Operation | None, JsonObject]:
+    async def _prepare_call(
+        self, call: _ToolCall, owner: Source, arguments: Mapping[str, JsonValue]
+    ) -> tuple[ApiOperation | None, JsonObject]:
         """Return the operation that is called, if the tool is one, and the checked arguments."""
-        with anyio.move_on_after(call.left):
+        with anyio.move_on_after(call.remaining_seconds):
             operation = await self._operation(call.tool, owner)
             given = call.checked_at_once(arguments)
             if given is None:
                 # In a thread: a schema may take its time, and needs a stack of its own.
-                check = partial(call.checked, arguments)
+                check = partial(call.check_arguments_fully, arguments)
                 given = await anyio.to_thread.run_sync(
                     check, limiter=self._checks, abandon_on_cancel=True
                 )
@@ -267,19 +267,19 @@ class Invoker:
         raise call.timed_out()
 
     async def _result(
-        self, call: _Call, owner: Source, operation: Operation | None, given: JsonObject
+        self, call: _ToolCall, owner: Source, operation: ApiOperation | None, given: JsonObject
     ) -> CallResult:
         if self._is_closed:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")
         if isinstance(owner, ServerSource):
             return await self._by_server(call, owner, given)
-        with anyio.move_on_after(call.left):
+        with anyio.move_on_after(call.remaining_seconds):
             if operation is not None and self._operations and isinstance(owner, FileSource):
                 return await self._operations.call(operation, owner, given)
             return await self._by_function(call.tool, owner, given)
         raise call.timed_out()
 
-    async def _operation(self, tool: Tool, owner: Source) -> Operation | None:
+    async def _operation(self, tool: Tool, owner: Source) -> ApiOperation | None:
         """Return the OpenAPI operation of *tool*, `None` for other tools."""
         if not isinstance(owner, FileSource) or owner.path.startswith(PYTHON):
             return None
@@ -294,14 +294,14 @@ class Invoker:
         return operation
 
     async def _by_server(
-        self, call: _Call, owner: ServerSource, arguments: JsonObject
+        self, call: _ToolCall, owner: ServerSource, arguments: JsonObject
     ) -> CallResult:
         async def attempt() -> CallResult:
             return await self._sessions.call(
                 owner.server,
                 call.tool.name,
                 arguments,
-                timeout=Allowance(call.left, call.seconds, call.end),
+                timeout=RequestTimeout(call.remaining_seconds, call.seconds, call.end),
                 progress=call.progress,
                 meta=call.meta(),
                 params=call.params,
@@ -310,7 +310,7 @@ class Invoker:
         try:
             return await attempt()
         except CallError as fault:
-            if not fault.has_died or not call.left or not _is_idempotent(call.tool):
+            if not fault.has_died or not call.remaining_seconds or not _is_idempotent(call.tool):
                 raise
         return await attempt()
 
@@ -318,10 +318,10 @@ class Invoker:
         self, tool: Tool, owner: FunctionSource | FileSource, arguments: JsonObject
     ) -> CallResult:
         # Pydantic is imported only for functions.
-        from mcpg.gateway.calls.functions import ArgumentsError, call_function, function_of  # noqa: PLC0415
+        from mcpg.gateway.calls.functions import ArgumentsError, call_function, find_function  # noqa: PLC0415
 
         try:
-            find = partial(function_of, owner, tool.name)
+            find = partial(find_function, owner, tool.name)
             if isinstance(owner, FunctionSource):
                 function = find()
             else:  # the module may have to be imported
@@ -336,15 +336,17 @@ class Invoker:
         except McpgError as fault:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
 
-    def _bounded(self, tool: Tool, result: CallResult) -> Invoked:
+    def _limit_result(self, tool: Tool, result: CallResult) -> Invoked:
         """Return the outcome of a call, unless its result is too large."""
-        structured = _parsed(result) if result.structured is None else result.structured
+        structured = _parse_first_text(result) if result.structured is None else result.structured
         text = json.dumps([result.content, result.structured], ensure_ascii=False)
         if len(text.encode("utf-8", "surrogatepass")) > self._limits.result_bytes:
             message = f"its result is larger than {self._limits.result_bytes} bytes"
-            return _invoked(tool, faults=(self._fault(CallError(FaultCode.TOO_LARGE, message)),))
+            return _make_outcome(
+                tool, faults=(self._fault(CallError(FaultCode.TOO_LARGE, message)),)
+            )
         is_parsed = result.structured is None and structured is not None
-        invoked = _invoked(tool, result.content, structured)
+        invoked = _make_outcome(tool, result.content, structured)
         invoked = replace(invoked, wire=result.wire, is_parsed=is_parsed)
         if not result.is_error:
             return invoked
@@ -358,7 +360,7 @@ class Invoker:
         return Fault(fault.code, short, _REMEDIES.get(fault.code, ""))
 
 
-def _invoked(
+def _make_outcome(
     tool: Tool,
     content: tuple[JsonObject, ...] = (),
     structured: JsonValue = None,
@@ -378,14 +380,14 @@ def _invokable(tool: Tool, owner: Source | None, include_disabled: bool) -> Sour
     return owner
 
 
-def _timeout_of(owner: Source | None) -> float | None:
+def _source_timeout(owner: Source | None) -> float | None:
     """Return the seconds that *owner* grants a call, `None` for the default."""
     if isinstance(owner, ServerSource):
         return owner.server.timeout
     return owner.timeout if isinstance(owner, FileSource) else None
 
 
-def _changed(tool: Tool) -> Fault:
+def _make_changed_fault(tool: Tool) -> Fault:
     """Return the fault of arguments that fit the reviewed schema of *tool* alone."""
     message = f"the arguments fit {tool.id} as reviewed, but its source has changed its arguments"
     remedy = "the operator can review the change and build the bundle again"
@@ -406,7 +408,7 @@ def _is_idempotent(tool: Tool) -> bool:
     )
 
 
-def _text_of(value: str) -> str:
+def _repair_text(value: str) -> str:
     return str(_as_json(value or None) or "")
 
 
@@ -420,7 +422,7 @@ def _as_json(value: Any) -> JsonValue:
         return None
 
 
-def _parsed(result: CallResult) -> JsonValue:
+def _parse_first_text(result: CallResult) -> JsonValue:
     """Return the first text as JSON, `None` where it is none."""
     texts = (block.get("text") for block in result.content if block.get("type") == "text")
     first = next(texts, None)

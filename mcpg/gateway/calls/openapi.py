@@ -21,7 +21,7 @@ import httpx2
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import McpgError
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Limits, RefusedError
-from mcpg.gateway.calls.openapi_requests import Request, request_of
+from mcpg.gateway.calls.openapi_requests import HttpRequest, write_request
 from mcpg.gateway.sources import FileSource, openapi_text, secrets_of_source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR
@@ -30,8 +30,8 @@ from mcpg.sources.client_config import named_secrets
 from mcpg.sources.live.errors import redact
 from mcpg.sources.live.requests import CallResult
 from mcpg.sources.openapi.operations import (
-    Document,
-    Operation,
+    ApiDocument,
+    ApiOperation,
     StatedOperation,
     is_json,
     is_text,
@@ -73,9 +73,9 @@ class _OpenFile:
     """
 
     signature: tuple[int, ...]
-    document: Document | None = None
+    document: ApiDocument | None = None
     stated: Mapping[str, Sequence[StatedOperation]] = field(default_factory=dict)
-    operations: dict[str, Operation] = field(default_factory=dict)
+    operations: dict[str, ApiOperation] = field(default_factory=dict)
 
 
 class OperationCaller:
@@ -89,7 +89,7 @@ class OperationCaller:
         # Connections to a private address are never taken for a document that may not reach it.
         self._clients: dict[bool, httpx2.AsyncClient] = {}
 
-    async def find(self, owner: FileSource, name: str) -> Operation | None:
+    async def find(self, owner: FileSource, name: str) -> ApiOperation | None:
         """Return the operation of the tool *name*, `None` where *owner* is no OpenAPI document.
 
         Raises:
@@ -109,10 +109,10 @@ class OperationCaller:
         found = file.stated.get(name, ())
         if len(found) > 1:
             message = f"{len(found)} operations of its document have the same operationId"
-            raise _refused(message, "give each its own")
+            raise _make_refusal(message, "give each its own")
         if not found:
             message = "its document no longer has this operation"
-            raise _refused(message, "list the tools again")
+            raise _make_refusal(message, "list the tools again")
         if name not in file.operations:
             file.operations[name] = file.document.operation(found[0])
         return file.operations[name]
@@ -131,15 +131,15 @@ class OperationCaller:
         text = openapi_text(path)
         if text is None:
             return _OpenFile(signature)
-        document = Document(text, path)
+        document = ApiDocument(text, path)
         stated: dict[str, list[StatedOperation]] = {}
-        for one in document.stated():
+        for one in document.iterate_operations():
             if isinstance(one, StatedOperation):
                 stated.setdefault(one.name, []).append(one)
         return _OpenFile(signature, document, stated)
 
     async def call(
-        self, operation: Operation, owner: FileSource, arguments: JsonObject
+        self, operation: ApiOperation, owner: FileSource, arguments: JsonObject
     ) -> CallResult:
         """Call an operation.
 
@@ -158,16 +158,16 @@ class OperationCaller:
         base = owner.base_url or operation.address
         if base is None:
             message = "its document states no server with a host"
-            raise _refused(message, "set the address of the API as `base_url` of the source")
+            raise _make_refusal(message, "set the address of the API as `base_url` of the source")
         if owner.base_url is None and owner.headers_for not in (None, base):
             _check_same_server(base, owner.headers_for or "")
-        request = request_of(operation, arguments, base, owner.headers)
+        request = write_request(operation, arguments, base, owner.headers)
         is_trusted = owner.base_url is not None or owner.allow_private
         try:
             response = await self._response(request, is_trusted=is_trusted)
         except PrivateAddressError as fault:
             message = f"its document names a server with a private address: {fault.host!r}"
-            raise _refused(message, _TRUST) from None
+            raise _make_refusal(message, _TRUST) from None
         async with aclosing(response):
             return await _read_response(response, self._limits, owner)
 
@@ -186,7 +186,7 @@ class OperationCaller:
             self._clients[is_trusted] = client
         return self._clients[is_trusted]
 
-    async def _response(self, request: Request, *, is_trusted: bool) -> httpx2.Response:
+    async def _response(self, request: HttpRequest, *, is_trusted: bool) -> httpx2.Response:
         """Send a request, and return the response with its body still to be read.
 
         Args:
@@ -250,14 +250,14 @@ def _check_same_server(base: str, stated: str) -> None:
         is_same = False
     if not is_same:
         message = "it is at another server than its document, to which the headers are sent"
-        raise _refused(message, "set the address of the API as `base_url` of the source")
+        raise _make_refusal(message, "set the address of the API as `base_url` of the source")
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _refused(message: str, remedy: str) -> RefusedError:
+def _make_refusal(message: str, remedy: str) -> RefusedError:
     return RefusedError(Fault(FaultCode.NOT_INVOKABLE, message, remedy))
 
 
@@ -272,7 +272,7 @@ async def _read_response(
         message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)
     if response.status_code not in _SUCCESS:
-        return await _failed(response, limits, owner)
+        return await _make_failed_result(response, limits, owner)
     kind = kind_of_media(response.headers.get("content-type", ""))
     is_binary = bool(kind) and not (is_json(kind) or is_text(kind))
     limit = min(_MAX_BINARY, limits.result_bytes) if is_binary else limits.result_bytes
@@ -287,9 +287,9 @@ async def _read_response(
         raise CallError(FaultCode.TOO_LARGE, message)
     if not data:
         return _text_result(_status(response))
-    text = None if is_binary else _decoded(response, data, is_text=bool(kind))
+    text = None if is_binary else _decode_body(response, data, is_text=bool(kind))
     if text is not None:
-        return _text_result(text, _parsed(text, kind))
+        return _text_result(text, _parse_body(text, kind))
     blob = base64.b64encode(data).decode("ascii")
     if shown := _MEDIA_BLOCKS.fullmatch(media):
         block: JsonObject = {"type": shown[1] or shown[2], "data": blob, "mimeType": media}
@@ -298,13 +298,15 @@ async def _read_response(
     return CallResult(({"type": "resource", "resource": resource},))
 
 
-async def _failed(response: httpx2.Response, limits: Limits, owner: FileSource) -> CallResult:
+async def _make_failed_result(
+    response: httpx2.Response, limits: Limits, owner: FileSource
+) -> CallResult:
     secrets = secrets_of_source(owner)
     named = (*named_secrets(owner.headers, [owner.base_url or ""]), *owner.secrets)
     data, is_whole = await _bytes(response, min(_MAX_FAILURE, limits.result_bytes))
     kind = kind_of_media(response.headers.get("content-type", ""))
-    text = _decoded(response, data, is_text=is_text(kind) or is_json(kind)) or ""
-    structured = _parsed(text, kind) if is_whole else None
+    text = _decode_body(response, data, is_text=is_text(kind) or is_json(kind)) or ""
+    structured = _parse_body(text, kind) if is_whole else None
     if structured is not None:
         structured = redact(structured, secrets, named)[0]
         text = json.dumps(structured, ensure_ascii=False)
@@ -334,7 +336,7 @@ def _status(response: httpx2.Response) -> str:
     return f"HTTP status {code} {_PHRASES.get(code, '')}".rstrip()
 
 
-def _decoded(response: httpx2.Response, data: bytes, *, is_text: bool) -> str | None:
+def _decode_body(response: httpx2.Response, data: bytes, *, is_text: bool) -> str | None:
     """Decode *data*; return `None` where it is no text, and is not declared as such."""
     try:
         known = codecs.lookup(response.charset_encoding or "utf-8").name
@@ -350,7 +352,7 @@ def _decoded(response: httpx2.Response, data: bytes, *, is_text: bool) -> str | 
         return None
 
 
-def _parsed(text: str, kind: str) -> JsonValue:
+def _parse_body(text: str, kind: str) -> JsonValue:
     """Parse what is declared as JSON; return `None` where it is not, or invalid."""
     if not is_json(kind):
         return None

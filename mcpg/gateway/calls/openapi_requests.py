@@ -25,9 +25,9 @@ from mcpg.sources.openapi.operations import (
     JSON,
     MULTIPART,
     Body,
-    Encoding,
-    Operation,
-    Parameter,
+    FormEncoding,
+    ApiOperation,
+    ApiParameter,
     Style,
     is_binary,
     is_json,
@@ -78,7 +78,7 @@ class _StyleError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """A request that is ready to be sent; its repr shows nothing that may be secret.
 
     Attributes:
@@ -96,9 +96,9 @@ class Request:
     parts: tuple[Part, ...] = field(default=(), repr=False)
 
 
-def request_of(
-    operation: Operation, arguments: JsonObject, base: str, headers: Mapping[str, str]
-) -> Request:
+def write_request(
+    operation: ApiOperation, arguments: JsonObject, base: str, headers: Mapping[str, str]
+) -> HttpRequest:
     """Write a request.
 
     Args:
@@ -115,8 +115,8 @@ def request_of(
     for name in arguments:
         if name not in known:
             remedy = f"known are {', '.join(known)}" if known else "it has no arguments"
-            raise _refused(name, "is unknown", remedy)
-    writer = _Writer(operation, arguments)
+            raise _make_argument_refusal(name, "is unknown", remedy)
+    writer = _RequestWriter(operation, arguments)
     content, parts, media = writer.body()
     given = dict(writer.headers())
     cookies = "; ".join(writer.query("cookie"))
@@ -131,13 +131,13 @@ def request_of(
         for group in (own, given, headers)
         for name, text in group.items()
     }
-    return Request(operation.method, writer.url(base), dict(merged.values()), content, parts)
+    return HttpRequest(operation.method, writer.url(base), dict(merged.values()), content, parts)
 
 
-class _Writer:
+class _RequestWriter:
     """Writes the arguments of one call to their places."""
 
-    def __init__(self, operation: Operation, arguments: JsonObject) -> None:
+    def __init__(self, operation: ApiOperation, arguments: JsonObject) -> None:
         self._operation = operation
         self._arguments = arguments
 
@@ -151,7 +151,7 @@ class _Writer:
 
     def query(self, place: str) -> Iterator[str]:
         """Write what goes into the query or into cookies."""
-        for name, parameter, value in self._given(place):
+        for name, parameter, value in self._arguments_in(place):
             if value is None:
                 continue
             try:
@@ -161,20 +161,20 @@ class _Writer:
                 style = Style() if parameter.media else parameter.style
                 yield from _in_query(parameter.name, _content(parameter, value), style)
             except _StyleError as fault:
-                raise _refused(name, str(fault)) from None
+                raise _make_argument_refusal(name, str(fault)) from None
 
     def headers(self) -> Iterator[tuple[str, str]]:
         """Write what goes into headers."""
-        for name, parameter, value in self._given("header"):
+        for name, parameter, value in self._arguments_in("header"):
             key = parameter.name
             if not is_header_name(key) or key.casefold() in _OF_THE_CONNECTION:
-                raise _refused(name, "is a header that arguments cannot set")
+                raise _make_argument_refusal(name, "is a header that arguments cannot set")
             try:
                 text = _in_header(_content(parameter, value), parameter.style)
             except _StyleError as fault:
-                raise _refused(name, str(fault)) from None
+                raise _make_argument_refusal(name, str(fault)) from None
             if has_control(text):
-                raise _refused(name, "holds a control character")
+                raise _make_argument_refusal(name, "holds a control character")
             yield key, text
 
     def body(self) -> tuple[bytes | None, tuple[Part, ...], str]:
@@ -190,15 +190,15 @@ class _Writer:
                 content = None
             else:
                 parts = ()
-                content, media = _written(body, value)
+                content, media = _write_body(body, value)
                 sizes = [len(content)]
         except _StyleError as fault:
-            raise _refused(name, str(fault)) from None
+            raise _make_argument_refusal(name, str(fault)) from None
         if sum(sizes) > _MAX_BODY:
-            raise _refused(name, f"is larger than {_MAX_BODY >> 20} MB")
+            raise _make_argument_refusal(name, f"is larger than {_MAX_BODY >> 20} MB")
         return content, parts, media
 
-    def _given(self, place: str) -> Iterator[tuple[str, Parameter, JsonValue]]:
+    def _arguments_in(self, place: str) -> Iterator[tuple[str, ApiParameter, JsonValue]]:
         for name, parameter in self._operation.parameters.items():
             if parameter.place == place and name in self._arguments:
                 yield name, parameter, self._arguments[name]
@@ -217,7 +217,7 @@ class _Writer:
                 message = f"its path has a part {piece[:60]!r} without an argument"
                 raise CallError(FaultCode.NOT_INVOKABLE, message)
             elif names[piece] not in self._arguments:
-                raise _refused(piece, "is missing")
+                raise _make_argument_refusal(piece, "is missing")
             else:
                 pieces.append(self._step(names[piece]))
         path = "".join(pieces)
@@ -232,14 +232,14 @@ class _Writer:
         try:
             text = _in_path(parameter.name, _content(parameter, value), parameter.style)
         except _StyleError as fault:
-            raise _refused(name, str(fault)) from None
+            raise _make_argument_refusal(name, str(fault)) from None
         if not text:
-            raise _refused(name, "is empty, where it is a part of the path")
+            raise _make_argument_refusal(name, "is empty, where it is a part of the path")
         for decoded in _decodings(text):
             if _CONTROL.search(decoded):
-                raise _refused(name, "holds a control character")
+                raise _make_argument_refusal(name, "holds a control character")
             if _leads_out(decoded):
-                raise _refused(name, "leads out of the path that it is a part of")
+                raise _make_argument_refusal(name, "leads out of the path that it is a part of")
         return text
 
 
@@ -253,7 +253,7 @@ def _leads_out(path: str) -> bool:
     return any(step in _STEPS for step in _BETWEEN_STEPS.split(path))
 
 
-def _refused(name: str, message: str, remedy: str = "") -> RefusedError:
+def _make_argument_refusal(name: str, message: str, remedy: str = "") -> RefusedError:
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     message = f"the argument {json.dumps(name[:120])} {message}"
     return RefusedError(Fault(FaultCode.ARGUMENTS_INVALID, message, remedy, pointer))
@@ -262,7 +262,7 @@ def _refused(name: str, message: str, remedy: str = "") -> RefusedError:
 # Bodies
 
 
-def _written(body: Body, value: JsonValue) -> tuple[bytes, str]:
+def _write_body(body: Body, value: JsonValue) -> tuple[bytes, str]:
     """Write a body of one part; return it with its kind of content."""
     kind = kind_of_media(body.media)
     if is_json(kind) or kind in ANY:
@@ -273,11 +273,11 @@ def _written(body: Body, value: JsonValue) -> tuple[bytes, str]:
             part
             for name, one in _fields(value).items()
             if one is not None
-            for part in _form_field(name, one, body.encoding.get(name, Encoding()).style)
+            for part in _form_field(name, one, body.encoding.get(name, FormEncoding()).style)
         )
         return "&".join(parts).encode(), FORM
     if is_binary(kind):
-        data, stated = _decoded(value)
+        data, stated = _decode_base64(value)
         return data, _safe(stated or _UNKNOWN if "*" in kind else kind)
     media = "text/plain" if kind == "text/*" else kind
     if not kind.startswith("text/") and not isinstance(value, str):
@@ -285,7 +285,7 @@ def _written(body: Body, value: JsonValue) -> tuple[bytes, str]:
     return _scalar(value).encode(), f"{_safe(media)}; charset=utf-8"
 
 
-def _decoded(value: JsonValue) -> tuple[bytes, str]:
+def _decode_base64(value: JsonValue) -> tuple[bytes, str]:
     """Decode base64, or a `data:` URL (RFC 2397); return it with its media type, "" for none."""
     found = _DATA.fullmatch(value) if isinstance(value, str) else None
     text = found[3] if found else value
@@ -318,7 +318,7 @@ def _form_field(name: str, value: JsonValue, style: Style | None) -> list[str]:
 
 def _multipart(body: Body, fields: JsonObject) -> Iterator[Part]:
     for name, value in fields.items():
-        stated = body.encoding.get(name, Encoding()).media
+        stated = body.encoding.get(name, FormEncoding()).media
         is_file = name in body.files
         for one in value if isinstance(value, list) else [value]:
             if one is None:
@@ -335,7 +335,7 @@ def _part(value: JsonValue, *, is_file: bool) -> tuple[bytes, str | None]:
     if not is_file:
         return _scalar(value).encode(), None
     if isinstance(value, str) and _DATA.fullmatch(value):
-        data, stated = _decoded(value)
+        data, stated = _decode_base64(value)
         return data, stated if _MEDIA.fullmatch(stated) else _UNKNOWN
     return _scalar(value).encode(), _UNKNOWN
 
@@ -343,17 +343,17 @@ def _part(value: JsonValue, *, is_file: bool) -> tuple[bytes, str | None]:
 # Values. All but headers are percent-encoded, so that a value stays the value that it is.
 
 
-def _content(parameter: Parameter, value: JsonValue) -> JsonValue:
+def _content(parameter: ApiParameter, value: JsonValue) -> JsonValue:
     """Write the value of a parameter by its media type, if it has one."""
     if parameter.media == JSON:
         return json.dumps(value, ensure_ascii=False)
     return _scalar(value) if parameter.media else value
 
 
-def _write_query(parameter: Parameter, value: JsonValue) -> Iterator[str]:
+def _write_query(parameter: ApiParameter, value: JsonValue) -> Iterator[str]:
     """Write a value as a whole query: the fields of a form, or else one text."""
     if parameter.media == JSON or not isinstance(value, dict):
-        yield _encoded(_content(parameter, value))
+        yield _encode_scalar(_content(parameter, value))
         return
     for name, one in value.items():
         if one is not None:
@@ -362,7 +362,7 @@ def _write_query(parameter: Parameter, value: JsonValue) -> Iterator[str]:
 
 def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
     """Write a value as the parts of a query, of a form, or of cookies, each `name=value`."""
-    key = _quoted(name)
+    key = _percent_encode(name)
     if style.name == "deepObject":
         return list(_deep(key, value))
     if style.name not in _SEPARATORS:
@@ -370,12 +370,14 @@ def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
     between = _SEPARATORS[style.name]
     if isinstance(value, dict):
         if style.is_exploded:
-            return [f"{_quoted(member)}={_encoded(one)}" for member, one in value.items()]
+            return [
+                f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
+            ]
         return [f"{key}={between.join(_flat(value))}"]
     if not isinstance(value, list):
-        return [f"{key}={_encoded(value)}"]
+        return [f"{key}={_encode_scalar(value)}"]
     if style.is_exploded:
-        return [f"{key}={_encoded(one)}" for one in value]
+        return [f"{key}={_encode_scalar(one)}" for one in value]
     return [f"{key}={between.join(_flat(value))}"] if value else []
 
 
@@ -384,15 +386,17 @@ def _in_path(name: str, value: JsonValue, style: Style) -> str:
     if style.name not in _PATH_STYLES:
         raise _unknown(style)
     start, between = _PATH_STYLES[style.name]
-    key = f"{_quoted(name)}=" if style.name == "matrix" else ""
+    key = f"{_percent_encode(name)}=" if style.name == "matrix" else ""
     if not isinstance(value, dict | list):
-        return f"{start}{key}{_encoded(value)}"
+        return f"{start}{key}{_encode_scalar(value)}"
     if not style.is_exploded:
         return f"{start}{key}{','.join(_flat(value))}"
     if isinstance(value, dict):
-        members = (f"{_quoted(member)}={_encoded(one)}" for member, one in value.items())
+        members = (
+            f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
+        )
     else:
-        members = (f"{key}{_encoded(one)}" for one in value)
+        members = (f"{key}{_encode_scalar(one)}" for one in value)
     return start + between.join(members)
 
 
@@ -408,20 +412,20 @@ def _deep(key: str, value: JsonValue) -> Iterator[str]:
     """Write an object as `key[member]=value`; a list in it repeats its member."""
     if isinstance(value, dict):
         for member, one in value.items():
-            yield from _deep(f"{key}%5B{_quoted(member)}%5D", one)
+            yield from _deep(f"{key}%5B{_percent_encode(member)}%5D", one)
     elif isinstance(value, list):
         for one in value:
-            yield f"{key}={_encoded(one)}"
+            yield f"{key}={_encode_scalar(one)}"
     else:
-        yield f"{key}={_encoded(value)}"
+        yield f"{key}={_encode_scalar(value)}"
 
 
 def _flat(value: JsonObject | list[JsonValue]) -> Iterator[str]:
     if isinstance(value, list):
-        yield from map(_encoded, value)
+        yield from map(_encode_scalar, value)
         return
     for name, one in value.items():
-        yield from (_quoted(name), _encoded(one))
+        yield from (_percent_encode(name), _encode_scalar(one))
 
 
 def _scalar(value: JsonValue) -> str:
@@ -435,11 +439,11 @@ def _scalar(value: JsonValue) -> str:
     return "" if value is None else json.dumps(value)
 
 
-def _encoded(value: JsonValue) -> str:
-    return _quoted(_scalar(value))
+def _encode_scalar(value: JsonValue) -> str:
+    return _percent_encode(_scalar(value))
 
 
-def _quoted(text: str) -> str:
+def _percent_encode(text: str) -> str:
     """Percent-encode all of *text* that is not letter, digit, `-`, `.`, `_` or `~`."""
     return quote(text, safe="")
 

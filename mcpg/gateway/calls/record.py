@@ -157,12 +157,12 @@ class CallRecorder:
         if self._handle >= 0 and self._was_moved():
             self._close()
         if self._handle < 0:
-            self._open()
+            self._open_file()
         present = os.fstat(self._handle).st_size
         if present and present + size > self._most_bytes:
             self._close()
             self._path.replace(f"{self._path}{OLDER}")
-            self._open()
+            self._open_file()
 
     def _was_moved(self) -> bool:
         """Return whether another process has renamed the file, or somebody has removed it."""
@@ -171,7 +171,7 @@ class CallRecorder:
         except FileNotFoundError:
             return True
 
-    def _open(self) -> None:
+    def _open_file(self) -> None:
         self._handle = os.open(self._path, _FLAGS, stat.S_IRUSR | stat.S_IWUSR)
         found = os.fstat(self._handle)
         if not stat.S_ISREG(found.st_mode):

@@ -75,7 +75,9 @@ def _is_choice(choices: Any, value: Any, _: Any) -> bool:
     return is_list and isinstance(value, str) and value in choices
 
 
-def _bound(measure: Callable[[Any], Any], holds: Callable[[Any, Any], bool]) -> Callable[..., bool]:
+def _make_bound_check(
+    measure: Callable[[Any], Any], holds: Callable[[Any, Any], bool]
+) -> Callable[..., bool]:
     """Return a check of what *measure* makes of a value, `None` of those that have no bound."""
 
     def check(limit: Any, value: Any, _: Any) -> bool:
@@ -104,14 +106,14 @@ _CHECKS: dict[str, Callable[[Any, Any, Any], bool]] = {
     "additionalProperties": _has_no_others,
     "items": _has_items,
     "enum": _is_choice,
-    "minimum": _bound(_number, lambda value, limit: value >= limit),
-    "maximum": _bound(_number, lambda value, limit: value <= limit),
-    "exclusiveMinimum": _bound(_number, lambda value, limit: value > limit),
-    "exclusiveMaximum": _bound(_number, lambda value, limit: value < limit),
-    "minLength": _bound(_characters, lambda value, limit: value >= limit),
-    "maxLength": _bound(_characters, lambda value, limit: value <= limit),
-    "minItems": _bound(_items, lambda value, limit: value >= limit),
-    "maxItems": _bound(_items, lambda value, limit: value <= limit),
+    "minimum": _make_bound_check(_number, lambda value, limit: value >= limit),
+    "maximum": _make_bound_check(_number, lambda value, limit: value <= limit),
+    "exclusiveMinimum": _make_bound_check(_number, lambda value, limit: value > limit),
+    "exclusiveMaximum": _make_bound_check(_number, lambda value, limit: value < limit),
+    "minLength": _make_bound_check(_characters, lambda value, limit: value >= limit),
+    "maxLength": _make_bound_check(_characters, lambda value, limit: value <= limit),
+    "minItems": _make_bound_check(_items, lambda value, limit: value >= limit),
+    "maxItems": _make_bound_check(_items, lambda value, limit: value <= limit),
 }
 # Keywords that refuse nothing by themselves; formats are not checked.
 _NOTES = frozenset(

@@ -72,7 +72,7 @@ def finds(pattern: str, text: str) -> bool | None:
     )
     if is_otherwise or steps(pattern, text) > _MAX_PATTERN_STEPS:
         return None
-    compiled = _compiled(pattern)
+    compiled = _compile_pattern(pattern)
     return compiled.isinstance_python(text) if compiled is not None else None
 
 
@@ -116,7 +116,7 @@ def _means_something_else(part: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _compiled(pattern: str) -> SchemaValidator | None:
+def _compile_pattern(pattern: str) -> SchemaValidator | None:
     """Compile *pattern*; some take ten megabytes."""
     schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True)
     try:
@@ -125,11 +125,11 @@ def _compiled(pattern: str) -> SchemaValidator | None:
         return None
 
 
-_left: ContextVar[_Left] = ContextVar("_left")
+_left: ContextVar[_RemainingBounds] = ContextVar("_left")
 
 
 @dataclass(slots=True)
-class _Left:
+class _RemainingBounds:
     """What is left of the bounds of a check.
 
     Attributes:
@@ -164,7 +164,7 @@ class BoundedValidator:
         known: Any = validator_for(schema, default=Draft202012Validator)
         known.check_schema(schema, format_checker=None)
         self._schema = schema
-        self._validator = _bounded(known)(schema, registry=Registry())
+        self._validator = _make_bounded_class(known)(schema, registry=Registry())
         self._has_pattern = has_pattern(schema)
 
     def errors(self, value: JsonValue) -> Iterator[ValidationError]:
@@ -176,7 +176,7 @@ class BoundedValidator:
             TooMuchError: The check would take too long.
             Exception: Any that a schema makes the library raise.
         """
-        _left.set(_Left())
+        _left.set(_RemainingBounds())
         found: Iterator[ValidationError] = self._validator.iter_errors(value)
         return found
 
@@ -193,7 +193,7 @@ class BoundedValidator:
             return True
         if self._has_pattern:
             return False
-        _left.set(_Left(_FEW_STEPS, _FEW_LEVELS))
+        _left.set(_RemainingBounds(_FEW_STEPS, _FEW_LEVELS))
         try:
             return next(self._validator.iter_errors(value), None) is None
         except Exception:  # noqa: BLE001 - as above
@@ -209,7 +209,7 @@ def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
     validator = latest_validator(schema)
     if validator is None and _is_small(schema):
         text = json.dumps(schema)
-        validator = _cached(text) if len(text) <= _MAX_CHARS else None
+        validator = _cached_validator(text) if len(text) <= _MAX_CHARS else None
     if validator is not None:
         _latest[id(schema)] = schema, validator
         while len(_latest) > _VALIDATORS:
@@ -228,7 +228,7 @@ def latest_validator(schema: JsonObject) -> BoundedValidator | None:
 
 
 @lru_cache(maxsize=_VALIDATORS)
-def _cached(text: str) -> BoundedValidator | None:
+def _cached_validator(text: str) -> BoundedValidator | None:
     try:
         return BoundedValidator(json.loads(text))
     except Exception:  # noqa: BLE001 - a schema makes the library raise anything
@@ -278,26 +278,26 @@ def _is_small(schema: JsonValue) -> bool:
 
 
 @cache
-def _bounded(known: Any) -> Any:
+def _make_bounded_class(known: Any) -> Any:
     """Return a validator class like *known* that counts every step."""
     own = {
         "additionalProperties": _additional_properties,
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
-        "required": _required,
-        "unevaluatedItems": _unchecked,  # these two look into everything again,
-        "unevaluatedProperties": _unchecked,  # by way of any pattern that they meet
+        "required": _check_required,
+        "unevaluatedItems": _skip_check,  # these two look into everything again,
+        "unevaluatedProperties": _skip_check,  # by way of any pattern that they meet
         "uniqueItems": _unique_items,
     }
-    counted = {name: _counted(check) for name, check in {**known.VALIDATORS, **own}.items()}
+    counted = {name: _count_steps(check) for name, check in {**known.VALIDATORS, **own}.items()}
     bounded: Any = extend(known, counted)  # type: ignore[no-untyped-call]
     # The library's own takes an unbounded validator where a part of a schema names its draft.
     bounded.evolve = attrs.evolve
     return bounded
 
 
-def _counted(check: Callable[..., Any]) -> Callable[..., Iterator[ValidationError]]:
-    def counted(*given: Any) -> Iterator[ValidationError]:
+def _count_steps(check: Callable[..., Any]) -> Callable[..., Iterator[ValidationError]]:
+    def count_and_check(*given: Any) -> Iterator[ValidationError]:
         left = _left.get()
         left.steps -= 1
         left.depth -= 1
@@ -312,11 +312,11 @@ def _counted(check: Callable[..., Any]) -> Callable[..., Iterator[ValidationErro
         finally:
             left.depth += 1
 
-    return counted
+    return count_and_check
 
 
 def _pattern(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[ValidationError]:
-    if validator.is_type(value, "string") and _found(pattern, value) is False:
+    if validator.is_type(value, "string") and _find_pattern(pattern, value) is False:
         yield ValidationError(f"no match of {pattern!r}")
 
 
@@ -348,7 +348,9 @@ def _additional_properties(
         yield ValidationError("some members are unknown", instance=more)
 
 
-def _required(validator: Any, names: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+def _check_required(
+    validator: Any, names: Any, value: Any, schema: Any
+) -> Iterator[ValidationError]:
     """Check that members are there, except those with a default.
 
     Generators of schemas such as zod describe arguments as they are once defaults are filled in.
@@ -374,19 +376,19 @@ def _unique_items(validator: Any, wanted: Any, value: Any, _: Any) -> Iterator[V
 
 def _matches(pattern: str, name: str) -> bool:
     """Return whether *pattern* matches the name of a member."""
-    found = _found(pattern, name)
+    found = _find_pattern(pattern, name)
     if found is None:
         raise TooMuchError
     return found
 
 
-def _found(pattern: str, text: str) -> bool | None:
+def _find_pattern(pattern: str, text: str) -> bool | None:
     left = _left.get()
     left.pattern_steps -= steps(pattern, text)
     return finds(pattern, text) if left.pattern_steps >= 0 else None
 
 
-def _unchecked(*_: Any) -> tuple[()]:
+def _skip_check(*_: Any) -> tuple[()]:
     return ()
 
 
@@ -506,7 +508,7 @@ def _missing(error: Any) -> Iterator[Fault]:
             remedy = f"is {_short(close[0])} meant to be it?" if close else ""
             path = [*error.absolute_path, name]
             yield _fault(
-                path, f"{_label(path)} is missing", remedy or _wanted(properties.get(name))
+                path, f"{_label(path)} is missing", remedy or _describe_wanted(properties.get(name))
             )
 
 
@@ -515,7 +517,7 @@ def _unknown(error: Any) -> Iterator[Fault]:
     known_names = Suggester(properties)
     for name in error.instance:
         close = known_names.suggest(name)
-        known = f"known are {_listed(properties)}" if properties else "there are none"
+        known = f"known are {_list_values(properties)}" if properties else "there are none"
         remedy = f"did you mean {_short(close[0])}?" if close else known
         path = [*error.absolute_path, name]
         yield _fault(path, f"{_label(path)} is unknown", remedy)
@@ -526,11 +528,11 @@ def _invalid(error: Any) -> Fault:
     rule, limit = error.validator, error.validator_value
     remedy = ""
     if rule == "type":
-        message = f"must be {_types(limit)}, not {_type_of(error.instance)}"
-        remedy = _unquoted(error.instance, limit)
+        message = f"must be {_types(limit)}, not {_type_name(error.instance)}"
+        remedy = _advise_unquoted(error.instance, limit)
     elif rule in {"enum", "const"}:
         values = limit if rule == "enum" else [limit]
-        message = f"must be {'one of ' if len(values) > 1 else ''}{_listed(values)}"
+        message = f"must be {'one of ' if len(values) > 1 else ''}{_list_values(values)}"
         texts = (one for one in values if isinstance(one, str))
         close = suggest(error.instance, texts) if isinstance(error.instance, str) else ()
         remedy = f"did you mean {_short(close[0])}?" if close else ""
@@ -547,7 +549,7 @@ def _alternatives(error: Any) -> str:
     context: Sequence[Any] = error.context or ()
     if context and all(one.validator == "type" for one in context):
         types = [name for one in context for name in _as_list(one.validator_value)]
-        return f"must be {_types(types)}, not {_type_of(error.instance)}"
+        return f"must be {_types(types)}, not {_type_name(error.instance)}"
     if not context:
         return "matches several alternatives of which only one is allowed"
     return "matches none of the alternatives in the tool's schema"
@@ -571,7 +573,7 @@ def _properties(error: Any) -> dict[str, Any]:
     return properties if isinstance(properties, dict) else {}
 
 
-def _wanted(schema: Any) -> str:
+def _describe_wanted(schema: Any) -> str:
     """Describe an argument in the words of its schema."""
     if not isinstance(schema, dict):
         return "give it"
@@ -589,12 +591,12 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _type_of(value: Any) -> str:
+def _type_name(value: Any) -> str:
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
     return _TYPES["null" if value is None else kinds.get(type(value), "object")]
 
 
-def _unquoted(value: Any, types: Any) -> str:
+def _advise_unquoted(value: Any, types: Any) -> str:
     """Return advice on a number or truth value in quotes, "" for other values."""
     if not isinstance(value, str) or not {"integer", "number", "boolean"} & {*_as_list(types)}:
         return ""
@@ -605,7 +607,7 @@ def _unquoted(value: Any, types: Any) -> str:
     return "give it without quotes" if is_plain else ""
 
 
-def _listed(values: Iterable[Any]) -> str:
+def _list_values(values: Iterable[Any]) -> str:
     every = [_short(one) for one in values]
     more = f" and {len(every) - _MAX_NAMES} more" if len(every) > _MAX_NAMES else ""
     return ", ".join(every[:_MAX_NAMES]) + more

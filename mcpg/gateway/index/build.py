@@ -12,11 +12,11 @@ from typing import Any
 
 from anyio import from_thread
 
-from mcpg.build_cache import KeptMemo
+from mcpg.build_cache import StoredBuildCache
 from mcpg.bundle import Assembly, assemble
 from mcpg.bundle.codec import decode_bundle
-from mcpg.bundle.definitions import definitions_in, definitions_of
-from mcpg.bundle.locked import quarantined, stated_in
+from mcpg.bundle.definitions import definitions_in, collect_definitions
+from mcpg.bundle.locked import leave_out_unapproved, stated_in
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.definitions import Key
 from mcpg.catalog.lock import lock_changes
@@ -28,11 +28,11 @@ from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
 from mcpg.gateway.index.review import (
     NO_REVIEW,
-    Review,
+    ReviewOutcome,
     ReviewedGraph,
     nothing_reviewed,
-    review_of,
-    review_of_lock,
+    review_tools,
+    review_locked_tools,
 )
 from mcpg.gateway.sources import (
     GENERATED,
@@ -42,7 +42,7 @@ from mcpg.gateway.sources import (
     GeneratedGraph,
     GraphSource,
     OnChange,
-    Reading,
+    SourceReading,
     Source,
     ToolLock,
     runs_tools,
@@ -56,7 +56,7 @@ _FALLBACK = "the tools of the sources are searched without it"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class IndexSpec:
     """How an index is made.
 
     Attributes:
@@ -83,7 +83,7 @@ class Plan:
         hides = isinstance(self.graph, FileGraph) and self.graph.on_change == OnChange.HIDE
         return hides or self.lock is not None
 
-    def bare(self) -> Plan:
+    def bare(self) -> IndexSpec:
         """Return the plan of an index without any documents but those of the sources."""
         return replace(self, graph=GENERATED)
 
@@ -120,7 +120,9 @@ class UnusableGraphError(Exception):
         self.diagnostic = error(code, f"{message}: {_FALLBACK}", place)
 
 
-def matching_engine(graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan) -> Engine | None:
+def matching_engine(
+    graph: FileGraph | CustomGraph, catalog: Catalog, plan: IndexSpec
+) -> Engine | None:
     """Open a bundle that has exactly the tools of *catalog*, under the same ids; else `None`."""
     if not isinstance(graph, FileGraph) or not exists(graph.path):
         return None
@@ -141,8 +143,8 @@ def map_documents(
     graph: FileGraph | CustomGraph,
     catalog: Catalog,
     batch: SourceBatch,
-    plan: Plan,
-    memo: KeptMemo,
+    plan: IndexSpec,
+    memo: StoredBuildCache,
     hidden: Collection[Key] = (),
 ) -> tuple[Assembly, list[Diagnostic]]:
     """Put the documents of *graph* together with the tools of *catalog*.
@@ -171,11 +173,11 @@ def map_documents(
     relating = tuple(replace(rule, hints=Hints()) for rule in batch.rules)
     live = SourceBatch(tools=catalog.tools, rules=relating, observed=batch.observed)
     try:
-        assembly = _assembled(_documents(graph, catalog), live, plan, memo)
+        assembly = _assemble_batches(_documents(graph, catalog), live, plan, memo)
         foreign = _foreign(assembly, catalog)
         if foreign:
             kept = SourceBatch(documents=tuple(_without(assembly, foreign)))
-            assembly = _assembled(kept, live, plan, memo)
+            assembly = _assemble_batches(kept, live, plan, memo)
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
     diagnostics = []
@@ -198,11 +200,15 @@ def map_documents(
     return assembly, diagnostics
 
 
-def _assembled_without_texts(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
+def _assembled_without_texts(
+    batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
+) -> Assembly:
     return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, texts=False)
 
 
-def _assembled(documents: SourceBatch, live: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
+def _assemble_batches(
+    documents: SourceBatch, live: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
+) -> Assembly:
     batch = SourceBatch.join([documents, live])
     return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, hosted=True)
 
@@ -267,10 +273,10 @@ class BuiltIndex:
     diagnostics: tuple[Diagnostic, ...] = ()
     owners: Mapping[Key, Source] = field(default_factory=dict)
     sole: Source | None = None
-    review: Review = NO_REVIEW
+    review: ReviewOutcome = NO_REVIEW
 
 
-def open_existing(sources: Sequence[Source], plan: Plan) -> BuiltIndex | None:
+def open_existing(sources: Sequence[Source], plan: IndexSpec) -> BuiltIndex | None:
     """Open the existing index of a gateway with a single file; `build` reports why it cannot be.
 
     Returns:
@@ -304,7 +310,7 @@ def _keeps_ids(index: Index, earlier: Iterable[Tool]) -> bool:
     return True
 
 
-def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex:
+def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
     """Build an index.
 
     Args:
@@ -321,9 +327,9 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex
         for tool in reading.batch.tools:
             live.setdefault((tool.source_id, tool.name), _strip(tool) if plan.is_strict else tool)
             owners.setdefault((tool.source_id, tool.name), reading.source)
-    batch, held = _held(batch, plan, memo)
+    batch, held = _hold_to_review(batch, plan, memo)
     if isinstance(plan.graph, GeneratedGraph):
-        built = _generated(batch, plan, memo)
+        built = _build_generated(batch, plan, memo)
     else:
         built = _by_documents(plan.graph, batch, plan, memo, held.hidden)
     catalog, review = built.catalog, held.followed_by(built.review)
@@ -341,7 +347,9 @@ def _strip(tool: Tool) -> Tool:
     return replace(tool, listed={key: tool.listed[key] for key in tool.listed if key == _ICONS})
 
 
-def _held(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> tuple[SourceBatch, Review]:
+def _hold_to_review(
+    batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
+) -> tuple[SourceBatch, ReviewOutcome]:
     """Return *batch* as far as it is approved, and what became of the rest."""
     if plan.lock is None:
         return batch, NO_REVIEW
@@ -349,16 +357,16 @@ def _held(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> tuple[SourceBatch, 
     changes = lock_changes(plan.lock.lock, stated)
     if not changes:
         return batch, NO_REVIEW
-    found = review_of_lock(changes, plan.lock, {one.tool.source_id for one in stated})
+    found = review_locked_tools(changes, plan.lock, {one.tool.source_id for one in stated})
     hides = plan.lock.on_change == OnChange.HIDE
-    return quarantined(batch, read, changes, hides=hides), found
+    return leave_out_unapproved(batch, read, changes, hides=hides), found
 
 
-def _runs_any(reading: Reading) -> bool:
+def _runs_any(reading: SourceReading) -> bool:
     return bool(reading.batch.tools) and runs_tools(reading.source)
 
 
-def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: Review) -> Catalog:
+def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: ReviewOutcome) -> Catalog:
     """Return each tool as its source has it now, or as reviewed, with the id and hints to show."""
     current = {**live, **review.shown}
     tools: list[Tool] = []
@@ -370,13 +378,13 @@ def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: Review) -
     return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
 
 
-def _generated(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> BuiltIndex:
+def _build_generated(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
     assembly = _assembled_without_texts(batch, plan, memo)
-    return _built(assembly, plan, memo, assembly.diagnostics)
+    return _build_from_assembly(assembly, plan, memo, assembly.diagnostics)
 
 
-def _built(
-    assembly: Assembly, plan: Plan, memo: KeptMemo, diagnostics: Iterable[Diagnostic]
+def _build_from_assembly(
+    assembly: Assembly, plan: IndexSpec, memo: StoredBuildCache, diagnostics: Iterable[Diagnostic]
 ) -> BuiltIndex:
     index = Index(compile_assembly(assembly, memo=memo))
     engine = Engine(index, services=plan.services, limit=plan.limit)
@@ -386,8 +394,8 @@ def _built(
 def _by_documents(
     graph: FileGraph | CustomGraph,
     batch: SourceBatch,
-    plan: Plan,
-    memo: KeptMemo,
+    plan: IndexSpec,
+    memo: StoredBuildCache,
     hidden: Collection[Key],
 ) -> BuiltIndex:
     """Build of the documents of *graph*, or without where they are not usable.
@@ -396,23 +404,23 @@ def _by_documents(
     """
     try:
         if isinstance(graph, CustomGraph):
-            return _mapped(graph, batch, plan, memo, NO_REVIEW, hidden)
-        reviewed = _reviewed(graph, plan, memo)
-        found = review_of(reviewed, batch.tools, OnChange(graph.on_change), graph.path)
+            return _build_from_graph(graph, batch, plan, memo, NO_REVIEW, hidden)
+        reviewed = _read_reviewed(graph, plan, memo)
+        found = review_tools(reviewed, batch.tools, OnChange(graph.on_change), graph.path)
         plan = replace(plan, earlier=(*plan.earlier, *reviewed.tools))
         hidden = {*hidden, *found.hidden}
-        return _mapped(graph, _without_hidden(batch, found), plan, memo, found, hidden)
+        return _build_from_graph(graph, _without_hidden(batch, found), plan, memo, found, hidden)
     except UnusableGraphError as fault:
         found = NO_REVIEW
         if isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE:
             # Who removes the bundle approves of nothing.
             found = nothing_reviewed(batch.tools, graph.path)
-        built = _generated(_without_hidden(batch, found), plan, memo)
+        built = _build_generated(_without_hidden(batch, found), plan, memo)
         noticed = (*built.diagnostics, fault.diagnostic, *found.diagnostics)
         return replace(built, diagnostics=noticed, review=found)
 
 
-def _reviewed(graph: FileGraph, plan: Plan, memo: KeptMemo) -> ReviewedGraph:
+def _read_reviewed(graph: FileGraph, plan: IndexSpec, memo: StoredBuildCache) -> ReviewedGraph:
     """Read *graph* alone, a bundle through its compiled index.
 
     Raises:
@@ -427,25 +435,25 @@ def _reviewed(graph: FileGraph, plan: Plan, memo: KeptMemo) -> ReviewedGraph:
         else:
             assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
             documents = assembly.documents
-            definitions = definitions_of(documents, assembly.definitions)
+            definitions = collect_definitions(documents, assembly.definitions)
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
     return ReviewedGraph(tuple(document.tool for document in documents), definitions)
 
 
-def _without_hidden(batch: SourceBatch, found: Review) -> SourceBatch:
+def _without_hidden(batch: SourceBatch, found: ReviewOutcome) -> SourceBatch:
     if not found.hidden:
         return batch
     tools = (tool for tool in batch.tools if (tool.source_id, tool.name) not in found.hidden)
     return replace(batch, tools=tuple(tools))
 
 
-def _mapped(
+def _build_from_graph(
     graph: FileGraph | CustomGraph,
     batch: SourceBatch,
-    plan: Plan,
-    memo: KeptMemo,
-    found: Review,
+    plan: IndexSpec,
+    memo: StoredBuildCache,
+    found: ReviewOutcome,
     hidden: Collection[Key],
 ) -> BuiltIndex:
     catalog = _catalog(batch, plan, memo)
@@ -455,10 +463,10 @@ def _mapped(
         return BuiltIndex(engine, lambda: engine.catalog, noticed, review=found)
     assembly, mapped = map_documents(graph, catalog, batch, plan, memo, hidden)
     noticed = (*catalog.diagnostics, *mapped, *found.diagnostics)
-    return replace(_built(assembly, plan, memo, noticed), review=found)
+    return replace(_build_from_assembly(assembly, plan, memo, noticed), review=found)
 
 
-def _catalog(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Catalog:
+def _catalog(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> Catalog:
     """Return the tools of *batch* with their ids, and all that was noticed."""
     if batch.documents or batch.bundles:
         assembly = _assembled_without_texts(batch, plan, memo)

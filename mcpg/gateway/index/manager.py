@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcpg.build_cache import KeptMemo
+from mcpg.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.index.build import BuiltIndex, Plan, build, open_existing
+from mcpg.gateway.index.build import BuiltIndex, IndexSpec, build, open_existing
 from mcpg.gateway.sources import (
     FileSource,
     FunctionSource,
-    Registry,
+    SourceRegistry,
     ServerSource,
     Source,
     runs_tools,
@@ -34,7 +34,7 @@ from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
 from mcpg.telemetry.observer import Observer
-from mcpg.values import counted
+from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -68,7 +68,7 @@ class Snapshot:
         self._built = built
 
     def __repr__(self) -> str:
-        return f"<Snapshot {self.version}: {counted(self.tool_count, 'tool')}>"
+        return f"<Snapshot {self.version}: {format_count(self.tool_count, 'tool')}>"
 
     def at(self, version: int) -> Snapshot:
         """Return the same index for a later version of the registry that could not be built."""
@@ -103,7 +103,7 @@ class Snapshot:
         """Return the input schema of the server of *tool* if the tool is described by another."""
         return self._built.review.schemas.get((tool.source_id, tool.name))
 
-    def known(self, tool_id: str) -> Tool | None:
+    def find_by_id(self, tool_id: str) -> Tool | None:
         """Return the tool with this id, in any case; `None` before the tools were needed once."""
         catalog: Catalog | None = vars(self).get("catalog")
         return catalog.get(tool_id) if catalog is not None else None
@@ -124,17 +124,17 @@ class Snapshot:
             return Fault(FaultCode.NOTHING_NAMED, message, "pass the id of a search result")
         by_id = self.catalog.get(tool) if tool else None
         wanted = tool or name
-        if by_id is None and wanted.casefold() in self._hidden:
-            return _hidden(self._hidden[wanted.casefold()])
+        if by_id is None and wanted.casefold() in self._hidden_tools:
+            return _make_hidden_fault(self._hidden_tools[wanted.casefold()])
         found = [by_id] if by_id is not None else self._by_name.get(wanted.casefold(), [])
         if source_id:
             found = [one for one in found if one.source_id.casefold() == source_id.casefold()]
         if len(found) == 1:
             return found[0]
         if not found:
-            for hidden in self._hidden.values():
+            for hidden in self._hidden_tools.values():
                 if hidden.name.casefold() == wanted.casefold():
-                    return _hidden(hidden)
+                    return _make_hidden_fault(hidden)
             near = self.catalog.suggest(wanted)
             remedy = f"did you mean {' or '.join(near)}?" if near else "search for it first"
             return Fault(FaultCode.NOT_FOUND, f"no tool is called {wanted[:_SHOWN]!r}", remedy)
@@ -143,7 +143,7 @@ class Snapshot:
         return Fault(FaultCode.AMBIGUOUS, message, f"use an id: {ids}")
 
     @cached_property
-    def _hidden(self) -> dict[str, Tool]:
+    def _hidden_tools(self) -> dict[str, Tool]:
         """The hidden tools by id, and by name with the source."""
         hidden = self._built.review.hidden.values()
         names = {f"{tool.source_id}::{tool.name}".casefold(): tool for tool in hidden}
@@ -159,7 +159,7 @@ class Snapshot:
         return names
 
 
-def _hidden(tool: Tool) -> Fault:
+def _make_hidden_fault(tool: Tool) -> Fault:
     """Return the fault for a tool that is hidden."""
     name, source_id = tool.name[:_SHOWN], tool.source_id[:_SHOWN]
     message = (
@@ -169,7 +169,7 @@ def _hidden(tool: Tool) -> Fault:
     return Fault(FaultCode.NOT_FOUND, message, remedy)
 
 
-async def read_into(registry: Registry, list_tools: ListTools) -> None:
+async def read_into(registry: SourceRegistry, list_tools: ListTools) -> None:
     """Read the stale sources of *registry* concurrently; *list_tools* queries a server."""
     version = registry.version
 
@@ -221,7 +221,7 @@ class IndexManager:
     """
 
     def __init__(
-        self, registry: Registry, plan: Plan, list_tools: ListTools, group: TaskGroup
+        self, registry: SourceRegistry, plan: IndexSpec, list_tools: ListTools, group: TaskGroup
     ) -> None:
         """Start without a snapshot.
 
@@ -238,7 +238,7 @@ class IndexManager:
         self._group = group
         self._snapshot: Snapshot | None = None
         self._failures: tuple[Diagnostic, ...] = ()
-        self._memo = KeptMemo()
+        self._memo = StoredBuildCache()
         self._named: dict[str, Tool] = {}
         self._building: anyio.Event | None = None
         self._finished = float("-inf")
@@ -320,7 +320,9 @@ class IndexManager:
         except Exception as fault:  # noqa: BLE001 - searches go on with the last index
             message = f"the index build failed ({type(fault).__name__})"
             self._failures = (error(Code.GRAPH_BUILD_FAILED, message),)
-            last = self._snapshot or Snapshot(version, build([], self._plan.bare(), KeptMemo()))
+            last = self._snapshot or Snapshot(
+                version, build([], self._plan.bare(), StoredBuildCache())
+            )
             self._snapshot = last.at(version)
         else:
             self._failures = ()
@@ -334,7 +336,7 @@ class IndexManager:
         found: list[Diagnostic] = []
         with observed_build(self._plan.services.observer, found) as report:
             await read_into(self._registry, self._list_tools)
-            memo = self._memo.renewed()
+            memo = self._memo.make_next()
             built = await _in_thread(partial(build, self._registry.readings(), plan, memo))
             report(built.engine)
         self._memo = memo

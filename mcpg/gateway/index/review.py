@@ -14,9 +14,15 @@ from dataclasses import dataclass, field, replace
 
 from mcpg.bundle.definitions import Definitions
 from mcpg.bundle.locked import change_diagnostics
-from mcpg.catalog.definitions import Key, Part, PartChange, definition_changes, definition_text
+from mcpg.catalog.definitions import (
+    Key,
+    DefinitionPart,
+    PartChange,
+    definition_changes,
+    definition_text,
+)
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
-from mcpg.catalog.lock import Kind, LockChange
+from mcpg.catalog.lock import LockChangeKind, LockChange
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.gateway.sources import OnChange, ToolLock
@@ -32,7 +38,7 @@ _HINTS = dict(
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class ReviewOutcome:
     """What became of the live tools under a review.
 
     Attributes:
@@ -49,9 +55,9 @@ class Review:
     schemas: Mapping[Key, JsonObject] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
 
-    def followed_by(self, later: Review) -> Review:
+    def followed_by(self, later: ReviewOutcome) -> ReviewOutcome:
         """Return what became of tools under this review, and of those left under a *later* one."""
-        return Review(
+        return ReviewOutcome(
             shown={**self.shown, **later.shown},
             flags={
                 key: {**self.flags.get(key, {}), **later.flags.get(key, {})}
@@ -77,12 +83,12 @@ class ReviewedGraph:
     definitions: Definitions
 
 
-NO_REVIEW = Review()
+NO_REVIEW = ReviewOutcome()
 """Without a reviewed graph."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed:
+class _ChangedTool:
     """A live tool that differs from the reviewed one."""
 
     reviewed: Tool
@@ -94,9 +100,9 @@ class _Changed:
         return "; ".join(map(str, self.changes))
 
 
-def review_of(
+def review_tools(
     reviewed: ReviewedGraph, live: Sequence[Tool], on_change: OnChange, place: str
-) -> Review:
+) -> ReviewOutcome:
     """Compare *live* tools with the reviewed ones.
 
     Args:
@@ -106,37 +112,39 @@ def review_of(
         place: Where the graph is, for messages.
     """
     unknown = {_key(tool): tool for tool in live if not reviewed.definitions.get(_key(tool))}
-    changed = _changed(reviewed.definitions, live)
+    changed = _find_changed(reviewed.definitions, live)
     report = [_report(one, on_change, place) for one in changed.values()]
     if on_change == OnChange.HIDE:
         hidden = {**unknown, **{key: one.live for key, one in changed.items()}}
         ids = {_key(tool): tool.id for tool in reviewed.tools}
         named = {key: replace(one, id=ids.get(key, "")) for key, one in hidden.items()}
-        return Review(hidden=named, diagnostics=(*report, *_unreviewed(unknown.values(), place)))
+        return ReviewOutcome(
+            hidden=named, diagnostics=(*report, *_report_unreviewed(unknown.values(), place))
+        )
     if on_change == OnChange.ACCEPT:
-        return Review(diagnostics=tuple(report))
-    return replace(_described(changed), diagnostics=tuple(report))
+        return ReviewOutcome(diagnostics=tuple(report))
+    return replace(_describe_as_reviewed(changed), diagnostics=tuple(report))
 
 
-def _described(changed: Mapping[Key, _Changed]) -> Review:
+def _describe_as_reviewed(changed: Mapping[Key, _ChangedTool]) -> ReviewOutcome:
     """Return the review that describes *changed* tools as reviewed."""
     flags = {key: _stricter_flags(one) for key, one in changed.items()}
-    return Review(
-        shown={key: _shown(one, flags[key]) for key, one in changed.items()},
+    return ReviewOutcome(
+        shown={key: _with_reviewed_definition(one, flags[key]) for key, one in changed.items()},
         flags={
             key: {_HINTS[name]: flag for name, flag in some.items()} for key, some in flags.items()
         },
         schemas={
             key: one.live.input_schema
             for key, one in changed.items()
-            if any(change.part is Part.INPUT_SCHEMA for change in one.changes)
+            if any(change.part is DefinitionPart.INPUT_SCHEMA for change in one.changes)
         },
     )
 
 
-def _changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _Changed]:
+def _find_changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _ChangedTool]:
     """Return the *live* tools that have none of their reviewed *definitions*, by identity."""
-    changed: dict[Key, _Changed] = {}
+    changed: dict[Key, _ChangedTool] = {}
     texts: dict[Key, frozenset[str | None]] = {}
     for tool in live:
         key = _key(tool)
@@ -148,13 +156,13 @@ def _changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _Chang
             texts[key] = frozenset(map(definition_text, known))
         text = definition_text(tool) if len(known) > 1 else None
         if text is None or text not in texts[key]:
-            changed[key] = _Changed(known[0], tool, changes)
+            changed[key] = _ChangedTool(known[0], tool, changes)
     return changed
 
 
-def review_of_lock(
+def review_locked_tools(
     changes: Iterable[LockChange], lock: ToolLock, responding: Collection[str]
-) -> Review:
+) -> ReviewOutcome:
     """Return what becomes of tools that differ from *lock*.
 
     Args:
@@ -163,9 +171,11 @@ def review_of_lock(
         responding: Ids of the sources that have tools now; what others have is not known.
     """
     hides = lock.on_change == OnChange.HIDE
-    changes = [one for one in changes if one.kind is not Kind.MISSING or one.key[0] in responding]
+    changes = [
+        one for one in changes if one.kind is not LockChangeKind.MISSING or one.key[0] in responding
+    ]
     changed = {
-        one.key: _Changed(one.before.tool, one.after.tool, one.parts)
+        one.key: _ChangedTool(one.before.tool, one.after.tool, one.parts)
         for one in changes
         if one.before is not None and one.after is not None
     }
@@ -174,22 +184,24 @@ def review_of_lock(
         for one in changes
         if one.after is not None and (hides or one.before is None)
     }
-    found = Review() if hides else _described(changed)
+    found = ReviewOutcome() if hides else _describe_as_reviewed(changed)
     noticed = change_diagnostics(changes, lock.place, hides=hides)
     return replace(found, hidden=hidden, diagnostics=tuple(noticed))
 
 
-def nothing_reviewed(live: Iterable[Tool], place: str) -> Review:
+def nothing_reviewed(live: Iterable[Tool], place: str) -> ReviewOutcome:
     """Return the review that hides all of *live*, where the graph cannot be read."""
     hidden = {_key(tool): tool for tool in live}
-    return Review(hidden=hidden, diagnostics=tuple(_unreviewed(hidden.values(), place)))
+    return ReviewOutcome(
+        hidden=hidden, diagnostics=tuple(_report_unreviewed(hidden.values(), place))
+    )
 
 
 def _key(tool: Tool) -> Key:
     return tool.source_id, tool.name
 
 
-def _report(one: _Changed, on_change: OnChange, place: str) -> Diagnostic:
+def _report(one: _ChangedTool, on_change: OnChange, place: str) -> Diagnostic:
     effect = {
         OnChange.WARN: "it is described as reviewed",
         OnChange.HIDE: "it is hidden",
@@ -201,7 +213,7 @@ def _report(one: _Changed, on_change: OnChange, place: str) -> Diagnostic:
     return make(Code.TOOL_CHANGED, message, place)
 
 
-def _unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic]:
+def _report_unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic]:
     """Report hidden tools that were never reviewed, source by source."""
     names: defaultdict[str, list[str]] = defaultdict(list)
     for tool in tools:
@@ -213,7 +225,7 @@ def _unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic]:
         yield warning(Code.TOOL_UNREVIEWED, message, place)
 
 
-def _stricter_flags(one: _Changed) -> dict[str, bool]:
+def _stricter_flags(one: _ChangedTool) -> dict[str, bool]:
     """Return annotations that were reviewed as safe and are not so any more.
 
     A client that asks before it changes things must not be told that a tool only reads.
@@ -226,13 +238,13 @@ def _stricter_flags(one: _Changed) -> dict[str, bool]:
     }
 
 
-def _shown(one: _Changed, flags: Mapping[str, bool]) -> Tool:
+def _with_reviewed_definition(one: _ChangedTool, flags: Mapping[str, bool]) -> Tool:
     """Return the live tool with its reviewed definition."""
     reviewed = one.reviewed
     # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
-    has_output = all(change.part is not Part.OUTPUT_SCHEMA for change in one.changes)
+    has_output = all(change.part is not DefinitionPart.OUTPUT_SCHEMA for change in one.changes)
     # `_meta` has hints that are not approved.
-    has_meta = all(change.part is not Part.HINTS for change in one.changes)
+    has_meta = all(change.part is not DefinitionPart.HINTS for change in one.changes)
     return replace(
         one.live,
         meta=one.live.meta if has_meta else {},

@@ -26,7 +26,7 @@ _MOST_MATCHES, _LONGEST_MATCHED = 10_000, 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class ServerItem:
     """A prompt or a resource on its server.
 
     Attributes:
@@ -53,11 +53,11 @@ class Directory:
     resources: dict[str, JsonObject] = field(default_factory=dict)
     templates: dict[str, JsonObject] = field(default_factory=dict)
     prompts: dict[str, JsonObject] = field(default_factory=dict)
-    located: dict[tuple[str, str], Located] = field(default_factory=dict)
+    located: dict[tuple[str, str], ServerItem] = field(default_factory=dict)
     sources: dict[str, ServerSource] = field(default_factory=dict)
 
     @cached_property
-    def _matchers(self) -> list[tuple[UriTemplate, Located]]:
+    def _matchers(self) -> list[tuple[UriTemplate, ServerItem]]:
         found = []
         for text in self.templates:
             try:
@@ -67,14 +67,14 @@ class Directory:
             found.append((template, self.located["templates", text]))
         return found
 
-    def resource(self, uri: str) -> Located | None:
+    def resource(self, uri: str) -> ServerItem | None:
         """Return where the resource at *uri* is, as lists and templates tell."""
-        known = self.located.get(("resources", uri)) or self._prefixed(uri)
+        known = self.located.get(("resources", uri)) or self._find_by_prefix(uri)
         if known is not None:
             return known
         for template, place in self._matchers:
             if template.match(uri, max_uri_length=_LONGEST_MATCHED) is not None:
-                return Located(place.source, uri)
+                return ServerItem(place.source, uri)
         return None
 
     def find_changes(self, before: Directory) -> list[str]:
@@ -85,31 +85,31 @@ class Directory:
         }
         return [kind for kind in is_same if not is_same[kind]]
 
-    def template(self, text: str) -> Located | None:
+    def template(self, text: str) -> ServerItem | None:
         """Return where the template *text*, or the resource of this address, is."""
         return self.located.get(("templates", text)) or self.resource(text)
 
-    def prompt(self, name: str) -> Located | None:
+    def prompt(self, name: str) -> ServerItem | None:
         """Return where the prompt *name* is."""
         return self.located.get(("prompts", name))
 
-    def prefixed(self, source: ServerSource, uri: str) -> str:
+    def prefix_uri(self, source: ServerSource, uri: str) -> str:
         """Return *uri* with the name of *source*."""
         name = next((name for name, one in self.sources.items() if one.id == source.id), "")
         return f"{SCHEME}{name}/{uri}" if name else uri
 
-    def _prefixed(self, uri: str) -> Located | None:
+    def _find_by_prefix(self, uri: str) -> ServerItem | None:
         name, _, rest = uri.removeprefix(SCHEME).partition("/")
         if not uri.startswith(SCHEME) or name not in self.sources or not rest:
             return None
-        return Located(self.sources[name], rest)
+        return ServerItem(self.sources[name], rest)
 
 
 NOTHING = Directory()
 """The directory before anything was listed."""
 
 
-def directory_of(lists: Iterable[tuple[ServerSource, ServerLists]]) -> Directory:
+def build_directory(lists: Iterable[tuple[ServerSource, ServerLists]]) -> Directory:
     """Return the directory of servers in their order, which decides whose names stay."""
     found = Directory()
     listed = list(lists)
@@ -151,10 +151,10 @@ def _add(
     given = item.get("_meta")
     meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
     items[shown] = {**item, member: shown, "_meta": meta}
-    found.located[kind, shown] = Located(source, key)
+    found.located[kind, shown] = ServerItem(source, key)
 
 
-class Links:
+class ResourceLinks:
     """Addresses that servers have given out without listing them, the latest ones."""
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class Links:
         """Return the server that has given out *uri*."""
         return self._owners.get(uri)
 
-    def readdressed(
+    def rewrite_addresses(
         self, result: JsonObject, source: ServerSource, directory: Directory
     ) -> JsonObject:
         """Return a result of *source* with addresses by which clients can read its resources.
@@ -178,7 +178,7 @@ class Links:
             if isinstance(items, list):
                 address = partial(self._address, source, directory)
                 if len(items) * len(directory.templates) > _MOST_MATCHES:
-                    address = partial(directory.prefixed, source)
+                    address = partial(directory.prefix_uri, source)
                 changed[member] = [_item(one, address) for one in items]
         return changed if changed != result else result
 
@@ -186,12 +186,12 @@ class Links:
         place = directory.resource(uri)
         if place is not None:
             is_own = (place.source.id, place.key) == (source.id, uri)
-            return uri if is_own else directory.prefixed(source, uri)
+            return uri if is_own else directory.prefix_uri(source, uri)
         owner = self._owners.setdefault(uri, source)
         self._owners.move_to_end(uri)
         while len(self._owners) > _MOST_LINKS:
             self._owners.popitem(last=False)
-        return uri if owner.id == source.id else directory.prefixed(source, uri)
+        return uri if owner.id == source.id else directory.prefix_uri(source, uri)
 
 
 def _item(item: Any, address: Callable[[str], str]) -> Any:
@@ -201,11 +201,11 @@ def _item(item: Any, address: Callable[[str], str]) -> Any:
     if isinstance(item.get("content"), dict):  # a message of a prompt
         return {**item, "content": _item(item["content"], address)}
     if isinstance(item.get("resource"), dict) and item.get("type") == "resource":
-        return {**item, "resource": _addressed(item["resource"], address)}
-    return _addressed(item, address) if item.get("type") in {None, "resource_link"} else item
+        return {**item, "resource": _rewrite_uri(item["resource"], address)}
+    return _rewrite_uri(item, address) if item.get("type") in {None, "resource_link"} else item
 
 
-def _addressed(item: JsonObject, address: Callable[[str], str]) -> JsonObject:
+def _rewrite_uri(item: JsonObject, address: Callable[[str], str]) -> JsonObject:
     uri = item.get("uri")
     if not isinstance(uri, str) or (shown := address(uri)) == uri:
         return item

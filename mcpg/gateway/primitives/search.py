@@ -23,7 +23,7 @@ _TEXT = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ItemMatch:
     """A prompt or resource that matches a query.
 
     Attributes:
@@ -75,7 +75,7 @@ class PrimitiveIndex:
         """Return whether the same search is sure to be short."""
         return self._engine is None or is_brief_search(self._engine, query, sources=sources)
 
-    def search(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[Found]:
+    def search(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[ItemMatch]:
         """Return the best matches for *query*, those that are likely enough to be right.
 
         Args:
@@ -86,7 +86,7 @@ class PrimitiveIndex:
         if self._engine is None or not query.strip():
             return []
         return [
-            Found(*self._items[match.source_id, match.descriptor.name], match.score)
+            ItemMatch(*self._items[match.source_id, match.descriptor.name], match.score)
             for match in self._engine.search(query, limit=limit, sources=sources).matches
             if match.score >= LOW_CONFIDENCE
         ]

@@ -11,10 +11,16 @@ import anyio
 
 from mcpg.errors import McpgError, NotFoundError
 from mcpg.gateway.calls import CallError, Limits
-from mcpg.gateway.primitives.directory import NOTHING, Directory, Links, Located, directory_of
+from mcpg.gateway.primitives.directory import (
+    NOTHING,
+    Directory,
+    ResourceLinks,
+    ServerItem,
+    build_directory,
+)
 from mcpg.gateway.primitives.lists import ServerLists, list_all
 from mcpg.gateway.server_state import Backoff
-from mcpg.gateway.sessions import Allowance
+from mcpg.gateway.sessions import RequestTimeout
 from mcpg.gateway.sources import ServerSource, Source
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server
@@ -46,7 +52,7 @@ class RequestError(McpgError):
         self.error = fault.error
 
 
-class _Known:
+class _KnownLists:
     """The lists of a server, as it last sent them, and when it is queried again."""
 
     def __init__(self) -> None:
@@ -71,8 +77,8 @@ class Primitives:
         self._sources = sources
         self._sessions = sessions
         self._limits = limits
-        self._known: dict[str, _Known] = {}
-        self._links = Links()
+        self._known: dict[str, _KnownLists] = {}
+        self._links = ResourceLinks()
         self._lock = anyio.Lock()
         self._directory: Directory | None = None
 
@@ -91,7 +97,7 @@ class Primitives:
         """The servers among the sources."""
         return tuple(one for one in self._sources() if isinstance(one, ServerSource))
 
-    async def listed(self, *, is_fresh: bool = True) -> Directory:
+    async def list_directory(self, *, is_fresh: bool = True) -> Directory:
         """Return the directory of all servers.
 
         Args:
@@ -106,7 +112,7 @@ class Primitives:
                     for source in wanted:
                         group.start_soon(self._list, source)
             self._known = {one.id: self._of(one) for one in servers}
-            found = directory_of((one, self._of(one).lists) for one in servers)
+            found = build_directory((one, self._of(one).lists) for one in servers)
             if found != self._directory:
                 self._directory = found
             return self.directory
@@ -119,18 +125,18 @@ class Primitives:
                 known.is_fresh, known.again = False, 0.0
                 known.backoff.record_announcement()
 
-    def called(self, source: Source | None) -> None:
+    def record_call(self, source: Source | None) -> None:
         """Record a call of a tool of *source*, which may have changed what it would list."""
         if isinstance(source, ServerSource):
             known = self._of(source)
             if known.again <= anyio.current_time() + _RECENT:  # not one that is too slow
                 known.again = known.backoff.until = 0.0
 
-    def readdressed(self, result: JsonObject, source: Source | None) -> JsonObject:
+    def rewrite_addresses(self, result: JsonObject, source: Source | None) -> JsonObject:
         """Return a result of *source* with addresses by which its resources are read here."""
         if not isinstance(source, ServerSource):
             return result
-        return self._links.readdressed(result, source, self.directory)
+        return self._links.rewrite_addresses(result, source, self.directory)
 
     async def read(self, uri: str, params: JsonObject, progress: Progress | None) -> JsonObject:
         """Return the result of `resources/read`.
@@ -149,7 +155,7 @@ class Primitives:
             place.source, "resources/read", {**params, "uri": place.key}, progress
         )
 
-    async def resource(self, uri: str) -> Located:
+    async def resource(self, uri: str) -> ServerItem:
         """Return where the resource at *uri* is.
 
         An address that no server lists belongs to the server that gave it out, or to the only one
@@ -160,9 +166,9 @@ class Primitives:
         """
         directory = await self._latest()
         owner = self._links.owner(uri)
-        place = directory.resource(uri) or (Located(owner, uri) if owner is not None else None)
+        place = directory.resource(uri) or (ServerItem(owner, uri) if owner is not None else None)
         if place is None and (only := await self._only()) is not None:
-            place = Located(only, uri)
+            place = ServerItem(only, uri)
         if place is None:
             raise NotFoundError(
                 f"no server has the resource {uri[:_SHOWN]!r}",
@@ -179,7 +185,7 @@ class Primitives:
         """
         place = (await self._latest()).prompt(name)
         if place is None:
-            place = (await self.listed()).prompt(name)
+            place = (await self.list_directory()).prompt(name)
         if place is None:
             raise NotFoundError(f"no server has the prompt {name[:_SHOWN]!r}", remedy="list them")
         return await self._request(
@@ -222,7 +228,7 @@ class Primitives:
 
     async def _latest(self) -> Directory:
         if self._directory is None or not all(self._of(one).is_fresh for one in self.servers):
-            return await self.listed(is_fresh=False)
+            return await self.list_directory(is_fresh=False)
         return self._directory
 
     async def _only(self) -> ServerSource | None:
@@ -259,8 +265,8 @@ class Primitives:
         finally:
             known.backoff.record_list(has_changed=known.lists != before)
 
-    def _of(self, source: ServerSource) -> _Known:
-        return self._known.setdefault(source.id, _Known())
+    def _of(self, source: ServerSource) -> _KnownLists:
+        return self._known.setdefault(source.id, _KnownLists())
 
     async def _request(
         self, source: ServerSource, method: str, params: JsonObject, progress: Progress | None
@@ -272,9 +278,9 @@ class Primitives:
                 source.server,
                 method,
                 params,
-                timeout=Allowance(seconds, seconds, end),
+                timeout=RequestTimeout(seconds, seconds, end),
                 progress=progress,
             )
         except CallError as fault:
             raise RequestError(fault) from None
-        return self.readdressed(result, source)
+        return self.rewrite_addresses(result, source)

@@ -26,7 +26,7 @@ from mcpg.engine.query_terms import QueryTerm
 from mcpg.index.layout import READS, WRITES
 from mcpg.index.reader import Index
 from mcpg.index.scoring import FIELDS
-from mcpg.values import DECIMALS, rounded, to_json
+from mcpg.values import DECIMALS, round_shown_score, to_json
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
 """Kinds of preference."""
@@ -84,8 +84,8 @@ class Preference:
         """Return the preference as a JSON object."""
         names = {"read_only": "readOnlyTools", "writing": "writingTools"}
         return to_json(self, names, () if with_words else ("words",)) | {
-            "evidence": rounded(self.evidence),
-            "needed": rounded(self.needed),
+            "evidence": round_shown_score(self.evidence),
+            "needed": round_shown_score(self.needed),
         }
 
 

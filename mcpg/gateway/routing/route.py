@@ -38,7 +38,7 @@ from mcpg.engine.results import (
     check_flag,
     check_limit,
     check_text,
-    texts_of,
+    check_texts,
 )
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.routing.preference import (
@@ -52,7 +52,7 @@ from mcpg.gateway.routing.preference import (
 from mcpg.index import Index
 from mcpg.telemetry.observer import Observer
 from mcpg.text import fold
-from mcpg.values import DECIMALS, rounded, score_text, to_json
+from mcpg.values import DECIMALS, round_shown_score, score_text, to_json
 
 ADJUSTMENTS = (
     "enabled",
@@ -172,7 +172,7 @@ def hints_cache(index: Index) -> dict[str, Hints]:
         return _hints_caches.setdefault(index, {})
 
 
-def hints_of(matches: Iterable[Match], cache: dict[str, Hints]) -> dict[str, Hints]:
+def match_hints(matches: Iterable[Match], cache: dict[str, Hints]) -> dict[str, Hints]:
     """Return the hints of the tools of *matches* by id, through the *cache* of their index."""
     found: dict[str, Hints] = {}
     for match in matches:
@@ -227,10 +227,11 @@ class RoutedMatch:
     def to_dict(self) -> dict[str, Any]:
         """Return the tool as a search does, with its score adjusted beside the calibrated score."""
         return self.match.to_dict() | {
-            "score": rounded(self.score),
-            "calibratedScore": rounded(self.match.score),
+            "score": round_shown_score(self.score),
+            "calibratedScore": round_shown_score(self.match.score),
             "adjustments": [
-                {"name": part.name, "value": rounded(part.value)} for part in self.adjustments
+                {"name": part.name, "value": round_shown_score(part.value)}
+                for part in self.adjustments
             ],
         }
 
@@ -264,14 +265,14 @@ class RoutedCategory:
         """Return the category as a JSON object, with what its tools are called."""
         return {
             "name": self.name,
-            "score": rounded(self.score),
+            "score": round_shown_score(self.score),
             "found": self.found,
             "tools": [
                 {
                     "toolId": one.match.tool_id,
                     "sourceId": one.match.source_id,
                     "toolName": one.match.tool_name,
-                    "score": rounded(one.score),
+                    "score": round_shown_score(one.score),
                 }
                 for one in self.matches
             ],
@@ -398,12 +399,12 @@ def route(  # noqa: PLR0913 - each is an option of its own
             `Engine.search`.
     """
     check_text("query", query)
-    in_categories = texts_of("in_categories", in_categories)
+    in_categories = check_texts("in_categories", in_categories)
     check_flag("derives_preference", derives_preference)
     if prefer_read_only is not None:
         check_flag("prefer_read_only", prefer_read_only)
-    categories = _checked("categories", categories, MAX_CATEGORIES)
-    tools = _checked("tools", tools, MAX_LIMIT)
+    categories = _check_most("categories", categories, MAX_CATEGORIES)
+    tools = _check_most("tools", tools, MAX_LIMIT)
     weights = weights or shipped_weights()
     services = engine.services
     with observed_route(services.observer if services else None, query) as report:
@@ -427,8 +428,8 @@ def route(  # noqa: PLR0913 - each is an option of its own
             preference = engine.consult(
                 lambda index: derived_preference(index, searched, odds, uses_lexicon=lexicon)
             )
-        hints = hints_of(result.matches, engine.consult(hints_cache))
-        routed = arranged(result, hints, preference, weights, categories, tools)
+        hints = match_hints(result.matches, engine.consult(hints_cache))
+        routed = arrange_matches(result, hints, preference, weights, categories, tools)
         report(len(routed.categories), len(routed.suggested))
     return routed
 
@@ -438,7 +439,7 @@ def candidate_limit(categories: int, tools: int) -> int:
     return min(categories * max(tools, DEFAULT_TOOLS) * _CANDIDATES_PER_TOOL, MAX_LIMIT)
 
 
-def arranged(
+def arrange_matches(
     result: SearchResult,
     hints: Mapping[str, Hints],
     preference: Preference,
@@ -480,7 +481,7 @@ def arranged(
 
 def routed_match(match: Match, hints: Hints, preferred: str, weights: RouteWeights) -> RoutedMatch:
     """Adjust the score of *match* for its *hints*; *preferred* is `read-only`, `write`, `none`."""
-    names = adjustments_of(hints, preferred)
+    names = list_adjustments(hints, preferred)
     adjustments = tuple(
         Adjustment(name, weight, weight * match.score)
         for name in names
@@ -489,7 +490,7 @@ def routed_match(match: Match, hints: Hints, preferred: str, weights: RouteWeigh
     return RoutedMatch(match, min(1.0, max(0.0, _expected_value(match, adjustments))), adjustments)
 
 
-def adjustments_of(hints: Hints, preferred: str) -> Iterator[str]:
+def list_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
     """Yield the names of the adjustments of a tool with *hints*; unset hints adjust nothing."""
     if hints.enabled_by_default is not False:
         yield "enabled"
@@ -506,7 +507,7 @@ def adjustments_of(hints: Hints, preferred: str) -> Iterator[str]:
         yield "examples"
 
 
-def categories_of(hints: Hints, source_id: str) -> tuple[str, ...]:
+def tool_categories(hints: Hints, source_id: str) -> tuple[str, ...]:
     """Return the categories of a tool: of its hints, or its data sources, or its source."""
     source = source_id.strip() or UNCATEGORISED
     return hints.categories or hints.data_sources or (source,)
@@ -537,7 +538,7 @@ def _best_categories(
     members: dict[str, list[RoutedMatch]] = defaultdict(list)
     for one in ordered:
         match = one.match
-        for name in categories_of(hints[match.tool_id], match.source_id):
+        for name in tool_categories(hints[match.tool_id], match.source_id):
             key = fold(name)
             names.setdefault(key, name)
             if members[key][-1:] != [one]:
@@ -560,7 +561,7 @@ def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
     return [*sums, *[0.0] * (tools - len(sums))]
 
 
-def _checked(name: str, number: int, most: int) -> int:
+def _check_most(name: str, number: int, most: int) -> int:
     """Return *number*, at most *most*."""
     return min(check_limit(number, name), most)
 

@@ -52,7 +52,7 @@ class Exposure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServingOptions:
     """Options of a server.
 
     Attributes:

@@ -77,7 +77,7 @@ def source_name(source_id: str) -> str:
     return normalize(source_id, SOURCE_FALLBACK)[:_LONGEST_NAME]
 
 
-def listed(items: Iterable[str], most: int) -> str:
+def list_items(items: Iterable[str], most: int) -> str:
     """Return the first *most* of *items*, joined by commas, and the number of the others."""
     known = list(items)
     rest = len(known) - most
@@ -87,20 +87,20 @@ def listed(items: Iterable[str], most: int) -> str:
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def written(value: JsonValue) -> str:
+def encode_json(value: JsonValue) -> str:
     """Return *value* as JSON without spaces."""
     return _ENCODER.encode(value)
 
 
 def size(value: JsonValue) -> int:
     """Return the size of *value* as JSON, in bytes."""
-    return len(written(value).encode("utf-8", "surrogatepass"))
+    return len(encode_json(value).encode("utf-8", "surrogatepass"))
 
 
-def repaired(value: _Json) -> _Json:
+def repair_value(value: _Json) -> _Json:
     """Return *value* with lone surrogates replaced, which UTF-8 cannot encode."""
     try:
-        written(value).encode()
+        encode_json(value).encode()
     except UnicodeEncodeError:
         return cast("_Json", repair_surrogates(value, "", []))
     return value
@@ -111,7 +111,7 @@ def text_block(text: JsonValue) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def succeeded(answer: JsonValue) -> JsonObject:
+def make_result(answer: JsonValue) -> JsonObject:
     """Return *answer* as a tool result: structured, and as text for older clients."""
     return _success(answer)[0]
 
@@ -122,12 +122,12 @@ _AROUND = size({"content": [text_block("")], "structuredContent": 0, "isError": 
 
 def _success(answer: JsonValue) -> tuple[JsonObject, int]:
     """Return `succeeded(answer)`, and its size as JSON in bytes; the answer is written once."""
-    text = written(answer)
+    text = encode_json(answer)
     try:
         length = len(text.encode())
     except UnicodeEncodeError:
-        answer = repaired(answer)
-        text = written(answer)
+        answer = repair_value(answer)
+        text = encode_json(answer)
         length = size(answer)
     result: JsonObject = {
         "content": [text_block(text)],
@@ -139,13 +139,13 @@ def _success(answer: JsonValue) -> tuple[JsonObject, int]:
     return result, _AROUND + 2 * length + escapes
 
 
-def failed(message: str, meta: JsonObject | None = None) -> JsonObject:
+def make_error_result(message: str, meta: JsonObject | None = None) -> JsonObject:
     """Return a tool result with an error message.
 
     It has no structured content: clients check it against the output schema of the tool.
     """
-    result: JsonObject = {"content": [text_block(repaired(message))], "isError": True}
-    return result if meta is None else {**result, "_meta": repaired(meta)}
+    result: JsonObject = {"content": [text_block(repair_value(message))], "isError": True}
+    return result if meta is None else {**result, "_meta": repair_value(meta)}
 
 
 def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
@@ -162,10 +162,10 @@ def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
         result, length = _success(answer)
         if length <= budget:
             return result
-    return failed(f"the shortest response exceeds {budget:,} bytes")
+    return make_error_result(f"the shortest response exceeds {budget:,} bytes")
 
 
-def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> JsonObject:
+def pass_on_result(result: JsonObject, budget: int, *, structured_needed: bool) -> JsonObject:
     """Return a tool's own result cut to *budget*, with a note of what was omitted.
 
     Structured content is dropped first, since the text repeats it for most models; then members
@@ -187,7 +187,7 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
     notes = []
     if structured is not None:
         texts = [block for block in blocks if block.get("type") == "text"]
-        blocks = blocks if texts else [text_block(written(structured)), *blocks]
+        blocks = blocks if texts else [text_block(encode_json(structured)), *blocks]
         notes.append(f"the structured result was left out ({size(structured):,} bytes)")
         is_error = is_error or structured_needed
     others: JsonObject = {key: one for key, one in result.items() if key not in _MEMBERS}
@@ -197,7 +197,7 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
     if size(meta) > budget // _META_SHARE:
         notes.append(f"`_meta` was left out ({size(meta):,} bytes)")
         meta = {}
-    kept, more = _trimmed(blocks, budget - _NOTE_BYTES - size(meta))
+    kept, more = _trim_blocks(blocks, budget - _NOTE_BYTES - size(meta))
     note = (
         f"[mcpg: {'; '.join((*notes, *more))}: results are limited to {budget:,} bytes. {_REMEDY}]"
     )
@@ -207,7 +207,7 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
 
 def bound_error(error: JsonObject, budget: int) -> JsonObject:
     """Return a JSON-RPC *error* of at most *budget* bytes: its data are omitted before its text."""
-    error = repaired(error)
+    error = repair_value(error)
     if size(error) <= budget:
         return error
     message = text_prefix(str(error["message"]), budget - _NOTE_BYTES)
@@ -215,7 +215,7 @@ def bound_error(error: JsonObject, budget: int) -> JsonObject:
     return {"code": error["code"], "message": f"{message} {note}"}
 
 
-def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list[str]]:
+def _trim_blocks(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list[str]]:
     """Return the blocks that fit *room* bytes, and notes of what was omitted."""
     kept: list[JsonValue] = []
     cut, dropped = 0, 0
@@ -250,7 +250,7 @@ def text_prefix(text: str, room: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolView:
+class ListedTool:
     """A tool as our server lists it.
 
     Attributes:
@@ -272,21 +272,21 @@ class ToolView:
 async def called_result(
     invoked: Invoked,
     budget: int,
-    declared: ToolView | None = None,
+    declared: ListedTool | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
 ) -> JsonObject:
-    """Return what `result_of` does, in a thread unless that is quick."""
-    work = partial(result_of, invoked, budget, declared, version)
+    """Return what `convert_result` does, in a thread unless that is quick."""
+    work = partial(convert_result, invoked, budget, declared, version)
     if invoked.wire is not None and invoked.is_success and is_brief(invoked.wire):
         return work()
     # Checking a result against a declared schema may be slow.
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-def result_of(
+def convert_result(
     invoked: Invoked,
     budget: int,
-    declared: ToolView | None = None,
+    declared: ListedTool | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
 ) -> JsonObject:
     """Return the result of a call as a tool result of at most *budget* bytes.
@@ -303,27 +303,27 @@ def result_of(
     if invoked.wire is not None and invoked.wire.get("resultType") == "input_required":
         return invoked.wire
     if invoked.wire is not None:
-        result = repaired(_servers_own(invoked.wire, declared, version))
-        return passed_on(result, budget, structured_needed=needed)
+        result = repair_value(_servers_own(invoked.wire, declared, version))
+        return pass_on_result(result, budget, structured_needed=needed)
     content: list[JsonValue] = [_valid_block(block, version) for block in invoked.content]
     if not content and invoked.structured is not None:
-        content = [text_block(written(invoked.structured))]
+        content = [text_block(encode_json(invoked.structured))]
     result = {"content": content, "isError": not invoked.is_success}
-    structured = _structured(invoked.structured, declared)
+    structured = _structure_result(invoked.structured, declared)
     if structured is not None and (needed or not invoked.is_parsed):
         result["structuredContent"] = structured
     if not invoked.is_success:
         result = _with_faults(result, invoked, budget // _META_SHARE)
         needed = False
-    result = repaired(result)
+    result = repair_value(result)
     if declared is not None and not _conforms(result, declared):
         result.pop("structuredContent", None)
         if invoked.is_success:
             result = {"content": [*content, text_block(_MISMATCH)], "isError": True}
-    return passed_on(result, budget, structured_needed=needed)
+    return pass_on_result(result, budget, structured_needed=needed)
 
 
-def _servers_own(wire: JsonObject, declared: ToolView | None, version: str) -> JsonObject:
+def _servers_own(wire: JsonObject, declared: ListedTool | None, version: str) -> JsonObject:
     """Return the result of a server for a client of *version*."""
     result: JsonObject = {key: value for key, value in wire.items() if key not in _ENVELOPE}
     blocks: Any = wire.get("content", [])
@@ -348,7 +348,7 @@ def _valid_block(block: JsonObject, version: str) -> JsonObject:
     try:
         validate_server_result("tools/call", version, {"content": [block], **_COMPLETE})
     except ValidationError:
-        return text_block(written(block))
+        return text_block(encode_json(block))
     return block
 
 
@@ -378,7 +378,7 @@ def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObjec
     return {**result, "content": blocks, "_meta": meta}
 
 
-def _structured(value: JsonValue, declared: ToolView | None) -> JsonObject | None:
+def _structure_result(value: JsonValue, declared: ListedTool | None) -> JsonObject | None:
     """Return a structured result as an object, which all versions of MCP accept."""
     if declared is not None and declared.is_wrapped:
         return None if value is None else {RESULT: value}
@@ -388,7 +388,7 @@ def _structured(value: JsonValue, declared: ToolView | None) -> JsonObject | Non
     return value if isinstance(value, dict) else None
 
 
-def _conforms(result: JsonObject, declared: ToolView) -> bool:
+def _conforms(result: JsonObject, declared: ListedTool) -> bool:
     """Return whether clients accept the structured content of *result*."""
     if not declared.declares_output:
         return True

@@ -13,7 +13,7 @@ from jsonschema.validators import Draft202012Validator
 
 from mcpg.gateway.calls.simple_schemas import accepts
 from mcpg.gateway.serve import GRAPH_SEARCH, INVOKE, PLAN, ROUTE, SEARCH
-from mcpg.gateway.serve.answers import failed, line
+from mcpg.gateway.serve.answers import make_error_result, line
 from mcpg.gateway.serve.schemas import INPUTS
 from mcpg.json_types import JsonObject, JsonValue
 
@@ -36,16 +36,16 @@ UNLISTED: dict[str, JsonObject] = {
 }
 """Arguments that are accepted beside those listed, or as further types of these."""
 
-_MESSAGE = 300
+_ARGUMENT_MESSAGE = 300
 
 
-def _accepted(name: str) -> JsonObject:
+def _accepted_schema(name: str) -> JsonObject:
     """Return the schema of the arguments of a meta-tool, those that are not listed included."""
     listed: Any = INPUTS[name]
     return {**listed, "properties": {**listed["properties"], **UNLISTED.get(name, {})}}
 
 
-_VALIDATORS = {name: Draft202012Validator(_accepted(name)) for name in INPUTS}
+_VALIDATORS = {name: Draft202012Validator(_accepted_schema(name)) for name in INPUTS}
 
 
 def by_our_names(name: str, given: Arguments) -> Arguments:
@@ -68,14 +68,14 @@ def invalid_arguments(name: str, arguments: Arguments) -> JsonObject | None:
         error = best_match(validator.iter_errors(arguments))
     if error is None:
         return None
-    field = "/".join(("", *(line(str(step), _MESSAGE) for step in error.absolute_path)))
-    message = line(error.message, _MESSAGE)
+    field = "/".join(("", *(line(str(step), _ARGUMENT_MESSAGE) for step in error.absolute_path)))
+    message = line(error.message, _ARGUMENT_MESSAGE)
     text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}"
     fault: JsonObject = {"code": "arguments_invalid", "message": message, "field": field}
-    return failed(text, {"toolId": name, "faults": [fault]})
+    return make_error_result(text, {"toolId": name, "faults": [fault]})
 
 
-def context_of(arguments: Arguments) -> JsonValue:
+def search_context(arguments: Arguments) -> JsonValue:
     """Return the context of a search: the summary, the object or text, or both."""
     given = [arguments[name] for name in ("contextSummary", "context") if name in arguments]
     return given[0] if len(given) == 1 else given or None

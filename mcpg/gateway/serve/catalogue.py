@@ -23,9 +23,16 @@ from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.index.manager import Snapshot
 from mcpg.gateway.primitives.directory import NOTHING
 from mcpg.gateway.primitives.search import PrimitiveIndex
-from mcpg.gateway.serve import Exposure, Serving
-from mcpg.gateway.serve.answers import RESULT, ToolView, repaired, size, source_name, written
-from mcpg.gateway.serve.found import MOST_FOUND, View
+from mcpg.gateway.serve import Exposure, ServingOptions
+from mcpg.gateway.serve.answers import (
+    RESULT,
+    ListedTool,
+    repair_value,
+    size,
+    source_name,
+    encode_json,
+)
+from mcpg.gateway.serve.found import MOST_FOUND, ClientView
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     OUTPUTS,
@@ -33,8 +40,8 @@ from mcpg.gateway.serve.schemas import (
     annotations_json,
     description,
     hints_json,
-    part_of,
-    pruned,
+    find_schema_part,
+    prune_schema,
 )
 from mcpg.json_types import JsonObject, JsonValue
 
@@ -44,17 +51,17 @@ _SHARED = ("$defs", "definitions", "$schema")
 _READ_ANNOTATIONS = frozenset(("title", *TYPED_ANNOTATIONS, *HINT_KEYS))
 
 
-def exported(tool: Tool) -> ToolView:
+def export_tool(tool: Tool) -> ListedTool:
     """Return *tool* as our server lists it; only its id if its schema is too deep."""
     try:
-        return _exported(tool)
+        return _export_whole(tool)
     except RecursionError:
-        return ToolView(_bare(tool.id))
+        return ListedTool(_bare(tool.id))
 
 
-def _exported(tool: Tool) -> ToolView:
+def _export_whole(tool: Tool) -> ListedTool:
     schema = input_schema(tool.input_schema)
-    wire: JsonObject = {**_listed(tool), "name": tool.id, "inputSchema": schema}
+    wire: JsonObject = {**_unread_members(tool), "name": tool.id, "inputSchema": schema}
     if tool.title:
         wire["title"] = tool.title
     if tool.description:
@@ -66,13 +73,13 @@ def _exported(tool: Tool) -> ToolView:
     output, is_wrapped = output_schema(tool.output_schema)
     if output is not None:
         wire["outputSchema"] = output
-    wire = _bounded(wire)
+    wire = _limit_size(wire)
     if output is None or "outputSchema" not in wire:
-        return ToolView(wire)
-    return ToolView(wire, is_wrapped, bounded_validator(output))
+        return ListedTool(wire)
+    return ListedTool(wire, is_wrapped, bounded_validator(output))
 
 
-def _listed(tool: Tool) -> JsonObject:
+def _unread_members(tool: Tool) -> JsonObject:
     """Return the members that mcpg does not read, as the server gave them.
 
     One that clients would refuse, and the whole list with it, is left out.
@@ -145,7 +152,7 @@ def _is_sound(schema: JsonObject) -> bool:
             validator_for(schema, default=Draft202012Validator).check_schema(schema)
         references = [*_references(schema)]
         for reference in references:
-            part_of(schema, reference)
+            find_schema_part(schema, reference)
     except Exception:  # noqa: BLE001 - the library raises all kinds of errors on odd schemas
         return False
     return all(one == "#" or one.startswith("#/") for one in references)
@@ -176,14 +183,14 @@ def _meta(tool: Tool) -> JsonObject:
     return hints_json(tool.hints) | kept
 
 
-def _bounded(wire: JsonObject) -> JsonObject:
+def _limit_size(wire: JsonObject) -> JsonObject:
     """Return *wire*, with less of its input schema if it is too large."""
-    wire = repaired(wire)
+    wire = repair_value(wire)
     schema = wire["inputSchema"]
     if size(wire) <= _LARGEST or not isinstance(schema, dict):
         return wire
     rest = {key: value for key, value in wire.items() if key != "outputSchema"}
-    for less in pruned(schema):
+    for less in prune_schema(schema):
         shorter: JsonObject = {**rest, "inputSchema": input_schema(less)}
         if size(shorter) <= _LARGEST:
             return shorter
@@ -218,7 +225,7 @@ _ACTS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), stri
 
 
 @dataclass(frozen=True)
-class Listing:
+class VisibleTools:
     """The tools that clients see.
 
     Attributes:
@@ -227,12 +234,12 @@ class Listing:
     """
 
     meta: dict[str, JsonObject] = field(default_factory=dict)
-    tools: dict[str, ToolView] = field(default_factory=dict)
+    tools: dict[str, ListedTool] = field(default_factory=dict)
 
     @cached_property
     def print(self) -> int:
         """Hash of the list, valid within the process."""
-        return hash(tuple(written(one) for one in self._all()))
+        return hash(tuple(encode_json(one) for one in self._all()))
 
     def page(self, cursor: str | None) -> tuple[list[JsonObject], str | None]:
         """Return the tools after *cursor*, and the cursor of the next page.
@@ -279,7 +286,7 @@ _OF_FOUND = (serve.SEARCH, serve.DESCRIBE, serve.INVOKE)
 
 
 def meta_tools(
-    context: InstructionsContext, serving: Serving, kinds: Collection[str] = ()
+    context: InstructionsContext, serving: ServingOptions, kinds: Collection[str] = ()
 ) -> dict[str, JsonObject]:
     """Return the meta-tools as `tools/list` has them, by name.
 
@@ -310,7 +317,7 @@ def first_tools(
     }
 
 
-def _meta_tool(name: str, context: InstructionsContext, serving: Serving) -> JsonObject:
+def _meta_tool(name: str, context: InstructionsContext, serving: ServingOptions) -> JsonObject:
     annotations = _ACTS if name == serve.INVOKE else _READS
     if name == serve.GRAPH_SEARCH and serving.endpoints:
         annotations = {**annotations, "openWorldHint": True}
@@ -330,16 +337,16 @@ class FindableTools:
     def __init__(self, snapshot: Snapshot) -> None:
         """Begin without having made any."""
         self._snapshot = snapshot
-        self._made: dict[str, ToolView | None] = {}
+        self._made: dict[str, ListedTool | None] = {}
 
-    def get(self, name: str) -> ToolView | None:
+    def get(self, name: str) -> ListedTool | None:
         """Return the tool *name*; `None` if it does not exist, is disabled or cannot be called."""
         tool = self._snapshot.catalog.get(name)
         if tool is None or tool.id != name:
             return None
         if name not in self._made:
             is_shown = tool.enabled and self._snapshot.can_call(tool)
-            self._made[name] = exported(tool) if is_shown else None
+            self._made[name] = export_tool(tool) if is_shown else None
         return self._made[name]
 
 
@@ -358,7 +365,7 @@ class CatalogueState:
 
     snapshot: Snapshot | None
     context: InstructionsContext
-    listing: Listing
+    listing: VisibleTools
     primitives: PrimitiveIndex | None = None
     findable: FindableTools | None = None
 
@@ -381,7 +388,7 @@ class CatalogueState:
             one if one.casefold() in full else written.get(one.casefold(), one) for one in named
         ]
 
-    def direct(self, name: str) -> ToolView | None:
+    def direct(self, name: str) -> ListedTool | None:
         """Return the tool that clients may call by its own *name*, `None` if there is none."""
         if self.findable is None:
             return self.listing.tools.get(name)
@@ -391,15 +398,15 @@ class CatalogueState:
         """Return whether a tool of this *name* can be listed once it is found."""
         return name in self.listing.meta or self.direct(name) is not None
 
-    def listing_of(self, found: Iterable[str]) -> Listing:
+    def make_listing(self, found: Iterable[str]) -> VisibleTools:
         """Return the tools that a client sees whose searches have *found* some."""
-        shown: dict[str, ToolView] = {}
+        shown: dict[str, ListedTool] = {}
         for name in found:
             reader = self.listing.meta.get(name)
-            tool = self.direct(name) if reader is None else ToolView(reader)
+            tool = self.direct(name) if reader is None else ListedTool(reader)
             if tool is not None:
                 shown[name] = tool
-        return Listing(first_tools(self.listing.meta, self.context), shown)
+        return VisibleTools(first_tools(self.listing.meta, self.context), shown)
 
 
 class Catalogue:
@@ -409,13 +416,13 @@ class Catalogue:
         known: The last computed state.
     """
 
-    def __init__(self, gateway: Gateway, serving: Serving) -> None:
+    def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
         """Start with the names of the sources alone."""
         self._gateway = gateway
         self._serving = serving
         self._lock: anyio.Lock | None = None
-        context = InstructionsContext.configured(gateway.sources)
-        self.known = CatalogueState(None, context, Listing(meta_tools(context, serving)))
+        context = InstructionsContext.from_sources(gateway.sources)
+        self.known = CatalogueState(None, context, VisibleTools(meta_tools(context, serving)))
 
     async def latest(self) -> CatalogueState:
         """Return the current state, after the sources have been read once."""
@@ -435,14 +442,14 @@ class Catalogue:
             return await self.latest()
         return self.known
 
-    async def listing(self, known: CatalogueState, view: View) -> Listing:
+    async def listing(self, known: CatalogueState, view: ClientView) -> VisibleTools:
         """Return the tools of *known* that the client with this *view* sees."""
         if view.found is None or self._serving.expose is not Exposure.FOUND:
             return known.listing
-        work = partial(known.listing_of, tuple(view.found))
+        work = partial(known.make_listing, tuple(view.found))
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
-    async def direct(self, name: str) -> ToolView | None:
+    async def direct(self, name: str) -> ListedTool | None:
         """Return the tool that clients may call by its own *name*, `None` if there is none."""
         known = await self.latest()
         if known.findable is None:
@@ -466,7 +473,7 @@ class Catalogue:
             primitives = PrimitiveIndex(self._gateway.primitives.directory)
         kinds = primitives.kinds if primitives is not None else ()
         direct = filter(snapshot.can_call, tools if self._serving.expose is Exposure.ALL else ())
-        shown = {tool.id: exported(tool) for tool in direct}
-        listing = Listing(meta_tools(context, self._serving, kinds), shown)
+        shown = {tool.id: export_tool(tool) for tool in direct}
+        listing = VisibleTools(meta_tools(context, self._serving, kinds), shown)
         findable = FindableTools(snapshot) if self._serving.expose is Exposure.FOUND else None
         return CatalogueState(snapshot, context, listing, primitives, findable)

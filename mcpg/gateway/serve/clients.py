@@ -25,7 +25,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.gateway.serve.answers import line, size
-from mcpg.gateway.serve.found import FoundTools, View
+from mcpg.gateway.serve.found import FoundTools, ClientView
 from mcpg.gateway.serve.requests import SESSION_META_KEY, Context, session_key
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.questions import ELICITATION, ROOTS, SAMPLING
@@ -82,7 +82,7 @@ def check_capability(
         raise MCPError(INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
 
 
-class _Unread:
+class _UnreadNotifications:
     """The notifications that a client has yet to read, each of which takes some room.
 
     The same change is announced once, whatever the room. Others are dropped if there is none left,
@@ -123,9 +123,9 @@ class Client:
         self.identity: Hashable = object()
         self.level: str | None = None
         self.uris: set[str] = set()
-        self.view = View(FoundTools())
+        self.view = ClientView(FoundTools())
         self._connection = connection
-        self._unread = _Unread()
+        self._unread = _UnreadNotifications()
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Return its response to a request that belongs to none of its own.
@@ -170,7 +170,7 @@ class Clients:
         self._clients: dict[int, Client] = {}
         # Over standard input and output there is one client; over HTTP, later versions of the
         # protocol have nothing by which a client is recognized.
-        self._only, self._strangers = View(FoundTools()), View(None)
+        self._only, self._strangers = ClientView(FoundTools()), ClientView(None)
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
     def __iter__(self) -> Iterator[Client]:
@@ -196,7 +196,7 @@ class Clients:
             connection.exit_stack.callback(self._leave, id(connection))
         return client
 
-    def view(self, context: Context) -> View:
+    def view(self, context: Context) -> ClientView:
         """Return the view of the client that has sent a request."""
         client = self.of(context)
         if client is not None:
@@ -208,7 +208,7 @@ class Clients:
         if self.group is not None:
             self.group.start_soon(client.tell, method, params)
 
-    async def relist(self, current: Callable[[View], Awaitable[int]]) -> None:
+    async def relist(self, current: Callable[[ClientView], Awaitable[int]]) -> None:
         """Notify the clients that were sent another list of tools than they would get now.
 
         Args:
@@ -221,7 +221,7 @@ class Clients:
         if any(shared):
             await self._bus.publish(_CHANGED["tools"])
 
-    async def found(self, context: Context, caller: Caller) -> None:
+    async def notify_found(self, context: Context, caller: Caller) -> None:
         """Notify the client of a request, and no other, that its list of tools has changed."""
         self.view(context).sent.clear()
         if self.of(context) is None:
@@ -236,7 +236,7 @@ class Clients:
             self.tell(client, f"notifications/{kind}/list_changed", {})
         await self._bus.publish(_CHANGED[kind])
 
-    async def updated(self, uris: frozenset[str]) -> None:
+    async def notify_updated(self, uris: frozenset[str]) -> None:
         """Notify the clients that have subscribed to one of *uris* that it has changed."""
         for client in self:
             for uri in sorted(client.uris & uris):
@@ -271,7 +271,7 @@ class RequestCaller:
         """Represent *client*, `None` for one without a connection."""
         self.context = context
         self._client = client
-        self._unread = _Unread()
+        self._unread = _UnreadNotifications()
 
     @property
     def client(self) -> Hashable | None:

@@ -55,7 +55,7 @@ class FoundTools:
         self._listed = tuple(name for name in dict.fromkeys((*before, *new)) if name in kept)
         return self._listed != before
 
-    def called(self, name: str) -> None:
+    def note_call(self, name: str) -> None:
         """Note that a tool is called, so that others make room before it."""
         if name in self._recent:
             self._renew(name)
@@ -65,7 +65,7 @@ class FoundTools:
         self._recent[name] = None
 
 
-class View:
+class ClientView:
     """What a client sees of the tools.
 
     Attributes:
@@ -79,7 +79,7 @@ class View:
         self.found = found
         self.sent: set[int] = set()
 
-    async def is_stale(self, current: Callable[[View], Awaitable[int]]) -> bool:
+    async def is_stale(self, current: Callable[[ClientView], Awaitable[int]]) -> bool:
         """Return whether the client has another list than the *current* one; forget it if so."""
         if not self.sent or not self.sent - {await current(self)}:
             return False

@@ -13,11 +13,11 @@ import anyio.to_thread
 
 from mcpg.documents.model import ToolDocument
 from mcpg.gateway.index.manager import Snapshot
-from mcpg.gateway.serve import Serving
+from mcpg.gateway.serve import ServingOptions
 from mcpg.gateway.serve.answers import first_that_fits, line
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.graph import exports
-from mcpg.graph.network import induced, neighbourhood, network_of
+from mcpg.graph.network import select_subgraph, neighbourhood, build_network
 from mcpg.graph.schema import GraphSchema, schema_of
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, GraphSearchResult, Mode
 from mcpg.graph.sparql import Limits
@@ -41,7 +41,7 @@ _TOO_LARGE = "the graph is too large to be given whole: name tools in `around`, 
 class GraphTools:
     """Handles calls of the meta-tools of the graph, one after another."""
 
-    def __init__(self, catalogue: Catalogue, serving: Serving) -> None:
+    def __init__(self, catalogue: Catalogue, serving: ServingOptions) -> None:
         """Serve the graph of *catalogue*."""
         self._catalogue = catalogue
         self._serving = serving
@@ -53,7 +53,7 @@ class GraphTools:
         snapshot = await self._snapshot()
 
         return await self._in_thread(
-            lambda: self._fitted(_schema_answers(schema_of(_whole(snapshot))))
+            lambda: self._fit_answers(_schema_answers(schema_of(_whole(snapshot))))
         )
 
     async def search(self, arguments: Arguments) -> JsonObject:
@@ -70,7 +70,7 @@ class GraphTools:
         )
 
         return await self._in_thread(
-            lambda: self._fitted(_search_answers(self._searcher_of(snapshot).search(request)))
+            lambda: self._fit_answers(_search_answers(self._get_searcher(snapshot).search(request)))
         )
 
     async def export(self, arguments: Arguments) -> JsonObject:
@@ -83,23 +83,23 @@ class GraphTools:
         def work() -> JsonObject:
             documents = _whole(snapshot)
             if around:
-                named = {snapshot.catalog.named(name).id for name in around}
+                named = {snapshot.catalog.find_named(name).id for name in around}
                 roots = {one.uri for one in documents if one.tool.id in named}
-                documents = induced(documents, neighbourhood(documents, roots, depth))
-            return self._fitted(_export_answers(documents, form))
+                documents = select_subgraph(documents, neighbourhood(documents, roots, depth))
+            return self._fit_answers(_export_answers(documents, form))
 
         return await self._in_thread(work)
 
-    def _fitted(self, answers: Iterator[JsonObject]) -> JsonObject:
+    def _fit_answers(self, answers: Iterator[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)
 
-    def _searcher_of(self, snapshot: Snapshot) -> GraphSearcher:
+    def _get_searcher(self, snapshot: Snapshot) -> GraphSearcher:
         if self._searcher is None or self._searcher[0] is not snapshot:
             searcher = GraphSearcher(
                 _whole(snapshot),
                 allowed=self._serving.endpoints,
                 fallback=partial(
-                    _ranked, snapshot, uses_lexicon=self._serving.search.get("lexicon", True)
+                    _rank_tools, snapshot, uses_lexicon=self._serving.search.get("lexicon", True)
                 ),
                 limits=_LIMITS,
             )
@@ -123,7 +123,7 @@ def _whole(snapshot: Snapshot) -> list[ToolDocument]:
     return distinct_documents((*enabled, *snapshot.engine.pages))[0]
 
 
-def _ranked(
+def _rank_tools(
     snapshot: Snapshot, query: str, limit: int, *, uses_lexicon: bool
 ) -> Iterator[tuple[str, float]]:
     result = snapshot.engine.search(query, limit=limit, lexicon=uses_lexicon)
@@ -141,7 +141,7 @@ def _schema_answers(found: GraphSchema) -> Iterator[JsonObject]:
         }
         omitted = _count(kept) - _count(cut)
         how = f"ask in SPARQL, with the prefixes given here ({omitted:,} of the rarest left out)"
-        yield cut | _truncated(omitted, how)
+        yield cut | _truncation_note(omitted, how)
 
 
 _OUTER = ("schema", "diagnostics")
@@ -173,26 +173,30 @@ def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
             answer[key] = [replace(one, evidence=one.evidence[:evidence]).to_dict() for one in kept]
         if shown == total and evidence == _EVIDENCE[0]:
             yield {**answer, **queries, **end}
-        yield {**answer, **end, **_truncated(total - shown, "ask for fewer, or in narrower words")}
+        yield {
+            **answer,
+            **end,
+            **_truncation_note(total - shown, "ask for fewer, or in narrower words"),
+        }
 
 
 def _export_answers(documents: Sequence[ToolDocument], form: str) -> Iterator[JsonObject]:
     edges = sum(len(document.links) for document in documents)
     tools = sum(not document.is_page for document in documents)
     counts: JsonObject = {"format": form, "tools": tools, "edges": edges}
-    yield {**counts, "text": _written(documents, form)}
-    yield {**counts, **_truncated(len(documents), _TOO_LARGE)}
+    yield {**counts, "text": _write_graph(documents, form)}
+    yield {**counts, **_truncation_note(len(documents), _TOO_LARGE)}
 
 
-def _written(documents: Sequence[ToolDocument], form: str) -> str:
+def _write_graph(documents: Sequence[ToolDocument], form: str) -> str:
     triples = triples_of(documents)
     if form == "turtle":
         return "".join(exports.turtle(triples))
     if form == "json-ld":
         return "".join(exports.json_ld(triples))
     draw = exports.mermaid if form == "mermaid" else exports.dot
-    return "".join(draw(network_of(triples)))
+    return "".join(draw(build_network(triples)))
 
 
-def _truncated(omitted: int, how: str) -> JsonObject:
+def _truncation_note(omitted: int, how: str) -> JsonObject:
     return {"truncated": {"omitted": omitted, "howToGetTheRest": how}}

@@ -42,7 +42,7 @@ _TOO_MANY = PlainTextResponse("too many concurrent requests", 429, {"Retry-After
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AccessRules:
     """Rules for requests.
 
     Attributes:
@@ -66,7 +66,7 @@ class Rules:
         return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
-class _Kind(Enum):
+class _RequestKind(Enum):
     """What a request does: runs a call, gets a stream of notifications, or ends at once."""
 
     WORK = auto()
@@ -74,10 +74,10 @@ class _Kind(Enum):
     BRIEF = auto()
 
 
-class Guard:
+class AccessCheck:
     """Middleware that refuses requests which break the rules."""
 
-    def __init__(self, app: ASGIApp, rules: Rules, body_bytes: int = _BODY_BYTES) -> None:
+    def __init__(self, app: ASGIApp, rules: AccessRules, body_bytes: int = _BODY_BYTES) -> None:
         """Wrap *app*, which gets no request of more than *body_bytes*."""
         self._app = app
         self._rules = rules
@@ -149,14 +149,14 @@ class Guard:
         finally:
             self._arriving_bytes -= len(body)
 
-    async def _handle(self, kind: _Kind, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, kind: _RequestKind, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request whose body has arrived."""
         if self._is_closing:
             refusal = PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
             await refusal(scope, receive, send)
-        elif kind is _Kind.STREAM:
+        elif kind is _RequestKind.STREAM:
             await self._stream(scope, receive, send)
-        elif kind is _Kind.BRIEF:  # a call that is under way may wait for it
+        elif kind is _RequestKind.BRIEF:  # a call that is under way may wait for it
             await self._app(scope, receive, send)
         elif self._busy >= self._rules.requests:
             await _TOO_MANY(scope, receive, send)
@@ -176,20 +176,20 @@ class Guard:
                 self._streams.discard(stream)
 
 
-def _classify(method: str, body: bytes) -> _Kind:
+def _classify(method: str, body: bytes) -> _RequestKind:
     """Return what a request does, by its method and its body."""
     if method != "POST":
-        return _Kind.STREAM if method == "GET" else _Kind.BRIEF
+        return _RequestKind.STREAM if method == "GET" else _RequestKind.BRIEF
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        return _Kind.WORK
+        return _RequestKind.WORK
     if not isinstance(message, dict):
-        return _Kind.WORK
+        return _RequestKind.WORK
     if message.get("method") == _LISTEN and len(body) <= _LISTEN_BYTES:
-        return _Kind.STREAM
+        return _RequestKind.STREAM
     is_request = "method" in message and "id" in message
-    return _Kind.WORK if is_request and message["method"] != _PING else _Kind.BRIEF
+    return _RequestKind.WORK if is_request and message["method"] != _PING else _RequestKind.BRIEF
 
 
 PATH = "/mcp"
@@ -200,7 +200,7 @@ _SPARE, _OF_SESSION = 64, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Http:
+class HttpOptions:
     """Options of the HTTP server.
 
     Attributes:
@@ -219,7 +219,7 @@ class Http:
 
     host: str = "127.0.0.1"
     port: int = 0
-    rules: Rules = field(default_factory=Rules)
+    rules: AccessRules = field(default_factory=AccessRules)
     body_bytes: int = _BODY_BYTES
     sessions: int = 256
     idle_seconds: float = 1800.0
@@ -248,7 +248,7 @@ class Http:
 
 
 async def serve_http(
-    served: GatewayServer, http: Http, on_listening: Callable[[str], None]
+    served: GatewayServer, http: HttpOptions, on_listening: Callable[[str], None]
 ) -> None:
     """Serve clients until the process gets a signal to end, or until cancelled.
 
@@ -274,9 +274,9 @@ async def serve_http(
             Route(HEALTH, endpoint=_healthy, methods=["GET"]),
         ]
     )
-    guard = Guard(application, http.rules, http.body_bytes)
+    guard = AccessCheck(application, http.rules, http.body_bytes)
     served.relay.has_many = True
-    server = _Server(_configuration(guard, http))
+    server = _SignalFreeServer(_configuration(guard, http))
     with _listening(http) as (listener, address):
         async with served.running(), manager.run(), anyio.create_task_group() as group:
             group.start_soon(on_signal, server.end)
@@ -294,12 +294,12 @@ async def _healthy(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def _configuration(guard: Guard, http: Http) -> uvicorn.Config:
+def _configuration(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
         http=type(
             "Patient",
-            (_Patient,),
+            (_IdleTimeout,),
             {"seconds": http.header_seconds, "read_seconds": http.read_seconds},
         ),
         ws="none",
@@ -316,7 +316,7 @@ def _configuration(guard: Guard, http: Http) -> uvicorn.Config:
 
 
 @contextmanager
-def _listening(http: Http) -> Iterator[tuple[socket.socket, str]]:
+def _listening(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
     name = http.host.strip("[]")
     try:
         known = socket.getaddrinfo(name, http.port, type=socket.SOCK_STREAM)
@@ -336,7 +336,7 @@ def _listening(http: Http) -> Iterator[tuple[socket.socket, str]]:
         yield listener, f"{host}:{listener.getsockname()[1]}"
 
 
-def _cannot_listen(http: Http, fault: OSError) -> UsageError:
+def _cannot_listen(http: HttpOptions, fault: OSError) -> UsageError:
     reason = (fault.strerror or "it is no address").lower()
     return UsageError(
         f"cannot listen: {reason}",
@@ -345,7 +345,7 @@ def _cannot_listen(http: Http, fault: OSError) -> UsageError:
     )
 
 
-class _Server(uvicorn.Server):
+class _SignalFreeServer(uvicorn.Server):
     """A server without signal handlers of its own."""
 
     closing: Callable[[], None] | None = None
@@ -376,7 +376,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _Patient(H11Protocol):
+class _IdleTimeout(H11Protocol):
     """Closes a connection that sends no request in time, or whose client does not read."""
 
     seconds = read_seconds = 0.0

@@ -13,7 +13,7 @@ from mcpg.json_types import JsonObject, JsonValue
 if TYPE_CHECKING:
     from mcpg.gateway.index.manager import Snapshot
 
-_NAME, _NOTE = 64, 240
+_SOURCE_NAME, _BUILD_NOTE = 64, 240
 _SHARES = (1.0, 0.5, 0.1, 0.0)
 _REVIEW = {
     Code.TOOL_CHANGED: "a tool has changed since it was reviewed",
@@ -39,7 +39,8 @@ def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list
     }
     tools = Counter(tool.source_id for tool in snapshot.catalog.tools)
     sources: list[JsonValue] = [
-        {"sourceId": line(name, _NAME), "tools": count} for name, count in sorted(tools.items())
+        {"sourceId": line(name, _SOURCE_NAME), "tools": count}
+        for name, count in sorted(tools.items())
     ]
     found: list[JsonValue] = [
         {"code": one.code, "severity": one.severity, "message": _message(one)}
@@ -56,4 +57,4 @@ def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list
 
 
 def _message(diagnostic: Diagnostic) -> str:
-    return _REVIEW.get(diagnostic.code) or line(diagnostic.message, _NOTE)
+    return _REVIEW.get(diagnostic.code) or line(diagnostic.message, _BUILD_NOTE)

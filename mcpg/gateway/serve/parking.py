@@ -26,7 +26,7 @@ _MOST = 256
 _KEPT = 60.0
 
 
-class _Call:
+class _InterruptibleCall:
     """A call that may be interrupted, the caller of its servers.
 
     Attributes:
@@ -111,13 +111,13 @@ class _Call:
             self._turn.set()
 
 
-class Parking:
+class PendingCalls:
     """Runs calls that are interrupted by questions to their client."""
 
     def __init__(self) -> None:
         """Begin without calls."""
         self.group: TaskGroup | None = None
-        self._parked: dict[str, _Call] = {}
+        self._parked: dict[str, _InterruptibleCall] = {}
 
     async def run(
         self, context: Context, work: Callable[[Any], Awaitable[JsonObject]]
@@ -137,16 +137,18 @@ class Parking:
             call.resume(context, params.get("inputResponses"))
         else:
             assert self.group is not None  # noqa: S101 - the server is running
-            call = _Call(context, self._parked)
+            call = _InterruptibleCall(context, self._parked)
             self.group.start_soon(self._run, call, work)
         try:
             await call.wait_for_turn()
         except BaseException:
             call.scope.cancel()
             raise
-        return self._turned(call)
+        return self._take_turn(call)
 
-    async def _run(self, call: _Call, work: Callable[[Any], Awaitable[JsonObject]]) -> None:
+    async def _run(
+        self, call: _InterruptibleCall, work: Callable[[Any], Awaitable[JsonObject]]
+    ) -> None:
         """Run a call; its result is kept for a while where the client has yet to come back."""
         await call.run(work)
         if call in self._parked.values():
@@ -154,7 +156,7 @@ class Parking:
             for state in [one for one, parked in self._parked.items() if parked is call]:
                 del self._parked[state]
 
-    def _turned(self, call: _Call) -> JsonObject:
+    def _take_turn(self, call: _InterruptibleCall) -> JsonObject:
         if call.questions:
             state = secrets.token_urlsafe()
             self._parked[state] = call

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcpg.gateway.serve import READ, Serving
+from mcpg.gateway.serve import READ, ServingOptions
 from mcpg.gateway.serve.answers import (
-    failed,
+    make_error_result,
     line,
-    passed_on,
-    repaired,
+    pass_on_result,
+    repair_value,
     size,
     text_block,
     text_prefix,
-    written,
+    encode_json,
 )
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.primitives.search import Found
+    from mcpg.gateway.primitives.search import ItemMatch
     from mcpg.gateway.serve.requests import ClientRequest
 
 _NAME, _ADDRESS, _ARGUMENTS = 128, 2000, 16
@@ -30,7 +30,7 @@ _BASE64 = 4, 3
 _SETTING = "`--max-result-bytes` or `[serve] max-result-bytes` of the gateway"
 
 
-def primitive_answers(found: Sequence[Found], characters: int) -> JsonObject:
+def primitive_answers(found: Sequence[ItemMatch], characters: int) -> JsonObject:
     """Return the members `prompts` and `resources` of an answer, those of which there are any.
 
     Args:
@@ -40,11 +40,11 @@ def primitive_answers(found: Sequence[Found], characters: int) -> JsonObject:
     answer: dict[str, list[JsonValue]] = {}
     for one in found:
         kind = "prompts" if one.kind == "prompts" else "resources"
-        answer.setdefault(kind, []).append(_shown(one, characters))
+        answer.setdefault(kind, []).append(_describe_item(one, characters))
     return {**answer}
 
 
-def _shown(found: Found, characters: int) -> JsonObject:
+def _describe_item(found: ItemMatch, characters: int) -> JsonObject:
     item, meta = found.item, found.item.get("_meta")
     shown: JsonObject = {"name": line(str(item["name"]), _NAME)}
     for member in ("uri", "uriTemplate"):
@@ -65,7 +65,7 @@ def _shown(found: Found, characters: int) -> JsonObject:
 class PrimitiveTools:
     """Reads resources and gets prompts for a model, whose client may do neither."""
 
-    def __init__(self, gateway: Gateway, serving: Serving) -> None:
+    def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
         """Serve those of *gateway*."""
         self._gateway = gateway
         self._serving = serving
@@ -80,7 +80,7 @@ class PrimitiveTools:
         result = await self._gateway.primitives.read(arguments["uri"], params, request.progress)
         if result.get("resultType") == "input_required":
             return result
-        contents: Any = repaired(result.get("contents", []))
+        contents: Any = repair_value(result.get("contents", []))
         offset = int(arguments.get("offset", 0))
         return resource_answer(contents, offset, self._serving.result_bytes)
 
@@ -97,17 +97,17 @@ class PrimitiveTools:
         if result.get("resultType") == "input_required":
             return result
         messages: Any = result.get("messages", [])
-        return self._fitted([_message(one) for one in messages])
+        return self._fit_blocks([_message(one) for one in messages])
 
-    def _fitted(self, blocks: list[JsonValue]) -> JsonObject:
-        result: JsonObject = repaired({"content": blocks, "isError": False})
-        return passed_on(result, self._serving.result_bytes, structured_needed=False)
+    def _fit_blocks(self, blocks: list[JsonValue]) -> JsonObject:
+        result: JsonObject = repair_value({"content": blocks, "isError": False})
+        return pass_on_result(result, self._serving.result_bytes, structured_needed=False)
 
 
 def _message(message: Any) -> JsonValue:
     content = message.get("content")
     if not isinstance(content, dict):
-        return text_block(written(message))
+        return text_block(encode_json(message))
     if content.get("type") != "text":
         return content
     return {**content, "text": f"{message.get('role')}: {content.get('text')}"}
@@ -126,12 +126,14 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
     Returns:
         A tool result; an error if nothing fits, or if there is no text after *offset*.
     """
-    whole: JsonObject = {"content": [_embedded(one) for one in contents], "isError": False}
+    whole: JsonObject = {"content": [_embed_content(one) for one in contents], "isError": False}
     if not offset and size(whole) <= budget:
         return whole
     characters = sum(len(_text(one) or "") for one in contents)
     if offset and offset >= characters:
-        return failed(f"the text of the resource has {characters:,} characters: lower `offset`")
+        return make_error_result(
+            f"the text of the resource has {characters:,} characters: lower `offset`"
+        )
     rest = _after(contents, offset) if offset else contents
     shown, count, refused = _fitting(rest, budget - _NOTE_BYTES)
     end = offset + count
@@ -170,23 +172,23 @@ def _fitting(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue]
         if text is not None and is_cut:
             continue
         kept = one if text is None else _cut(one, text, room)
-        need = size(_embedded(kept)) + 1
+        need = size(_embed_content(kept)) + 1
         is_cut = is_cut or (text is not None and (need > room or kept != one))
         if need > room:
-            refused += _decoded(one)
+            refused += _decoded_size(one)
             continue
-        shown.append(_embedded(kept))
+        shown.append(_embed_content(kept))
         characters += len(_text(kept) or "")
         room -= need
     return shown, characters, refused
 
 
 def _cut(content: JsonObject, text: str, room: int) -> JsonObject:
-    frame = size(_embedded({**content, "text": ""})) + 1
+    frame = size(_embed_content({**content, "text": ""})) + 1
     return {**content, "text": text_prefix(text, room - frame)}
 
 
-def _embedded(content: JsonObject) -> JsonObject:
+def _embed_content(content: JsonObject) -> JsonObject:
     return {"type": "resource", "resource": content}
 
 
@@ -196,7 +198,7 @@ def _text(content: JsonObject) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _decoded(content: JsonObject) -> int:
+def _decoded_size(content: JsonObject) -> int:
     """Return the number of bytes that *content* holds in base64."""
     blob = content.get("blob")
     digits = blob.rstrip("=") if isinstance(blob, str) else ""

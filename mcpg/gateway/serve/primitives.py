@@ -14,10 +14,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.errors import NotFoundError
 from mcpg.gateway.primitives.service import RequestError
-from mcpg.gateway.serve import Serving
+from mcpg.gateway.serve import ServingOptions
 from mcpg.gateway.serve.answers import line, size
 from mcpg.gateway.serve.clients import MOST_URIS, check_subscriptions
-from mcpg.gateway.serve.requests import ClientRequest, error_of, unaltered
+from mcpg.gateway.serve.requests import ClientRequest, make_mcp_error, keep_unaltered
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server as McpServer
 
@@ -77,7 +77,7 @@ class PrimitiveHandlers:
     def __init__(
         self,
         gateway: Gateway,
-        serving: Serving,
+        serving: ServingOptions,
         clients: Clients,
         on_behalf: OnBehalf,
         unwatch: Callable[[], None],
@@ -112,7 +112,9 @@ class PrimitiveHandlers:
         request("prompts/get", types.GetPromptRequestParams, self._prompt)
         request("completion/complete", types.CompleteRequestParams, self._complete)
         request("logging/setLevel", types.SetLevelRequestParams, self._set_level)
-        request("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
+        request(
+            "subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen_to_changes
+        )
 
     async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> JsonObject:
         return await self._list("resources", params, lambda known: known.resources)
@@ -129,10 +131,10 @@ class PrimitiveHandlers:
         params: types.PaginatedRequestParams,
         items: Callable[[Directory], dict[str, JsonObject]],
     ) -> JsonObject:
-        known = await self._gateway.primitives.listed(is_fresh=params.cursor is None)
+        known = await self._gateway.primitives.list_directory(is_fresh=params.cursor is None)
         shown, cursor = page(items(known), params.cursor)
         more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
-        return unaltered({**_LIST, member: [*shown], **more})
+        return keep_unaltered({**_LIST, member: [*shown], **more})
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
@@ -140,7 +142,7 @@ class PrimitiveHandlers:
             given = {**request.params, "_meta": request.meta}
             return await self._gateway.primitives.read(params.uri, given, request.progress)
 
-        return await self._answered(context, work, RESOURCE_NOT_FOUND)
+        return await self._answer_request(context, work, RESOURCE_NOT_FOUND)
 
     async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
@@ -150,7 +152,7 @@ class PrimitiveHandlers:
                 given["arguments"] = {**params.arguments}
             return await self._gateway.primitives.prompt(params.name, given, request.progress)
 
-        return await self._answered(context, work)
+        return await self._answer_request(context, work)
 
     async def _complete(self, context: Context, _: types.CompleteRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
@@ -158,9 +160,9 @@ class PrimitiveHandlers:
             given["_meta"] = ClientRequest.of(context, caller).meta
             return await self._gateway.primitives.complete(given)
 
-        return await self._answered(context, work)
+        return await self._answer_request(context, work)
 
-    async def _answered(
+    async def _answer_request(
         self,
         context: Context,
         work: Callable[[Caller], Awaitable[JsonObject]],
@@ -175,9 +177,9 @@ class PrimitiveHandlers:
             raise MCPError(unknown, line(fault.message, _LONGEST)) from None
         except RequestError as fault:
             if fault.error is not None:
-                raise error_of(fault.error, self._serving.result_bytes) from None
+                raise make_mcp_error(fault.error, self._serving.result_bytes) from None
             raise MCPError(INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
-        return unaltered(result if "ttlMs" in result else {**_LIST, **result})
+        return keep_unaltered(result if "ttlMs" in result else {**_LIST, **result})
 
     async def _subscribe(
         self, context: Context, params: types.SubscribeRequestParams
@@ -202,7 +204,7 @@ class PrimitiveHandlers:
             await self.watch()
         return types.EmptyResult()
 
-    async def _listen(
+    async def _listen_to_changes(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         uris = {*(params.notifications.resource_subscriptions or ())}
@@ -229,11 +231,11 @@ class PrimitiveHandlers:
                 known = self._gateway.primitives
                 self._watched = await known.watch(frozenset({*uris, *self._listened}))
 
-    async def updated(self, server: McpServer, uri: str) -> None:
+    async def announce_update(self, server: McpServer, uri: str) -> None:
         """Notify clients that the resource *uri* of *server* has changed."""
         sources = [one for one in self._gateway.primitives.servers if one.server == server]
         shown = (self._watched.get((source.id, uri)) for source in sources)
-        await self._clients.updated(frozenset(filter(None, shown)))
+        await self._clients.notify_updated(frozenset(filter(None, shown)))
 
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams

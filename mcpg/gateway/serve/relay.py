@@ -17,7 +17,7 @@ from mcpg.sources.client_config import Server
 from mcpg.sources.live.questions import ELICITATION, ROOTS
 
 if TYPE_CHECKING:
-    from mcpg.sources.live.requests import Caller, Origin
+    from mcpg.sources.live.requests import Caller, MessageOrigin
 
 SOURCE = "sourceId"
 """The member of `_meta` that names the server."""
@@ -69,11 +69,13 @@ class Relay:
         """Whether a client is connected, as far as connections tell."""
         return not self.has_many or any(True for _ in self._clients)
 
-    def arrived(self) -> None:
+    def note_arrival(self) -> None:
         """Wake up servers that wait for a first client."""
         self._arrived.set()
 
-    async def asked(self, origin: Origin, method: str, params: JsonObject) -> JsonObject:
+    async def answer_request(
+        self, origin: MessageOrigin, method: str, params: JsonObject
+    ) -> JsonObject:
         """Return the response of the client that caused the request; see `Host.asked`.
 
         Raises:
@@ -87,15 +89,17 @@ class Relay:
             several = bool(origin.callers) or self.has_many
             raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
         with anyio.move_on_after(self._seconds):
-            return await asked.ask(method, named(origin.server, method, params))
+            return await asked.ask(method, name_server(origin.server, method, params))
         raise MCPError(REQUEST_TIMEOUT, f"no response of the client within {self._seconds:g} s")
 
-    async def told(self, origin: Origin, method: str, params: JsonObject) -> None:
+    async def receive_notification(
+        self, origin: MessageOrigin, method: str, params: JsonObject
+    ) -> None:
         """Pass on a notification; see `Host.told`."""
         server, uri = origin.server, params.get("uri")
         match method.split("/")[1:]:
             case ["message"]:
-                await self._logged(origin, params)
+                await self._pass_on_log(origin, params)
             case ["prompts" | "resources", "list_changed"]:
                 self._changed(server)
             case ["resources", "updated"] if isinstance(uri, str):
@@ -103,7 +107,7 @@ class Relay:
             case ["elicitation", "complete"]:
                 await self._pass_on_completion(origin, params)
 
-    async def _pass_on_completion(self, origin: Origin, params: JsonObject) -> None:
+    async def _pass_on_completion(self, origin: MessageOrigin, params: JsonObject) -> None:
         """Pass on that an elicitation is complete; other clients ignore what they did not begin."""
         receiver = self._receiver(origin)
         if receiver is not None:
@@ -112,17 +116,17 @@ class Relay:
         for client in self._clients:
             self._clients.tell(client, _ELICITED, params)
 
-    async def _logged(self, origin: Origin, params: JsonObject) -> None:
+    async def _pass_on_log(self, origin: MessageOrigin, params: JsonObject) -> None:
         """Pass on a log message to the one client that it concerns."""
         name = line(origin.server.name or origin.server.place, _NAME)
         receiver = self._receiver(origin)
         if receiver is not None:
-            await receiver.tell(_MESSAGE, {"logger": name, **_sourced(params, name)})
+            await receiver.tell(_MESSAGE, {"logger": name, **_add_source_meta(params, name)})
         elif self.has_many and origin.client is None:
             message = f"log messages of {name!r} are dropped: clients share its process"
             self._report(info(Code.LOG_DROPPED, message, origin.server.place))
 
-    def _receiver(self, origin: Origin) -> Caller | Client | None:
+    def _receiver(self, origin: MessageOrigin) -> Caller | Client | None:
         """Return the client that a message concerns, `None` if that is not certain.
 
         A message over a connection that clients share concerns the client of the request whose
@@ -137,19 +141,19 @@ class Relay:
         return clients[0] if len(clients) == 1 else None
 
 
-def named(server: Server, method: str, params: JsonObject) -> JsonObject:
+def name_server(server: Server, method: str, params: JsonObject) -> JsonObject:
     """Return the parameters of a server's request, which name the server.
 
     Users see nothing of `_meta`, and are to know who wants what they type in.
     """
     name = line(server.name or server.place, _NAME)
-    shown = _sourced(params, name)
+    shown = _add_source_meta(params, name)
     if method == ELICITATION and isinstance(message := params.get("message"), str):
         shown["message"] = f"{name}: {message}"
     return shown
 
 
-def _sourced(params: JsonObject, name: str) -> JsonObject:
+def _add_source_meta(params: JsonObject, name: str) -> JsonObject:
     given = params.get("_meta")
     meta: JsonObject = {**(given if isinstance(given, dict) else {}), SOURCE: name}
     return {**params, "_meta": meta}

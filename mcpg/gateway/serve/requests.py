@@ -51,12 +51,12 @@ class ClientRequest:
     @classmethod
     def of(cls, context: Context, caller: Any, own: str = "") -> Self:
         """Return the request of *context* by *caller*, to the server with the id *own*."""
-        meta = forwarded(context)
+        meta = forward_meta(context)
         if caller.level is not None:
             meta.setdefault(LOG_LEVEL_META_KEY, caller.level)
         given = context.params or {}
         params = {name: given[name] for name in _INPUT if name in given}
-        session = session_of(context, own)
+        session = derive_session_id(context, own)
         return cls(caller.report, session, meta, context.protocol_version, params)
 
     def options(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class ClientRequest:
         }
 
 
-def forwarded(context: Context) -> JsonObject:
+def forward_meta(context: Context) -> JsonObject:
     """Return the `_meta` of a request as far as it concerns the server behind us."""
     given: Any = (context.params or {}).get("_meta")
     members: JsonObject = given if isinstance(given, dict) else {}
@@ -101,7 +101,7 @@ _ENVELOPE = ("resultType", "ttlMs", "cacheScope")
 
 
 async def pass_unaltered(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Send results that `unaltered` was given with all their members, as middleware.
+    """Send results that `keep_unaltered` was given with all their members, as middleware.
 
     The SDK drops members that it does not know, which newer servers and extensions send.
     """
@@ -117,7 +117,7 @@ async def pass_unaltered(ctx: Context, call_next: CallNext) -> HandlerResult:
     return {**result, **own, **({"_meta": result["_meta"]} if "_meta" in result else {})}
 
 
-def unaltered(result: JsonObject) -> JsonObject:
+def keep_unaltered(result: JsonObject) -> JsonObject:
     """Return *result*, the answer to the request that is being handled, for `pass_unaltered`."""
     kept = _unaltered.get()
     if kept is not None:
@@ -125,7 +125,7 @@ def unaltered(result: JsonObject) -> JsonObject:
     return {"resultType": "complete", **result}
 
 
-def error_of(error: JsonObject, budget: int) -> MCPError:
+def make_mcp_error(error: JsonObject, budget: int) -> MCPError:
     """Return the JSON-RPC *error* of a server as an exception of at most *budget* bytes."""
     error = bound_error(error, budget)
     code, message = error["code"], error["message"]
@@ -138,7 +138,7 @@ _SESSION_HEADER = "mcp-session-id"
 _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def session_of(context: ServerRequestContext[Any, Any], own: str) -> str:
+def derive_session_id(context: ServerRequestContext[Any, Any], own: str) -> str:
     """Return an id, without a meaning, of what a request belongs to.
 
     Over standard input there is one client. Over HTTP it is the session of the protocol; a request

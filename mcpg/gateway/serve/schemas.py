@@ -16,10 +16,10 @@ from mcpg.engine.ask.model import INTENTS
 from mcpg.engine.context import MOST_TOOLS
 from mcpg.gateway import serve
 from mcpg.gateway.serve import Exposure
-from mcpg.gateway.serve.answers import listed, source_name
+from mcpg.gateway.serve.answers import list_items, source_name
 from mcpg.gateway.sources import Source, has_runnable
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.values import counted, to_json
+from mcpg.values import format_count, to_json
 
 MOST_MATCHES = 50
 MOST_CATEGORIES = 20
@@ -47,7 +47,7 @@ def _list(items: JsonObject) -> JsonObject:
     return {"type": "array", "items": items}
 
 
-def _described(text: str, more: JsonObject | None = None) -> JsonObject:
+def _text_schema(text: str, more: JsonObject | None = None) -> JsonObject:
     return {"type": "string", "description": text, **(more or {})}
 
 
@@ -63,11 +63,11 @@ def _count(text: str, default: int, most: int) -> JsonObject:
 
 def _choice(text: str, values: tuple[str, ...]) -> JsonObject:
     allowed: list[JsonValue] = [*values]
-    return _described(text, {"enum": allowed, "default": values[0]})
+    return _text_schema(text, {"enum": allowed, "default": values[0]})
 
 
-_QUERY = _described("The task, in any words and any language; one task per query works best.")
-_CONTEXT = _described("Further context of the task; it weighs less than the query.")
+_QUERY = _text_schema("The task, in any words and any language; one task per query works best.")
+_CONTEXT = _text_schema("Further context of the task; it weighs less than the query.")
 _MATCH = _object(
     {
         "toolId": _TEXT,
@@ -102,7 +102,7 @@ _NEIGHBOUR_PARTS: JsonObject = {"toolId": _TEXT, "description": _TEXT, "because"
 _NEIGHBOUR = _object(_NEIGHBOUR_PARTS, "toolId", "because")
 _PREREQUISITE = _object({**_NEIGHBOUR_PARTS, "before": _TEXT}, "toolId", "because", "before")
 _COMMON: JsonObject = {
-    "advice": _described("How to treat the answer, where confidence is low."),
+    "advice": _text_schema("How to treat the answer, where confidence is low."),
     "notes": _TEXTS,
     "truncated": _object({"omitted": {"type": "integer"}, "howToGetTheRest": _TEXT}, is_open=True),
 }
@@ -181,7 +181,7 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.PLAN: _object(
         {
-            "goal": _described("What is to be reached, in any words and any language."),
+            "goal": _text_schema("What is to be reached, in any words and any language."),
             "limit": _count(
                 "Maximum number of tools that the goal asks for; what must run before them is "
                 "added.",
@@ -200,8 +200,8 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.DESCRIBE: _object(
         {
-            "toolId": _described("Id of the tool from a search result, or `source::name`."),
-            "pointer": _described(
+            "toolId": _text_schema("Id of the tool from a search result, or `source::name`."),
+            "pointer": _text_schema(
                 "JSON pointer to a part of the input schema, such as "
                 "/properties/filter; for schemas that are too large to return whole."
             ),
@@ -210,7 +210,7 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.INVOKE: _object(
         {
-            "toolId": _described("Id of the tool from a search result, or `source::name`."),
+            "toolId": _text_schema("Id of the tool from a search result, or `source::name`."),
             "arguments": {
                 "type": "object",
                 "description": "Arguments of the tool, as its input schema defines them.",
@@ -226,7 +226,9 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.READ: _object(
         {
-            "uri": _described("Address of the resource, from a search result or a resource link."),
+            "uri": _text_schema(
+                "Address of the resource, from a search result or a resource link."
+            ),
             "offset": {
                 "type": "integer",
                 "description": "Characters of text to skip, where a result was cut.",
@@ -238,7 +240,7 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.PROMPT: _object(
         {
-            "name": _described("Name of the prompt, from a search result."),
+            "name": _text_schema("Name of the prompt, from a search result."),
             "arguments": {
                 "type": "object",
                 "description": "Arguments of the prompt.",
@@ -249,12 +251,12 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.ASK: _object(
         {
-            "question": _described(
+            "question": _text_schema(
                 "The question: where something is, what comes before or after it, what feeds it "
                 "or uses a field, what it does, how it is called, or what is like it. Name the "
                 "tool, the field or the symbol."
             ),
-            "intent": _described(
+            "intent": _text_schema(
                 "What the question wants; by default inferred from it.", {"enum": [*INTENTS]}
             ),
             "limit": _count("Maximum number of results.", USUAL_ANSWERS, MOST_ANSWERS),
@@ -433,7 +435,7 @@ _PROSE = ("description", "title", "examples", "default", "$comment")
 _NAMESPACES = ("properties", "patternProperties", "$defs", "definitions")
 
 
-def part_of(schema: JsonValue, pointer: str) -> JsonValue:
+def find_schema_part(schema: JsonValue, pointer: str) -> JsonValue:
     """Return the part of *schema* at a JSON pointer (RFC 6901).
 
     Raises:
@@ -451,7 +453,7 @@ def part_of(schema: JsonValue, pointer: str) -> JsonValue:
     return at
 
 
-def pruned(schema: JsonObject) -> Iterator[JsonObject]:
+def prune_schema(schema: JsonObject) -> Iterator[JsonObject]:
     """Yield *schema* without prose, then less and less deep, at last empty."""
     bare = _without_prose(schema)
     yield bare
@@ -502,17 +504,17 @@ _ANNOTATED = ("read_only", "destructive", "idempotent", "open_world")
 def hints_json(hints: Hints) -> JsonObject:
     """Return *hints* under the keys of the .NET gateway, without the annotations of MCP."""
     members = to_json(hints, _HINT_NAMES, without=_ANNOTATED)
-    members["usageExamples"] = [_given(example) for example in members["usageExamples"]]
+    members["usageExamples"] = [_drop_nulls(example) for example in members["usageExamples"]]
     return {key: value for key, value in members.items() if value not in (None, [])}
 
 
 def annotations_json(tool: Tool) -> JsonObject:
     """Return the annotations of MCP, as hints resolve them."""
     resolved = (getattr(tool.hints, name) for name in _ANNOTATED)
-    return _given(dict(zip(TYPED_ANNOTATIONS, resolved, strict=True)))
+    return _drop_nulls(dict(zip(TYPED_ANNOTATIONS, resolved, strict=True)))
 
 
-def _given(members: JsonObject) -> JsonObject:
+def _drop_nulls(members: JsonObject) -> JsonObject:
     return {key: value for key, value in members.items() if value is not None}
 
 
@@ -534,7 +536,7 @@ class InstructionsContext:
     can_call: bool = True
 
     @classmethod
-    def configured(cls, sources: Iterable[Source]) -> InstructionsContext:
+    def from_sources(cls, sources: Iterable[Source]) -> InstructionsContext:
         """Return the context before the *sources* have been read."""
         known = tuple(sources)
         names = dict.fromkeys(source_name(source.id) for source in known)
@@ -549,12 +551,12 @@ class InstructionsContext:
         return cls(tuple(names), counts.total(), has_runnable(sources))
 
     def __str__(self) -> str:
-        sources = listed(self.sources, _NAMED)
+        sources = list_items(self.sources, _NAMED)
         if self.tools is None:
             return f"the tools of {sources}" if sources else "the tools of other servers"
         if not self.tools:
             return "no tool yet"
-        return f"{counted(self.tools, 'tool')} of {sources}"
+        return f"{format_count(self.tools, 'tool')} of {sources}"
 
 
 def instructions(context: InstructionsContext, expose: Exposure = Exposure.META) -> str:

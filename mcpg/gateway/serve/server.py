@@ -28,20 +28,20 @@ from mcpg import __version__
 from mcpg.errors import Diagnostic
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.primitives.directory import Directory
-from mcpg.gateway.serve import META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import called_result, line
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.clients import Client, Clients, RequestCaller
-from mcpg.gateway.serve.found import View, called_name, found_names
-from mcpg.gateway.serve.parking import Parking
+from mcpg.gateway.serve.found import ClientView, called_name, found_names
+from mcpg.gateway.serve.parking import PendingCalls
 from mcpg.gateway.serve.primitives import PrimitiveHandlers
 from mcpg.gateway.serve.relay import Relay
 from mcpg.gateway.serve.requests import (
     ClientRequest,
     Context,
-    error_of,
+    make_mcp_error,
     pass_unaltered,
-    unaltered,
+    keep_unaltered,
 )
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
@@ -86,10 +86,10 @@ class RequestLog:
             raise
         finally:
             milliseconds = (time.perf_counter() - start) * 1000
-            self._write(f"{self._named(ctx)} {outcome} {milliseconds:.0f} ms")
+            self._write(f"{self._describe_request(ctx)} {outcome} {milliseconds:.0f} ms")
         return result
 
-    def _named(self, context: ServerRequestContext[Any, Any]) -> str:
+    def _describe_request(self, context: ServerRequestContext[Any, Any]) -> str:
         # Unknown methods and names are text that the client chose.
         method = context.method if context.method.isprintable() else "?"
         name = (context.params or {}).get("name")
@@ -115,14 +115,14 @@ class GatewayServer:
         sdk: The server, to be run over a transport.
     """
 
-    def __init__(self, gateway: Gateway, serving: Serving) -> None:
+    def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
         """Serve *gateway*, which is open for as long as `running` is."""
         self._gateway = gateway
         self._serving = serving
         self._catalogue = Catalogue(gateway, serving)
         self._meta = MetaTools(gateway, serving, self._catalogue)
-        self._clients = Clients(self._left)
-        self._parking = Parking()
+        self._clients = Clients(self._forget_client)
+        self._parking = PendingCalls()
         self._handlers = PrimitiveHandlers(
             gateway, serving, self._clients, self._on_behalf, self._unwatch
         )
@@ -130,7 +130,7 @@ class GatewayServer:
             self._clients,
             serving.ask_seconds,
             self._list_changed,
-            self._handlers.updated,
+            self._handlers.announce_update,
             self._report_dropped,
         )
         gateway.sessions.host = self.relay
@@ -143,7 +143,7 @@ class GatewayServer:
         self._announced: Directory | None = None
         self._dropped: list[Diagnostic] = []
         self._session = uuid4().hex
-        self.sdk: Server[Any] = _Announcing(
+        self.sdk: Server[Any] = _AnnouncingServer(
             NAME,
             version=__version__,
             title="Tool gateway",
@@ -156,7 +156,7 @@ class GatewayServer:
         if gateway.primitives.servers:
             self._handlers.register(self.sdk)
         for method, handler in (
-            ("notifications/initialized", self._initialized),
+            ("notifications/initialized", self._handle_initialized),
             ("notifications/roots/list_changed", self._roots_changed),
         ):
             self.sdk.add_notification_handler(method, NotificationParams, handler)
@@ -188,7 +188,7 @@ class GatewayServer:
                 await self._met.wait()  # the versions of the protocol that its client speaks
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
-            self._announced = await self._gateway.primitives.listed(is_fresh=False)
+            self._announced = await self._gateway.primitives.list_directory(is_fresh=False)
             self._wake()
         self._read.set()
 
@@ -204,7 +204,7 @@ class GatewayServer:
         known = await self._catalogue.latest()
         self.sdk.instructions = instructions(known.context, self._serving.expose)
 
-        async def current(view: View) -> int:
+        async def current(view: ClientView) -> int:
             return (await self._catalogue.listing(known, view)).print
 
         await self._clients.relist(current)
@@ -221,7 +221,7 @@ class GatewayServer:
             self._dropped.append(diagnostic)
             self._wake()
 
-    def _left(self, client: Client) -> None:
+    def _forget_client(self, client: Client) -> None:
         """Begin to forget what a client was subscribed to."""
         self._gateway.sessions.end_client(client.identity)
         self._unwatch()
@@ -241,7 +241,7 @@ class GatewayServer:
     async def _relist(self) -> None:
         """List prompts and resources that are due, and notify clients of what has changed."""
         before = self._announced
-        known = self._announced = await self._gateway.primitives.listed(is_fresh=False)
+        known = self._announced = await self._gateway.primitives.list_directory(is_fresh=False)
         if before is None or known is before:
             return
         for kind in known.find_changes(before):
@@ -269,14 +269,16 @@ class GatewayServer:
             if not self.relay.has_many:
                 self._gateway.sessions.mode = AUTO if is_later else LEGACY
             if is_later:
-                self.relay.arrived()  # it can only be asked during a request
+                self.relay.note_arrival()  # it can only be asked during a request
             self._met.set()
         self._gateway.sessions.uses += 1
         return await call_next(ctx)
 
-    async def _initialized(self, context: Context, params: NotificationParams | None) -> None:
+    async def _handle_initialized(
+        self, context: Context, params: NotificationParams | None
+    ) -> None:
         if self._clients.of(context) is not None:
-            self.relay.arrived()
+            self.relay.note_arrival()
             await self._roots_changed(context, params)
 
     async def _roots_changed(self, context: Context, _: NotificationParams | None) -> None:
@@ -289,7 +291,7 @@ class GatewayServer:
     ) -> JsonObject:
         """Return the result of *work* for the client of a request, which servers may ask."""
 
-        async def called(caller: Caller) -> JsonObject:
+        async def work_for(caller: Caller) -> JsonObject:
             token = current_caller.set(caller)
             try:
                 return await work(caller)
@@ -297,8 +299,8 @@ class GatewayServer:
                 current_caller.reset(token)
 
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return await self._parking.run(context, called)
-        return await called(RequestCaller(context, self._clients.of(context)))
+            return await self._parking.run(context, work_for)
+        return await work_for(RequestCaller(context, self._clients.of(context)))
 
     async def _list(
         self, context: Context, params: PaginatedRequestParams | None
@@ -322,7 +324,7 @@ class GatewayServer:
             tools, cursor = listing.page(params.cursor if params is not None else None)
         except LookupError:
             raise MCPError(INVALID_PARAMS, "invalid cursor") from None
-        unaltered({"tools": [*tools]})
+        keep_unaltered({"tools": [*tools]})
         return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> JsonObject:
@@ -332,15 +334,15 @@ class GatewayServer:
             view = self._clients.view(context)
             if view.found is not None and self._serving.expose is Exposure.FOUND:
                 describe = self._gateway.describe
-                view.found.called(await called_name(params.name, arguments, describe))
+                view.found.note_call(await called_name(params.name, arguments, describe))
             result = await self._answer(params.name, arguments, request)
             if await self._has_found(view, params.name, result):
-                await self._clients.found(context, caller)
+                await self._clients.notify_found(context, caller)
             return result
 
-        return unaltered(await self._on_behalf(context, work))
+        return keep_unaltered(await self._on_behalf(context, work))
 
-    async def _has_found(self, view: View, name: str, result: JsonObject) -> bool:
+    async def _has_found(self, view: ClientView, name: str, result: JsonObject) -> bool:
         """List what a call has found, and return whether the list of its client has changed."""
         names = found_names(name, result) if self._serving.expose is Exposure.FOUND else []
         if view.found is None or not names:
@@ -364,7 +366,7 @@ class GatewayServer:
                 invoked = await self._gateway.invoke(name, arguments, **request.options())
                 size, version = self._serving.result_bytes, request.version
                 if invoked.error is not None:
-                    raise error_of(invoked.error, size)
+                    raise make_mcp_error(invoked.error, size)
                 return await called_result(invoked, size, declared, version)
         raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
@@ -375,7 +377,7 @@ class GatewayServer:
         return self._catalogue.known.can_list(name)
 
 
-class _Announcing(Server[Any]):
+class _AnnouncingServer(Server[Any]):
     """A server that declares `listChanged` on every connection."""
 
     def create_initialization_options(

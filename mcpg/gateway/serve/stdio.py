@@ -74,8 +74,8 @@ async def serve_stdio(served: GatewayServer) -> None:
 async def _serve(served: GatewayServer) -> None:
     with _claimed_input() as reading, _claimed_output() as writing:
         # The SDK only iterates over the lines of the one, and writes and flushes the other.
-        lines = cast("anyio.AsyncFile[str]", _Lines(reading))
-        output = cast("anyio.AsyncFile[str]", _Output(writing))
+        lines = cast("anyio.AsyncFile[str]", _DescriptorLines(reading))
+        output = cast("anyio.AsyncFile[str]", _DescriptorWriter(writing))
         with anyio.CancelScope() as scope:
             async with served.running(), stdio_server(lines, output) as (incoming, outgoing):
                 options = served.sdk.create_initialization_options()
@@ -87,7 +87,7 @@ async def _serve(served: GatewayServer) -> None:
 def _claimed_input() -> Iterator[int]:
     """Reserve standard input: any other reader gets the end of the file."""
     nothing = os.open(os.devnull, os.O_RDONLY)
-    with _claimed(_STDIN, nothing) as kept:
+    with _claim_stream(_STDIN, nothing) as kept:
         os.close(nothing)
         yield kept
 
@@ -95,12 +95,12 @@ def _claimed_input() -> Iterator[int]:
 @contextmanager
 def _claimed_output() -> Iterator[int]:
     """Reserve standard output: what others print goes to standard error."""
-    with _claimed(_STDOUT, _STDERR) as kept:
+    with _claim_stream(_STDOUT, _STDERR) as kept:
         yield kept
 
 
 @contextmanager
-def _claimed(stream: int, other: int) -> Iterator[int]:
+def _claim_stream(stream: int, other: int) -> Iterator[int]:
     """Yield a duplicate of *stream*, which stands for *other* meanwhile."""
     kept = os.dup(stream)
     os.dup2(other, stream)
@@ -111,7 +111,7 @@ def _claimed(stream: int, other: int) -> Iterator[int]:
         os.dup2(kept, stream)
 
 
-class _Output:
+class _DescriptorWriter:
     """Writes messages to a file descriptor, without blocking where the system has `poll`."""
 
     def __init__(self, descriptor: int) -> None:
@@ -143,7 +143,7 @@ class _Output:
             data = data[os.write(self._descriptor, data) :]
 
 
-class _Lines:
+class _DescriptorLines:
     """The lines of a file descriptor, read by a daemon thread."""
 
     def __init__(self, descriptor: int) -> None:
@@ -151,14 +151,14 @@ class _Lines:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         send, receive = anyio.create_memory_object_stream[str](0)
-        reader = _Reader(self._descriptor, send, current_token())
+        reader = _LineReader(self._descriptor, send, current_token())
         Thread(target=reader.run, name="standard input", daemon=True).start()
         async with receive, send:
             async for line in receive:
                 yield line
 
 
-class _Reader:
+class _LineReader:
     """Reads lines and hands them to the event loop one by one."""
 
     def __init__(

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.ask import AskResult, Suggestion
-from mcpg.engine.ask.budget import fitted
+from mcpg.engine.ask.budget import fit_budget
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.plan import Plan, Task
 from mcpg.engine.results import PREREQUISITE, Match, RankingMode, SearchResult
@@ -32,21 +32,21 @@ from mcpg.gateway.serve import (
     ROUTE,
     SEARCH,
     Exposure,
-    Serving,
+    ServingOptions,
 )
 from mcpg.gateway.serve.answers import (
     called_result,
-    failed,
+    make_error_result,
     first_that_fits,
     line,
     prose,
     size,
-    succeeded,
+    make_result,
 )
 from mcpg.gateway.serve.arguments import (
     Arguments,
     by_our_names,
-    context_of,
+    search_context,
     invalid_arguments,
 )
 from mcpg.gateway.serve.index_tool import index_answers
@@ -58,15 +58,15 @@ from mcpg.gateway.serve.schemas import (
     USUAL_OF_CATEGORY,
     annotations_json,
     hints_json,
-    part_of,
-    pruned,
+    find_schema_part,
+    prune_schema,
 )
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS, score_text
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.primitives.search import Found
+    from mcpg.gateway.primitives.search import ItemMatch
     from mcpg.gateway.serve.catalogue import Catalogue
     from mcpg.gateway.serve.requests import ClientRequest
 
@@ -96,7 +96,7 @@ _OF_PLANS = frozenset(("strategy", "fusion", "lexicon", "include_disabled"))
 
 
 @dataclass(frozen=True, slots=True)
-class Brevity:
+class DetailLevel:
     """Level of detail: characters of a description, share of matches, whether with neighbours."""
 
     description: int
@@ -106,20 +106,20 @@ class Brevity:
 
 # Descriptions shrink first, then neighbours are dropped, then matches from the end.
 LADDER = (
-    Brevity(300, 1, neighbours=True),
-    Brevity(160, 1, neighbours=True),
-    Brevity(80, 1, neighbours=False),
-    Brevity(0, 1, neighbours=False),
-    Brevity(80, 0.5, neighbours=False),
-    Brevity(0, 0.5, neighbours=False),
-    Brevity(0, 0.25, neighbours=False),
-    Brevity(0, 0.1, neighbours=False),
-    Brevity(0, 0, neighbours=False),
+    DetailLevel(300, 1, neighbours=True),
+    DetailLevel(160, 1, neighbours=True),
+    DetailLevel(80, 1, neighbours=False),
+    DetailLevel(0, 1, neighbours=False),
+    DetailLevel(80, 0.5, neighbours=False),
+    DetailLevel(0, 0.5, neighbours=False),
+    DetailLevel(0, 0.25, neighbours=False),
+    DetailLevel(0, 0.1, neighbours=False),
+    DetailLevel(0, 0, neighbours=False),
 )
 
 
 def search_answers(
-    result: SearchResult, find: Find, found: Sequence[Found] = (), how: str = _OF_ONE
+    result: SearchResult, find: Find, found: Sequence[ItemMatch] = (), how: str = _OF_ONE
 ) -> Iterator[JsonObject]:
     """Yield answers to a search, from the fullest to the shortest.
 
@@ -148,15 +148,15 @@ def search_answers(
             "omittedRelated": len(result.related_matches) - len(related),
             "omittedNextSteps": len(result.next_step_matches) - len(following),
         }
-        yield answer | truncated(len(result.matches) - len(kept), brevity, more, how)
+        yield answer | truncation_note(len(result.matches) - len(kept), brevity, more, how)
 
 
-def share(matches: Sequence[_Item], brevity: Brevity) -> Sequence[_Item]:
+def share(matches: Sequence[_Item], brevity: DetailLevel) -> Sequence[_Item]:
     """Return the first of *matches*, at least one: the share that *brevity* keeps."""
     return matches[: max(1, int(len(matches) * brevity.matches))]
 
 
-def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
+def match_answer(match: Match, find: Find, brevity: DetailLevel) -> JsonObject:
     """Return what a model needs to choose a match."""
     tool = find(match.tool_id)
     required = tool.required_arguments if tool is not None else ()
@@ -164,7 +164,7 @@ def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
     return {
         "toolId": match.tool_id,
         "sourceId": line(match.source_id, _NAME),
-        **_described(match, brevity),
+        **_describe_match(match, brevity),
         "score": round(match.score, SHOWN_DECIMALS),
         "isConfident": match.score >= LOW_CONFIDENCE,
         "requiredArguments": [line(name, _NAME) for name in required[:_ARGUMENTS]],
@@ -172,19 +172,19 @@ def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
     }
 
 
-def _described(match: Match, brevity: Brevity) -> JsonObject:
+def _describe_match(match: Match, brevity: DetailLevel) -> JsonObject:
     if not brevity.description:
         return {}
     return {"description": line(match.summary or match.display_name, brevity.description)}
 
 
-def _neighbours(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
+def _neighbours(matches: Sequence[Match], brevity: DetailLevel) -> list[JsonValue]:
     if not brevity.neighbours:
         return []
     return [
         {
             "toolId": match.tool_id,
-            **_described(match, Brevity(brevity.description // 2, 1, neighbours=True)),
+            **_describe_match(match, DetailLevel(brevity.description // 2, 1, neighbours=True)),
             "because": line(match.via.reason if match.via else "", _NOTE),
             **_before(match),
         }
@@ -216,10 +216,10 @@ def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
     return {"notes": messages[:_NOTES]} if messages else {}
 
 
-def truncated(
-    omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None, how: str = _OF_ONE
+def truncation_note(
+    omitted: int, brevity: DetailLevel, more: Mapping[str, int] | None = None, how: str = _OF_ONE
 ) -> JsonObject:
-    """Return the member `truncated`: what was omitted and how to get it, empty if nothing was.
+    """Return the member `truncation_note`: what was omitted and how to get it, empty if nothing was.
 
     Args:
         omitted: Number of omitted matches.
@@ -258,7 +258,7 @@ def route_answers(result: RouteResult, find: Find) -> Iterator[JsonObject]:
         answer: JsonObject = {"preference": result.preference.name, "categories": categories}
         answer |= advice((best,) if best is not None else ())
         answer |= notes(result.diagnostics)
-        yield answer | truncated(total - shown, brevity)
+        yield answer | truncation_note(total - shown, brevity)
 
 
 def plan_answers(plan: Plan) -> Iterator[JsonObject]:
@@ -282,10 +282,10 @@ def plan_answers(plan: Plan) -> Iterator[JsonObject]:
         answer |= {"missing": missing} if missing else {}
         answer |= {} if plan.tasks else {"advice": _NO_MATCH}
         answer |= notes(plan.diagnostics)
-        yield answer | truncated(len(plan.tasks) - len(kept), brevity)
+        yield answer | truncation_note(len(plan.tasks) - len(kept), brevity)
 
 
-def _task_answer(task: Task, brevity: Brevity) -> JsonObject:
+def _task_answer(task: Task, brevity: DetailLevel) -> JsonObject:
     after: list[JsonValue] = [
         {
             "task": one.task,
@@ -329,11 +329,11 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
         LookupError: The schema has no such part, or it is not an object.
     """
     if pointer:
-        part = part_of(tool.input_schema, pointer)
+        part = find_schema_part(tool.input_schema, pointer)
         if not isinstance(part, dict):
             raise LookupError(pointer)
         yield {"toolId": tool.id, "inputSchema": part}
-        for less in pruned(part):
+        for less in prune_schema(part):
             yield {"toolId": tool.id, "inputSchema": less, **_rest(_ASK)}
         return
     card: JsonObject = {
@@ -354,7 +354,7 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     yield {**long, **_rest(*cut, "the output schema and the hints are omitted")}
     short = {**card, "description": prose(tool.description, _SHORT)}
     cut = [_CUT] if len(whole) > _SHORT else []
-    for less in pruned(tool.input_schema):
+    for less in prune_schema(tool.input_schema):
         yield {**short, "inputSchema": less, **_rest(*cut, _ASK)}
 
 
@@ -365,7 +365,7 @@ def _rest(*how: str) -> JsonObject:
 class MetaTools:
     """Handles calls of meta-tools; errors are results, too."""
 
-    def __init__(self, gateway: Gateway, serving: Serving, catalogue: Catalogue) -> None:
+    def __init__(self, gateway: Gateway, serving: ServingOptions, catalogue: Catalogue) -> None:
         """Serve *gateway*, whose tools *catalogue* has."""
         self._gateway = gateway
         self._catalogue = catalogue
@@ -407,7 +407,7 @@ class MetaTools:
             return await self._works[name](arguments)
         except McpgError as fault:
             remedy = f" ({fault.remedy})" if fault.remedy else ""
-            return failed(line(f"{fault.message}{remedy}", _MESSAGE))
+            return make_error_result(line(f"{fault.message}{remedy}", _MESSAGE))
 
     async def _search(self, arguments: Arguments) -> JsonObject:
         known = await self._catalogue.latest()
@@ -415,14 +415,14 @@ class MetaTools:
         result = await self._gateway.search(
             arguments["query"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
-            context=context_of(arguments),
+            context=search_context(arguments),
             context_tools=arguments.get("contextTools", ()),
             sources=sources,
             categories=arguments.get("categories", ()),
             read_only=arguments.get("readOnly", False),
             **self._serving.search,
         )
-        found: Sequence[Found] = ()
+        found: Sequence[ItemMatch] = ()
         primitives = known.primitives
         if primitives is not None and primitives.kinds and not arguments.get("categories"):
             query = arguments["query"]
@@ -432,7 +432,7 @@ class MetaTools:
             else:
                 found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
         how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
-        return self._fitted(search_answers(result, known.find, found, how))
+        return self._fit_answers(search_answers(result, known.find, found, how))
 
     async def _route(self, arguments: Arguments) -> JsonObject:
         known = await self._catalogue.latest()
@@ -441,10 +441,10 @@ class MetaTools:
             categories=int(arguments.get("categories", USUAL_CATEGORIES)),
             tools=int(arguments.get("toolsPerCategory", USUAL_OF_CATEGORY)),
             prefer_read_only=arguments.get("preferReadOnly"),
-            context=context_of(arguments),
+            context=search_context(arguments),
             **self._serving.route,
         )
-        return self._fitted(route_answers(result, known.find))
+        return self._fit_answers(route_answers(result, known.find))
 
     async def _ask(self, arguments: Arguments) -> JsonObject:
         result = await self._gateway.ask(
@@ -452,34 +452,36 @@ class MetaTools:
             intent=arguments.get("intent", ""),
             limit=int(arguments.get("limit", USUAL_ANSWERS)),
         )
-        return await anyio.to_thread.run_sync(self._fitted_answer, result)
+        return await anyio.to_thread.run_sync(self._fit_ask_answer, result)
 
-    def _fitted_answer(self, result: AskResult) -> JsonObject:
+    def _fit_ask_answer(self, result: AskResult) -> JsonObject:
         def answer(one: AskResult) -> JsonObject:
             members = answer_members(one, _next_call)
-            return succeeded(members | notes((*one.diagnostics,)))
+            return make_result(members | notes((*one.diagnostics,)))
 
-        shown = fitted(result, lambda one: size(answer(one)), self._serving.answer_bytes)
-        return failed(_NO_ROOM) if shown is None else answer(shown)
+        shown = fit_budget(result, lambda one: size(answer(one)), self._serving.answer_bytes)
+        return make_error_result(_NO_ROOM) if shown is None else answer(shown)
 
     async def _plan(self, arguments: Arguments) -> JsonObject:
         plan = await self._gateway.plan(
             arguments["goal"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
-            context=context_of(arguments),
+            context=search_context(arguments),
             context_tools=arguments.get("contextTools", ()),
             **{name: one for name, one in self._serving.search.items() if name in _OF_PLANS},
         )
-        return self._fitted(plan_answers(plan))
+        return self._fit_answers(plan_answers(plan))
 
     async def _describe(self, arguments: Arguments) -> JsonObject:
         tool = await self._gateway.describe(arguments["toolId"])
         pointer = arguments.get("pointer", "")
         try:
-            return self._fitted(describe_answers(tool, pointer))
+            return self._fit_answers(describe_answers(tool, pointer))
         except LookupError:
             shown = line(pointer, _MESSAGE)
-            return failed(f"the input schema of {tool.id} has no part {shown!r}; omit `pointer`")
+            return make_error_result(
+                f"the input schema of {tool.id} has no part {shown!r}; omit `pointer`"
+            )
 
     async def _invoke(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         given = arguments.get("arguments", {})
@@ -498,9 +500,9 @@ class MetaTools:
         snapshot = await self._gateway.build_index(force=True)
         diagnostics = self._gateway.diagnostics
         work = partial(index_answers, snapshot, diagnostics)
-        return self._fitted(iter(await anyio.to_thread.run_sync(work)))
+        return self._fit_answers(iter(await anyio.to_thread.run_sync(work)))
 
-    def _fitted(self, answers: Iterator[JsonObject]) -> JsonObject:
+    def _fit_answers(self, answers: Iterator[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)
 
 

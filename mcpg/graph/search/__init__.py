@@ -29,19 +29,19 @@ from mcpg.graph.search.model import (
     SourceContext,
 )
 from mcpg.graph.search.scoring import (
-    Display,
+    NodeDisplay,
     Row,
-    Scored,
-    Term,
+    ScoredNode,
+    SearchTerm,
     at_endpoint,
     description_query,
-    displayed,
+    collect_displays,
     evidence_query,
     expansion_query,
     is_iri,
-    pattern_of,
-    scored,
-    terms_of,
+    build_pattern,
+    score_nodes,
+    parse_terms,
 )
 from mcpg.graph.sparql import Limits, SparqlEndpoint
 
@@ -86,7 +86,7 @@ class RemoteRows:
     failed: bool = False
 
 
-def admitted(
+def filter_endpoints(
     endpoints: Iterable[str], allowed: Collection[str]
 ) -> tuple[list[str], list[Diagnostic]]:
     """Return those of *endpoints* that may be asked, each once, and diagnostics of the others."""
@@ -109,7 +109,7 @@ def admitted(
     return kept, diagnostics
 
 
-def asked(endpoints: Iterable[str], query: str, limits: Limits) -> list[RemoteRows]:
+def query_endpoints(endpoints: Iterable[str], query: str, limits: Limits) -> list[RemoteRows]:
     """Ask each of *endpoints* the SELECT *query*, and return their answers in this order."""
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         return list(threads.map(lambda endpoint: _remote_rows(endpoint, query, limits), endpoints))
@@ -134,7 +134,9 @@ def _remote_rows(endpoint: str, query: str, limits: Limits) -> RemoteRows:
     return RemoteRows(endpoint, rows, (warning(Code.GRAPH_RESULTS_CUT, message),))
 
 
-def expanded(graph: LocalGraph, primaries: Sequence[GraphMatch]) -> tuple[str, list[GraphMatch]]:
+def expand_matches(
+    graph: LocalGraph, primaries: Sequence[GraphMatch]
+) -> tuple[str, list[GraphMatch]]:
     """Return the query that looks for what comes with *primaries*, and what it finds.
 
     Related nodes and next steps, each kind the best first, by the best score that an edge hands on;
@@ -145,9 +147,9 @@ def expanded(graph: LocalGraph, primaries: Sequence[GraphMatch]) -> tuple[str, l
         return "", []
     nodes = [match.node for match in primaries]
     best = _best(graph, primaries, graph.edges(nodes))
-    known = displayed(graph.described({node for _, node in best}))
+    known = collect_displays(graph.describe_nodes({node for _, node in best}))
     best = {key: edge for key, edge in best.items() if key[1] in known}
-    chosen = [*_chosen(graph, best, Role.RELATED), *_chosen(graph, best, Role.NEXT)]
+    chosen = [*_choose_best(graph, best, Role.RELATED), *_choose_best(graph, best, Role.NEXT)]
     query = expansion_query(graph.profile, nodes)
     return query, [_match(known[node], node, role, best[role, node]) for role, node in chosen]
 
@@ -173,7 +175,7 @@ def _best(
     return found
 
 
-def _chosen(
+def _choose_best(
     graph: LocalGraph, best: dict[tuple[Role, str], Evidence], role: Role
 ) -> list[tuple[Role, str]]:
     """Return the best in *role*, as many as the profile allows."""
@@ -183,7 +185,7 @@ def _chosen(
     return [(role, node) for _, node in ranked[:limit]]
 
 
-def _match(display: Display, node: str, role: Role, edge: Evidence) -> GraphMatch:
+def _match(display: NodeDisplay, node: str, role: Role, edge: Evidence) -> GraphMatch:
     shown = display.label, display.description, display.types
     return GraphMatch(node, *shown, role, edge.score, ScoreKind.HANDED_ON, (edge,))
 
@@ -192,10 +194,10 @@ _LIMITS = Limits(seconds=10.0, rows=10_000)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _RankedNodes:
     """Nodes, the best first, the query that looked for them, and diagnostics."""
 
-    nodes: list[Scored] = field(default_factory=list)
+    nodes: list[ScoredNode] = field(default_factory=list)
     sparql: str = ""
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -232,7 +234,7 @@ class GraphSearcher:
         )
         self._base = graph.base or BASE
         # What another profile needs is not kept.
-        self._recall = graph.recall if profile is DEFAULT_PROFILE else _worked
+        self._recall = graph.recall if profile is DEFAULT_PROFILE else _run_uncached
         facts = self._recall(SEARCH, partial(_facts, graph, profile))
         self._local = LocalGraph(facts["graph"], profile)
         self._tools: dict[str, list[str]] = facts["tools"]
@@ -264,28 +266,30 @@ class GraphSearcher:
         if request.limit < 1:
             raise UsageError("the limit is less than 1", remedy="use a limit of at least 1")
         if request.is_federated:
-            return self._federated(request)
+            return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:
-            return self._answer(request, _Found(), self._nearest(request))
-        terms = terms_of(request.query, self._local.language)
+            return self._answer(request, _RankedNodes(), self._nearest(request))
+        terms = parse_terms(request.query, self._local.language)
         sparql = self._query_here(terms)
         rows = self._local.rows(terms) if sparql else []
-        nodes = scored(rows, terms, self._local.profile, self._local.total) if rows else []
-        found = _Found(nodes, sparql, self._complaints())
+        nodes = score_nodes(rows, terms, self._local.profile, self._local.total) if rows else []
+        found = _RankedNodes(nodes, sparql, self._complaints())
         primaries = self._primaries(found.nodes[: request.limit], ())
         has_tool = any(match.tool_id for match in primaries)
         if request.mode is Mode.HYBRID and not has_tool and self._fallback is not None:
-            ranked = self._ranked(request, self._fallback)[: request.limit - len(primaries)]
+            ranked = self._rank_by_fallback(request, self._fallback)[
+                : request.limit - len(primaries)
+            ]
             # What is found of no tool is more than nothing.
             if ranked or not primaries:
-                return self._fallen_back(request, found, primaries, ranked)
+                return self._answer_by_fallback(request, found, primaries, ranked)
         return self._answer(request, found, primaries)
 
     def _answer(
-        self, request: GraphSearchRequest, found: _Found, primaries: tuple[GraphMatch, ...]
+        self, request: GraphSearchRequest, found: _RankedNodes, primaries: tuple[GraphMatch, ...]
     ) -> GraphSearchResult:
-        sparql, comers = expanded(self._local, primaries)
-        matches = [self._mapped(match) for match in comers]
+        sparql, comers = expand_matches(self._local, primaries)
+        matches = [self._map_to_tool(match) for match in comers]
         return GraphSearchResult(
             query=request.query,
             mode=request.mode,
@@ -298,19 +302,21 @@ class GraphSearcher:
             diagnostics=tuple(found.diagnostics),
         )
 
-    def _ranked(self, request: GraphSearchRequest, fallback: Fallback) -> list[Scored]:
+    def _rank_by_fallback(
+        self, request: GraphSearchRequest, fallback: Fallback
+    ) -> list[ScoredNode]:
         return [
-            Scored(self._nodes[tool], score, ())
+            ScoredNode(self._nodes[tool], score, ())
             for tool, score in fallback(request.query, request.limit)
             if tool in self._nodes
         ]
 
-    def _fallen_back(
+    def _answer_by_fallback(
         self,
         request: GraphSearchRequest,
-        found: _Found,
+        found: _RankedNodes,
         others: tuple[GraphMatch, ...],
-        ranked: list[Scored],
+        ranked: list[ScoredNode],
     ) -> GraphSearchResult:
         """Return the tools that were *ranked* after *others*, which the schema finds."""
         message = "no predicate of the profile matched the query; the default ranking was used"
@@ -318,16 +324,16 @@ class GraphSearcher:
         primaries = (*others, *self._primaries(ranked, (), ScoreKind.RANKING))
         return replace(self._answer(request, found, primaries), used_schema_fallback=True)
 
-    def _federated(self, request: GraphSearchRequest) -> GraphSearchResult:
+    def _search_federated(self, request: GraphSearchRequest) -> GraphSearchResult:
         if request.mode is Mode.TOKEN_DISTANCE:
             raise UsageError(
                 "distances are only available for the local graph",
                 remedy="use hybrid or schema-aware for federated searches",
             )
-        kept, diagnostics = admitted(request.endpoints, self._allowed)
-        terms = terms_of(request.query, self._local.language)
-        query = evidence_query(self._profile, pattern_of(terms)) if terms else ""
-        answers = asked(kept, query, self._limits) if query else []
+        kept, diagnostics = filter_endpoints(request.endpoints, self._allowed)
+        terms = parse_terms(request.query, self._local.language)
+        query = evidence_query(self._profile, build_pattern(terms)) if terms else ""
+        answers = query_endpoints(kept, query, self._limits) if query else []
         rows = [row for one in answers for row in _rows(one.rows, one.endpoint)]
         queries = [at_endpoint(query, one.endpoint) for one in answers]
         total = 0
@@ -338,7 +344,7 @@ class GraphSearcher:
                 queries.append(here)
                 rows += self._local.rows(terms)
             total = self._local.total
-        nodes = scored(rows, terms, self._profile, total)[: request.limit]
+        nodes = score_nodes(rows, terms, self._profile, total)[: request.limit]
         diagnostics += (diagnostic for one in answers for diagnostic in one.diagnostics)
         matches = self._primaries(nodes, answers)
         return GraphSearchResult(
@@ -357,11 +363,11 @@ class GraphSearcher:
         segments = self._local.segments()
         return Distances(segments, self._recall(DISTANCES, lambda: Distances.of(segments).facts()))
 
-    def _query_here(self, terms: tuple[Term, ...]) -> str:
+    def _query_here(self, terms: tuple[SearchTerm, ...]) -> str:
         """Return the query for *terms* that the local graph can answer, "" without any."""
         profile = self._local.profile
         is_read = bool(terms) and profile.highest_weight > 0
-        return evidence_query(profile, pattern_of(terms)) if is_read else ""
+        return evidence_query(profile, build_pattern(terms)) if is_read else ""
 
     def _complaints(self) -> list[Diagnostic]:
         """Return what a profile of somebody's own reads that the graph does not have."""
@@ -374,7 +380,7 @@ class GraphSearcher:
     def _nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
         near = self._distances.nearest(request.query, request.limit)
         nodes = [
-            Scored(
+            ScoredNode(
                 one.segment.node,
                 one.nearness,
                 (Evidence(one.segment.predicate, one.segment.text, "distance", one.nearness),),
@@ -385,40 +391,46 @@ class GraphSearcher:
 
     def _primaries(
         self,
-        nodes: Sequence[Scored],
+        nodes: Sequence[ScoredNode],
         answers: Sequence[RemoteRows],
         kind: ScoreKind = ScoreKind.COVERAGE,
     ) -> tuple[GraphMatch, ...]:
         """Return *nodes* as matches, described by the local graph or by remote *answers*."""
         related = {evidence.related for node in nodes for evidence in node.evidence}
-        known = self._described([node.node for node in nodes] + sorted(related - {""}), answers)
+        known = self._describe_nodes(
+            [node.node for node in nodes] + sorted(related - {""}), answers
+        )
         return tuple(self._match(node, known, kind) for node in nodes)
 
-    def _described(self, nodes: list[str], answers: Sequence[RemoteRows]) -> dict[str, Display]:
+    def _describe_nodes(
+        self, nodes: list[str], answers: Sequence[RemoteRows]
+    ) -> dict[str, NodeDisplay]:
         if not nodes:
             return {}
-        rows = self._local.described(nodes)
+        rows = self._local.describe_nodes(nodes)
         endpoints = [one.endpoint for one in answers if one.rows]
         query = description_query(nodes) if endpoints else ""
-        for one in asked(endpoints, query, self._limits) if endpoints else ():
+        for one in query_endpoints(endpoints, query, self._limits) if endpoints else ():
             rows += one.rows
-        return displayed(rows)
+        return collect_displays(rows)
 
-    def _match(self, found: Scored, known: Mapping[str, Display], kind: ScoreKind) -> GraphMatch:
-        display = known.get(found.node, Display(found.node))
+    def _match(
+        self, found: ScoredNode, known: Mapping[str, NodeDisplay], kind: ScoreKind
+    ) -> GraphMatch:
+        display = known.get(found.node, NodeDisplay(found.node))
         evidence = (
             replace(one, related_label=known[one.related].label) if one.related in known else one
             for one in found.evidence
         )
         shown = display.label, display.description, display.types
         match = GraphMatch(found.node, *shown, Role.PRIMARY, found.score, kind, tuple(evidence))
-        return self._mapped(match)
+        return self._map_to_tool(match)
 
     def _own(self, uri: str) -> str:
         """Return the IRI in this graph of what *uri* names."""
-        return _node_of(uri, self._base)
+        return _make_node_iri(uri, self._base)
 
-    def _mapped(self, match: GraphMatch) -> GraphMatch:
+    def _map_to_tool(self, match: GraphMatch) -> GraphMatch:
         """Return which tool *match* is, and where what is said here of it comes from."""
         # Another endpoint may call a tool as its document does.
         tool = self._tools.get(match.node) or self._tools.get(self._own(match.node))
@@ -436,19 +448,19 @@ def _facts(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
     """Return what a search of *graph* needs, as a JSON object."""
     base = graph.base or BASE
     tools = {
-        _node_of(one.uri, base): [one.tool.id, one.tool.source_id]
+        _make_node_iri(one.uri, base): [one.tool.id, one.tool.source_id]
         for one in graph.documents
         if not one.is_page
     }
     return {"graph": LocalGraph.of(graph.triples(), profile).facts(), "tools": tools}
 
 
-def _worked(_: str, work: Callable[[], Any]) -> Any:
+def _run_uncached(_: str, work: Callable[[], Any]) -> Any:
     """Do *work*, of which nothing is kept."""
     return work()
 
 
-def _node_of(uri: str, base: str) -> str:
+def _make_node_iri(uri: str, base: str) -> str:
     return rebased_iri(node_iri(uri), base)
 
 

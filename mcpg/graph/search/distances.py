@@ -31,7 +31,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearSegment:
     """A segment and its distance from a query, from 0 to less than the square root of 2."""
 
     segment: Segment
@@ -54,25 +54,27 @@ class Distances:
     @classmethod
     def of(cls, segments: Sequence[Segment]) -> Self:
         """Cut the texts of *segments*."""
-        return cls(segments, _facts_of([split_words(one.text) for one in segments]))
+        return cls(segments, _tabulate_texts([split_words(one.text) for one in segments]))
 
     def facts(self) -> Mapping[str, Any]:
         """Return what depends on the texts, as a JSON object."""
         return self._facts
 
-    def nearest(self, query: str, limit: int) -> list[Near]:
+    def nearest(self, query: str, limit: int) -> list[NearSegment]:
         """Return the nearest segment of each of the *limit* nearest nodes, the nearest first.
 
         Nodes that share no run of characters with *query* are left out.
         """
-        weights = {run: count * self._rarity(run) for run, count in runs_of(query).items()}
+        weights = {run: count * self._rarity(run) for run, count in count_runs(query).items()}
         length = sqrt(sum(weight**2 for weight in weights.values()))
         near = (
-            Near(self._segments[place], _distance(product, length, self._facts["lengths"][place]))
+            NearSegment(
+                self._segments[place], _distance(product, length, self._facts["lengths"][place])
+            )
             for place, product in enumerate(self._products(weights))
             if product
         )
-        best: dict[str, Near] = {}
+        best: dict[str, NearSegment] = {}
         for one in sorted(near, key=_distance_order):
             best.setdefault(one.segment.node, one)
         return list(best.values())[:limit]
@@ -94,7 +96,7 @@ class Distances:
         return _rarity(len(self._segments), self._facts["counts"].get(run, 0))
 
 
-def _facts_of(texts: Sequence[Sequence[str]]) -> Mapping[str, Any]:
+def _tabulate_texts(texts: Sequence[Sequence[str]]) -> Mapping[str, Any]:
     """Return what is known of *texts*, each as its words.
 
     Returns:
@@ -124,7 +126,7 @@ def _distance(product: float, *lengths: float) -> float:
     return sqrt(max(0.0, 2 - 2 * cosine))
 
 
-def runs_of(text: str) -> Counter[str]:
+def count_runs(text: str) -> Counter[str]:
     """Count the runs of three characters in the words of *text*, with a space at either end."""
     found: Counter[str] = Counter()
     for word in split_words(text):
@@ -137,6 +139,6 @@ def _runs_of_word(word: str) -> Counter[str]:
     return Counter(padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1))
 
 
-def _distance_order(one: Near) -> tuple[float, str, str, str]:
+def _distance_order(one: NearSegment) -> tuple[float, str, str, str]:
     segment = one.segment
     return round(one.distance, 12), segment.node, segment.predicate, segment.text

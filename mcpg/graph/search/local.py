@@ -22,12 +22,12 @@ from mcpg.graph.search.model import SearchProfile
 from mcpg.graph.search.scoring import (
     DESCRIBED,
     Row,
-    Term,
+    SearchTerm,
     is_iri,
-    pattern_of,
-    stems_of,
+    build_pattern,
+    join_stems,
 )
-from mcpg.graph.terms import RDF_TYPE, Literal, Triple
+from mcpg.graph.terms import RDF_TYPE, RdfLiteral, Triple
 from mcpg.text import language_of, split_words
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class LocalGraph:
     @classmethod
     def of(cls, triples: Iterable[Triple], profile: SearchProfile) -> Self:
         """Take what a search by *profile* needs of *triples*."""
-        return cls(_facts_of(triples, profile), profile)
+        return cls(_tabulate_nodes(triples, profile), profile)
 
     @classmethod
     def of_store(cls, store: pyoxigraph.Store, profile: SearchProfile) -> Self:
@@ -66,7 +66,7 @@ class LocalGraph:
         """Return the tables as a JSON object."""
         return self._facts
 
-    def rows(self, terms: Sequence[Term]) -> list[Row]:
+    def rows(self, terms: Sequence[SearchTerm]) -> list[Row]:
         """Return what `evidence_query` finds for *terms*."""
         if not terms:
             return []
@@ -74,21 +74,21 @@ class LocalGraph:
         read = {one.iri for one in self.profile.texts}
         said: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
         matching = self._matching(terms)
-        for node, predicate, place in _grouped(self._facts["stated"], 3):
+        for node, predicate, place in _split_in_groups(self._facts["stated"], 3):
             if place in matching:
                 text, stems = self._facts["texts"][place], self._facts["stems"][place]
                 said[node].append((names[predicate], text, stems))
         found = [
             Row(names[node], predicate, text, stems=stems)
             for node, values in said.items()
-            if node in self._typed
+            if node in self._typed_nodes
             for predicate, text, stems in values
             if predicate in read
         ]
         for one in self.profile.relationships:
-            for ends in _grouped(self._facts["edges"][one.iri], 2):
+            for ends in _split_in_groups(self._facts["edges"][one.iri], 2):
                 node, other = reversed(ends) if one.is_inbound else ends
-                if other in said and node in self._typed:
+                if other in said and node in self._typed_nodes:
                     beside = one.iri, names[other], one.is_inbound
                     found += (
                         Row(names[node], predicate, text, *beside, stems=stems)
@@ -97,9 +97,9 @@ class LocalGraph:
                     )
         return found
 
-    def _matching(self, terms: Sequence[Term]) -> set[int]:
+    def _matching(self, terms: Sequence[SearchTerm]) -> set[int]:
         """Return the places of the texts in which a word begins like one of *terms*."""
-        pattern = re.compile(pattern_of(terms, _NEITHER_LETTER_NOR_DIGIT), re.IGNORECASE)
+        pattern = re.compile(build_pattern(terms, _NEITHER_LETTER_NOR_DIGIT), re.IGNORECASE)
         beginnings = {one.casefold() for term in terms for one in term.beginnings}
         # Much faster than the pattern, which few texts are left for.
         likely = (
@@ -110,40 +110,40 @@ class LocalGraph:
         return {place for place, text in likely if pattern.search(text)}
 
     @cached_property
-    def _typed(self) -> frozenset[int]:
+    def _typed_nodes(self) -> frozenset[int]:
         return frozenset(self._facts["typed"])
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
         return {name: place for place, name in enumerate(self._facts["nodes"])}
 
-    def _places_of(self, names: Iterable[str]) -> set[int]:
+    def _find_places(self, names: Iterable[str]) -> set[int]:
         return {self._places[one] for one in names if one in self._places}
 
     def edges(self, nodes: Iterable[str]) -> list[tuple[str, str, str]]:
         """Return what `expansion_query` finds: node, predicate and related node, in order."""
         names: Sequence[str] = self._facts["nodes"]
-        wanted = self._places_of(nodes)
+        wanted = self._find_places(nodes)
         found = {
             (names[node], one.iri, names[related])
             for one in self.profile.expansions
-            for node, related in _grouped(self._facts["edges"][one.iri], 2)
+            for node, related in _split_in_groups(self._facts["edges"][one.iri], 2)
             if node in wanted
         }
         return sorted(found)
 
-    def described(self, nodes: Iterable[str]) -> list[Bindings]:
+    def describe_nodes(self, nodes: Iterable[str]) -> list[Bindings]:
         """Return what `description_query` finds: node, predicate and value, in order."""
         names: Sequence[str] = self._facts["nodes"]
-        wanted, shown = self._places_of(nodes), self._places_of(DESCRIBED)
+        wanted, shown = self._find_places(nodes), self._find_places(DESCRIBED)
         texts = {
             (names[node], names[predicate], self._facts["texts"][place])
-            for node, predicate, place in _grouped(self._facts["stated"], 3)
+            for node, predicate, place in _split_in_groups(self._facts["stated"], 3)
             if node in wanted and predicate in shown
         }
         types = {
             (names[node], RDF_TYPE, names[kind])
-            for node, kind in _grouped(self._facts["types"], 2)
+            for node, kind in _split_in_groups(self._facts["types"], 2)
             if node in wanted
         }
         return [
@@ -154,21 +154,21 @@ class LocalGraph:
     def segments(self) -> list[Segment]:
         """Return the values that the profile reads of nodes themselves, in order."""
         names: Sequence[str] = self._facts["nodes"]
-        read = self._places_of(one.iri for one in self.profile.texts)
+        read = self._find_places(one.iri for one in self.profile.texts)
         found = {
             Segment(names[node], names[predicate], self._facts["texts"][place])
-            for node, predicate, place in _grouped(self._facts["stated"], 3)
-            if node in self._typed and predicate in read
+            for node, predicate, place in _split_in_groups(self._facts["stated"], 3)
+            if node in self._typed_nodes and predicate in read
         }
         return sorted(found, key=attrgetter("node", "predicate", "text"))
 
 
-def _grouped(flat: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
+def _split_in_groups(flat: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
     """Return *flat* in groups of *size*."""
     return zip(*(flat[start::size] for start in range(size)), strict=True)
 
 
-class _Places(dict[str, int]):
+class _NamePlaces(dict[str, int]):
     """Places of names, counted from 0."""
 
     def __missing__(self, name: str) -> int:
@@ -176,28 +176,30 @@ class _Places(dict[str, int]):
         return place
 
 
-def _facts_of(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
+def _tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     """Return the tables of the nodes that can be found, and of those that edges join with them.
 
     Returns:
-        `nodes` has each IRI and `texts` each value once, with its `stems`. By turns, `stated` has
+        `nodes` has each IRI and `texts` each value once, with its `stems`. By turns, `iterate_operations` has
         node, predicate and text, `edges` by predicate node and node, and `types` node and class.
-        `typed` are the nodes of the classes that *profile* finds.
+        `make_annotation` are the nodes of the classes that *profile* finds.
     """
     kept, missing = _of_predicates(triples, profile)
-    found = {node for node, predicate, value in kept if _is_one_of(predicate, value, profile)}
+    found = {
+        node for node, predicate, value in kept if _has_profile_type(predicate, value, profile)
+    }
     typed = sorted(filter(_is_named, found))
     joins = {one.iri for one in profile.relationships} | {one.iri for one in profile.expansions}
     edges = [
         (node, predicate, value)
         for node, predicate, value in kept
-        if predicate in joins and not isinstance(value, Literal) and value != node
+        if predicate in joins and not isinstance(value, RdfLiteral) and value != node
         if _is_named(node) and _is_named(value)
     ]
     known = {*typed, *(end for node, _, other in edges for end in (node, other))}
     read = {*(one.iri for one in profile.texts), *DESCRIBED} - {RDF_TYPE}
     read.update(iri for one in profile.relationships for iri in one.reads)
-    nodes, texts = _Places(), _Places()
+    nodes, texts = _NamePlaces(), _NamePlaces()
     stated = [
         place
         for node, predicate, value in kept
@@ -207,10 +209,10 @@ def _facts_of(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     own = {nodes[one.iri] for one in profile.texts if one.iri in nodes}
     facts = {
         "missing": missing,
-        "language": _language_of(list(texts), stated, {nodes[one] for one in typed}, own),
+        "language": _detect_language(list(texts), stated, {nodes[one] for one in typed}, own),
         "total": len(found),
         "texts": list(texts),
-        "stems": list(map(stems_of, texts)),
+        "stems": list(map(join_stems, texts)),
         "stated": stated,
         "edges": {
             iri: [nodes[end] for node, one, other in edges if one == iri for end in (node, other)]
@@ -220,7 +222,7 @@ def _facts_of(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
             nodes[one]
             for node, predicate, value in kept
             if predicate == RDF_TYPE and node in known
-            if not isinstance(value, Literal) and _is_named(value)
+            if not isinstance(value, RdfLiteral) and _is_named(value)
             for one in (node, value)
         ],
         "typed": [nodes[one] for one in typed],
@@ -238,18 +240,18 @@ def _of_predicates(
     return kept, [iri for iri in profile.predicates if iri not in seen]
 
 
-def _is_one_of(predicate: str, value: str | Literal, profile: SearchProfile) -> bool:
+def _has_profile_type(predicate: str, value: str | RdfLiteral, profile: SearchProfile) -> bool:
     return predicate == RDF_TYPE and value in profile.types
 
 
-def _text(value: str | Literal) -> str | None:
+def _text(value: str | RdfLiteral) -> str | None:
     """Return what SPARQL takes for the text of *value*."""
-    if isinstance(value, Literal):
+    if isinstance(value, RdfLiteral):
         return value.text
     return None if value.startswith(ANONYMOUS) else value
 
 
-def _language_of(
+def _detect_language(
     texts: Sequence[str], stated: Sequence[int], typed: Collection[int], own: Collection[int]
 ) -> str | None:
     """Return the language that most of the texts by which nodes are found are in."""
@@ -257,7 +259,7 @@ def _language_of(
         _SAMPLE,
         {
             texts[place]
-            for node, predicate, place in _grouped(stated, 3)
+            for node, predicate, place in _split_in_groups(stated, 3)
             if node in typed and predicate in own
         },
     )
@@ -283,12 +285,12 @@ def _triples_in(store: pyoxigraph.Store, predicates: Iterable[str]) -> Iterator[
                 yield node, iri, value
 
 
-def _term(term: object) -> str | Literal | None:
+def _term(term: object) -> str | RdfLiteral | None:
     """Return what *term* of Oxigraph is in a triple, `None` for a triple within one."""
     import pyoxigraph  # noqa: PLC0415 - as above
 
     if isinstance(term, pyoxigraph.Literal):
-        return Literal(term.value)
+        return RdfLiteral(term.value)
     if isinstance(term, pyoxigraph.BlankNode):
         return f"{ANONYMOUS}{term.value}"
     return term.value if isinstance(term, pyoxigraph.NamedNode) else None

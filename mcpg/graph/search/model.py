@@ -8,7 +8,7 @@ from typing import Any
 
 from mcpg.errors import Diagnostic
 from mcpg.graph import terms as v
-from mcpg.values import rounded, to_json
+from mcpg.values import round_shown_score, to_json
 
 
 class Mode(StrEnum):
@@ -109,14 +109,14 @@ class Evidence:
         return {
             "predicate": self.predicate,
             "kind": self.kind,
-            "score": rounded(self.score),
+            "score": round_shown_score(self.score),
             "related": self.related or None,
             "relatedLabel": self.related_label or None,
             "endpoint": self.endpoint or None,
             "sources": [to_json(one) for one in self.sources],
         }
 
-    def matched(self) -> dict[str, Any]:
+    def to_match_dict(self) -> dict[str, Any]:
         """Return what only the evidence for a primary match has: the text that matched."""
         return {"matchedText": self.text, "terms": list(self.terms), "via": self.via or None}
 
@@ -157,10 +157,10 @@ class GraphMatch:
             "types": list(self.types),
             "role": self.role.value,
             "toolId": self.tool_id,
-            "score": rounded(self.score),
+            "score": round_shown_score(self.score),
             "scoreKind": self.score_kind.value,
             "evidence": [
-                one.to_dict() | (one.matched() if is_primary else {}) for one in self.evidence
+                one.to_dict() | (one.to_match_dict() if is_primary else {}) for one in self.evidence
             ],
         }
 
@@ -301,7 +301,7 @@ class SearchProfile:
         relationships = (one.weight for one in self.relationships)
         return max((*texts, *relationships), default=0.0)
 
-    def weight_of(self, predicate: str, via: str, *, is_inbound: bool) -> float:
+    def find_weight(self, predicate: str, via: str, *, is_inbound: bool) -> float:
         """Return what a word counts in such a value; 0 where the profile does not read it."""
         if not via:
             return next((one.weight for one in self.texts if one.iri == predicate), 0.0)

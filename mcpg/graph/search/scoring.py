@@ -21,7 +21,7 @@ from itertools import takewhile
 from math import fsum, log
 
 from mcpg.graph import terms as v
-from mcpg.graph.iris import escaped
+from mcpg.graph.iris import escape_iri
 from mcpg.graph.search.model import Evidence, Relationship, SearchProfile
 from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION
 from mcpg.text import fold, split_words, stem, stop_words_in, strip_accents
@@ -43,7 +43,7 @@ class Row:
         related: IRI of that node, or "".
         is_inbound: Whether the edge leads from that node.
         endpoint: Who says so, "" for the graph at hand.
-        stems: `stems_of` the text where they are known, else "".
+        stems: `join_stems` the text where they are known, else "".
     """
 
     node: str
@@ -57,7 +57,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredNode:
     """A node with its score in [0, 1] and what speaks for it, the strongest first."""
 
     node: str
@@ -65,9 +65,9 @@ class Scored:
     evidence: tuple[Evidence, ...]
 
 
-def scored(
-    rows: Iterable[Row], terms: Sequence[Term], profile: SearchProfile, total: int
-) -> list[Scored]:
+def score_nodes(
+    rows: Iterable[Row], terms: Sequence[SearchTerm], profile: SearchProfile, total: int
+) -> list[ScoredNode]:
     """Return the nodes of *rows* that hold a word of the query, the best first.
 
     Args:
@@ -76,12 +76,12 @@ def scored(
         profile: What a value counts.
         total: How many nodes there are; at least as many as rows speak for are assumed.
     """
-    found: dict[str, dict[Row, _Held]] = defaultdict(dict)
+    found: dict[str, dict[Row, _TermCredit]] = defaultdict(dict)
     # A group has the same text for each of its members.
-    held_in = cache(partial(_held, tuple(terms)))
+    held_in = cache(partial(_credit_terms, tuple(terms)))
     for row in rows:
-        weight = profile.weight_of(row.predicate, row.via, is_inbound=row.is_inbound)
-        held = held_in(row.stems or stems_of(row.text), weight)
+        weight = profile.find_weight(row.predicate, row.via, is_inbound=row.is_inbound)
+        held = held_in(row.stems or join_stems(row.text), weight)
         if weight and held.terms:
             found[row.node][row] = held
     rarity = _rarity(found, terms, total)
@@ -91,31 +91,31 @@ def scored(
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _TermCredit:
     """The terms that a value holds, and what each counts there before its rarity."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[SearchTerm, ...]
     credit: float
 
 
-def stems_of(text: str) -> str:
+def join_stems(text: str) -> str:
     """Return the stems of the words of *text*, separated by spaces."""
     return " ".join(map(stem, split_words(text)))
 
 
-def _held(terms: Sequence[Term], joined: str, weight: float) -> _Held:
+def _credit_terms(terms: Sequence[SearchTerm], joined: str, weight: float) -> _TermCredit:
     stems = joined.split(" ")
     present = tuple(term for term in terms if term.stem in stems)
     if not present:
-        return _Held((), 0.0)
+        return _TermCredit((), 0.0)
     asked = {term.stem for term in present}
     density = sum(one in asked for one in stems) / len(stems)
-    return _Held(present, weight * (_PARTIAL + (1 - _PARTIAL) * density))
+    return _TermCredit(present, weight * (_PARTIAL + (1 - _PARTIAL) * density))
 
 
 def _rarity(
-    found: Mapping[str, Mapping[Row, _Held]], terms: Sequence[Term], total: int
-) -> dict[Term, float]:
+    found: Mapping[str, Mapping[Row, _TermCredit]], terms: Sequence[SearchTerm], total: int
+) -> dict[SearchTerm, float]:
     nodes = max(total, len(found))
     counts = dict.fromkeys(terms, 0)
     for values in found.values():
@@ -125,18 +125,20 @@ def _rarity(
 
 
 def _node(
-    node: str, values: Mapping[Row, _Held], rarity: Mapping[Term, float], best: float
-) -> Scored:
-    counted: dict[Term, float] = {}
+    node: str, values: Mapping[Row, _TermCredit], rarity: Mapping[SearchTerm, float], best: float
+) -> ScoredNode:
+    counted: dict[SearchTerm, float] = {}
     for held in values.values():
         for term in held.terms:
             counted[term] = max(counted.get(term, 0.0), held.credit)
     score = fsum(rarity[term] * credit for term, credit in counted.items()) / best
     evidence = (_evidence(row, held, rarity, best) for row, held in values.items())
-    return Scored(node, score, tuple(sorted(evidence, key=_evidence_order)))
+    return ScoredNode(node, score, tuple(sorted(evidence, key=_evidence_order)))
 
 
-def _evidence(row: Row, held: _Held, rarity: Mapping[Term, float], best: float) -> Evidence:
+def _evidence(
+    row: Row, held: _TermCredit, rarity: Mapping[SearchTerm, float], best: float
+) -> Evidence:
     return Evidence(
         predicate=row.predicate,
         text=row.text,
@@ -149,7 +151,7 @@ def _evidence(row: Row, held: _Held, rarity: Mapping[Term, float], best: float) 
     )
 
 
-def _score_order(one: Scored) -> tuple[float, float, str]:
+def _score_order(one: ScoredNode) -> tuple[float, float, str]:
     # Of equal nodes, first the one that more values speak for.
     return -one.score, -fsum(evidence.score for evidence in one.evidence), one.node
 
@@ -168,7 +170,7 @@ _SIGNS = re.compile(r"[\\|.?*+(){}\[\]^$]")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class SearchTerm:
     """A word that is looked for.
 
     Attributes:
@@ -182,7 +184,7 @@ class Term:
     beginnings: tuple[str, ...]
 
 
-def terms_of(query: str, language: str | None = None) -> tuple[Term, ...]:
+def parse_terms(query: str, language: str | None = None) -> tuple[SearchTerm, ...]:
     """Return the words of *query*, each stem once, in order; function words only if all are.
 
     Args:
@@ -193,13 +195,13 @@ def terms_of(query: str, language: str | None = None) -> tuple[Term, ...]:
     empty = stop_words_in(words, language)
     kept = [word for word in words if word not in empty] or words
     accented = {strip_accents(word): word for word in _WORD.findall(fold(query))}
-    found: dict[str, Term] = {}
+    found: dict[str, SearchTerm] = {}
     for word in kept:
         found.setdefault(stem(word), _term(word, accented.get(word, word)))
     return tuple(found.values())[:MOST_TERMS]
 
 
-def pattern_of(terms: Sequence[Term], between: str = _BETWEEN_WORDS) -> str:
+def build_pattern(terms: Sequence[SearchTerm], between: str = _BETWEEN_WORDS) -> str:
     """Return a regular expression, to be used with the flag `i`, that finds *terms*.
 
     Args:
@@ -211,22 +213,24 @@ def pattern_of(terms: Sequence[Term], between: str = _BETWEEN_WORDS) -> str:
     run_together: list[str] = []
     for term in terms:
         for beginning in term.beginnings:
-            (run_together if is_unspaced(beginning[0]) else spaced).append(_escaped(beginning))
+            (run_together if is_unspaced(beginning[0]) else spaced).append(
+                _escape_pattern(beginning)
+            )
     parts = [f"(^|{between})({'|'.join(spaced)})"] if spaced else []
     return "|".join((*parts, *run_together))
 
 
-def _term(word: str, accented: str) -> Term:
+def _term(word: str, accented: str) -> SearchTerm:
     ending = stem(word)
     # "query" and "queries" share a stem that ends with another letter than one of them.
     pairs = zip(word, ending.removesuffix("i"), strict=False)
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     length = max(common, min(_SHORTEST_BEGINNING, len(word)))
     forms = (word[:length], accented[:length] if len(accented) == len(word) else accented)
-    return Term(word, ending, tuple(dict.fromkeys(forms)))
+    return SearchTerm(word, ending, tuple(dict.fromkeys(forms)))
 
 
-def _escaped(text: str) -> str:
+def _escape_pattern(text: str) -> str:
     # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern invalid.
     return _SIGNS.sub(r"\\\g<0>", text)
 
@@ -294,7 +298,7 @@ def at_endpoint(query: str, endpoint: str) -> str:
 
 def is_iri(text: str) -> bool:
     """Return whether *text* can stand between `<` and `>` as it is."""
-    return ":" in text and escaped(text) == text
+    return ":" in text and escape_iri(text) == text
 
 
 def _beside(relationships: Sequence[Relationship], test: str) -> str:
@@ -332,7 +336,7 @@ def _string(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Display:
+class NodeDisplay:
     """How one node is shown: its name or IRI, what it is, IRIs of its classes."""
 
     label: str
@@ -340,7 +344,7 @@ class Display:
     types: tuple[str, ...] = ()
 
 
-def displayed(rows: Iterable[Mapping[str, str]]) -> dict[str, Display]:
+def collect_displays(rows: Iterable[Mapping[str, str]]) -> dict[str, NodeDisplay]:
     """Make the answer to `mcpg.graph.search.scoring.description_query` into displays by IRI."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
@@ -350,9 +354,9 @@ def displayed(rows: Iterable[Mapping[str, str]]) -> dict[str, Display]:
     return {node: _display(node, of) for node, of in values.items()}
 
 
-def _display(node: str, values: Mapping[str, list[str]]) -> Display:
+def _display(node: str, values: Mapping[str, list[str]]) -> NodeDisplay:
     # The first answer counts: that of the graph at hand, then the endpoints' in order.
     label = next((values[name][0] for name in LABELS if name in values), node)
     description = values[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in values else ""
     types = values.get(RDF_TYPE, ())
-    return Display(label, description, tuple(sorted(set(types))))
+    return NodeDisplay(label, description, tuple(sorted(set(types))))

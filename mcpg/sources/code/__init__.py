@@ -8,18 +8,18 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.build_cache import NO_BUILD_CACHE, ResultKind, BuildCache
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.model import CodeFile
 from mcpg.code.page import write_page
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 from mcpg.files import exists, is_file, text_of_path
-from mcpg.sources.code.extract import Facts, decode_facts, encode_facts, extract
+from mcpg.sources.code.extract import SourceFacts, decode_facts, encode_facts, extract
 from mcpg.sources.code.files import FoundFile, SkippedError, read_source, source_files
 from mcpg.sources.code.grammars import check_installed, language_of_name, query_text
 from mcpg.sources.code.link import link
 from mcpg.sources.code.parse import UnparsableError
-from mcpg.sources.code.repository import repository_of
+from mcpg.sources.code.repository import find_repository
 from mcpg.sources.model import CODE
 
 MOST_FILES = 200_000
@@ -27,12 +27,12 @@ MOST_FILES = 200_000
 
 _NAMED = 3
 
-FACTS: Kind[Facts] = Kind("code", encode_facts, decode_facts)
+FACTS: ResultKind[SourceFacts] = ResultKind("code", encode_facts, decode_facts)
 """The facts of source files, for the build cache."""
 
 
 def read_code(
-    argument: str, memo: Memo = NO_MEMO
+    argument: str, memo: BuildCache = NO_BUILD_CACHE
 ) -> tuple[tuple[SourceDocument, ...], tuple[Diagnostic, ...]]:
     """Read the source files of a folder.
 
@@ -52,7 +52,9 @@ def read_code(
     return tuple(map(write_page, files)), noticed
 
 
-def read_files(place: Path, memo: Memo = NO_MEMO) -> tuple[list[CodeFile], tuple[Diagnostic, ...]]:
+def read_files(
+    place: Path, memo: BuildCache = NO_BUILD_CACHE
+) -> tuple[list[CodeFile], tuple[Diagnostic, ...]]:
     """Read the symbols and edges of the source files at *place*.
 
     Raises:
@@ -63,10 +65,10 @@ def read_files(place: Path, memo: Memo = NO_MEMO) -> tuple[list[CodeFile], tuple
             "there is no such folder or file", place=str(place), remedy="check the path"
         )
     here = place.resolve()
-    repository = repository_of(here.parent if is_file(here) else here)
+    repository = find_repository(here.parent if is_file(here) else here)
     skipped: defaultdict[str, list[str]] = defaultdict(list)
-    facts: dict[str, tuple[str, Facts]] = {}
-    found = _found(here, repository.root)
+    facts: dict[str, tuple[str, SourceFacts]] = {}
+    found = _find_files(here, repository.root)
     for file in islice(found, MOST_FILES):
         try:
             facts[file.path] = (file.language, _facts(file, memo))
@@ -75,14 +77,14 @@ def read_files(place: Path, memo: Memo = NO_MEMO) -> tuple[list[CodeFile], tuple
     broken = sorted(path for path, (_, one) in facts.items() if one.has_errors)
     home = CodeFile("", "", repository.name, repository.branch, 0)
     root_name = text_of_path(repository.root.name)
-    noticed = tuple(_noticed(skipped, broken, str(place)))
+    noticed = tuple(_report_skipped(skipped, broken, str(place)))
     if next(found, None) is not None:
         message = f"there are more source files; the first {MOST_FILES:,} are used"
         noticed = (*noticed, warning(Code.SOURCE_INCOMPLETE, message, str(place)))
     return link(facts, home, root_name), noticed
 
 
-def _found(here: Path, root: Path) -> Iterator[FoundFile]:
+def _find_files(here: Path, root: Path) -> Iterator[FoundFile]:
     if not is_file(here):
         return source_files(here, root)
     language = language_of_name(here.name)
@@ -90,7 +92,7 @@ def _found(here: Path, root: Path) -> Iterator[FoundFile]:
     return iter([FoundFile(here, path, language)] if language else [])
 
 
-def _facts(file: FoundFile, memo: Memo) -> Facts:
+def _facts(file: FoundFile, memo: BuildCache) -> SourceFacts:
     source = read_source(file.location)
     prefix = f"{file.language}\0{query_text(file.language)}\0".encode()
     try:
@@ -99,7 +101,7 @@ def _facts(file: FoundFile, memo: Memo) -> Facts:
         raise SkippedError("too complex to parse") from None
 
 
-def _noticed(
+def _report_skipped(
     skipped: defaultdict[str, list[str]], broken: list[str], place: str
 ) -> Iterator[Diagnostic]:
     for reason, paths in sorted(skipped.items()):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mcpg.sources.code.expressions import UNKNOWN, plain_expression, plain_type
-from mcpg.sources.code.grammars import family_of, query
+from mcpg.sources.code.grammars import language_family, query
 from mcpg.sources.code.imports import Import, read_import
-from mcpg.sources.code.parse import UnparsableError, parsed
+from mcpg.sources.code.parse import UnparsableError, parse_source
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -72,7 +72,7 @@ class Definition(NamedTuple):
     returns: str
 
 
-class Use(NamedTuple):
+class NameUse(NamedTuple):
     """A call of, or reference to, a name.
 
     Attributes:
@@ -105,7 +105,7 @@ class Variable(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class SourceFacts:
     """What one file states.
 
     Attributes:
@@ -121,7 +121,7 @@ class Facts:
 
     definitions: list[Definition] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
+    uses: list[NameUse] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
     package: str = ""
     documentation: str = ""
@@ -129,35 +129,35 @@ class Facts:
     has_errors: bool = False
 
 
-def encode_facts(facts: Facts) -> bytes:
+def encode_facts(facts: SourceFacts) -> bytes:
     """Write *facts* as JSON."""
-    members = [getattr(facts, name) for name in Facts.__slots__]
+    members = [getattr(facts, name) for name in SourceFacts.__slots__]
     return json.dumps(members, separators=(",", ":")).encode()
 
 
-def decode_facts(data: bytes) -> Facts:
+def decode_facts(data: bytes) -> SourceFacts:
     """Read what `encode_facts` wrote.
 
     Raises:
         ValueError, TypeError: It is nothing of the kind.
     """
     definitions, imports, uses, variables, *rest = json.loads(data)
-    return Facts(
+    return SourceFacts(
         [Definition(*one) for one in definitions],
         [Import(*one) for one in imports],
-        [Use(*one) for one in uses],
+        [NameUse(*one) for one in uses],
         [Variable(*one) for one in variables],
         *rest,
     )
 
 
-def extract(source: bytes, grammar: str) -> Facts:
+def extract(source: bytes, grammar: str) -> SourceFacts:
     """Parse *source* with the *grammar* and return what it states.
 
     Raises:
         UnparsableError: It is too complex, or states too much.
     """
-    return _Extraction(source, grammar).run(parsed(source, grammar))
+    return _Extraction(source, grammar).run(parse_source(source, grammar))
 
 
 class _Extraction:
@@ -166,7 +166,7 @@ class _Extraction:
     def __init__(self, source: bytes, grammar: str) -> None:
         self._source = source
         self._grammar = grammar
-        self._family = family_of(grammar)
+        self._family = language_family(grammar)
         self._lines = source.split(b"\n")
         self._facts: dict[str, Any] = {"package": "", "documentation": ""}
         self._starts: list[int] = []
@@ -174,7 +174,7 @@ class _Extraction:
         self._parents: list[int] = []
         self._docs: dict[int, str] = {}
 
-    def run(self, tree: Tree) -> Facts:
+    def run(self, tree: Tree) -> SourceFacts:
         """Return the facts of the *tree*."""
         from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
 
@@ -183,7 +183,7 @@ class _Extraction:
             raise UnparsableError
         definitions = self._definitions(matches)
         imports: list[Import] = []
-        uses: list[Use] = []
+        uses: list[NameUse] = []
         variables: list[Variable] = []
         for found in matches:
             if not _USES.keys().isdisjoint(found):
@@ -193,8 +193,8 @@ class _Extraction:
                 imports += read_import(self._family, self._text(node), node.start_point[0] + 1)
             elif not self._is_definition(found):
                 variables += self._variables(found)
-        return Facts(
-            [self._documented(place, one) for place, one in enumerate(definitions)],
+        return SourceFacts(
+            [self._add_docstring(place, one) for place, one in enumerate(definitions)],
             imports,
             uses,
             variables,
@@ -274,7 +274,7 @@ class _Extraction:
             lines.append(text)
         return _prose("\n".join(_MARKS.sub("", line) for line in reversed(lines)))
 
-    def _documented(self, place: int, definition: Definition) -> Definition:
+    def _add_docstring(self, place: int, definition: Definition) -> Definition:
         text = self._docs.get(place)
         return definition._replace(documentation=text) if text else definition
 
@@ -285,7 +285,7 @@ class _Extraction:
             place = self._parents[place]
         return place
 
-    def _use(self, found: Captures) -> Use:
+    def _use(self, found: Captures) -> NameUse:
         capture = next(name for name in _USES if name in found)
         kind, node = _USES[capture], found[capture][0]
         name = self._text(node)
@@ -295,7 +295,7 @@ class _Extraction:
         elif not name.isidentifier():
             plain = plain_type(name) if kind == "inherits" else plain_expression(name)
             receiver, _, name = plain.rpartition(".")
-        return Use(
+        return NameUse(
             kind,
             self._owner(node.start_byte),
             receiver,
@@ -306,7 +306,9 @@ class _Extraction:
     def _variables(self, found: Captures) -> Iterator[Variable]:
         if "doc" in found:
             node = found["doc"][0]
-            self._docs.setdefault(self._owner(node.start_byte), _prose(_unquoted(self._text(node))))
+            self._docs.setdefault(
+                self._owner(node.start_byte), _prose(_strip_quotes(self._text(node)))
+            )
             return
         if "package" in found:
             self._facts["package"] = self._facts["package"] or self._text(found["package"][0])
@@ -330,7 +332,7 @@ _MARKS = re.compile(r"^(?:/\*+|//[/!]*|\*+(?!/))\s?|\s*\*+/\s*$|</?[a-zA-Z][^<>]
 _STRING = re.compile(r"""[A-Za-z]{0,2}('''|\"\"\"|'|")(.*)\1\Z""", re.DOTALL)
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     found = _STRING.match(text)
     return found[2] if found else text
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from mcpg.errors import InputError
 from mcpg.files import is_file, is_link, read_bytes
 from mcpg.sources.code.grammars import language_of_name
-from mcpg.sources.code.ignore import Rule, read_rules
+from mcpg.sources.code.ignore import IgnoreRule, read_rules
 
 MOST_BYTES = 1024 * 1024
 """Longest source file that is parsed."""
@@ -56,7 +56,7 @@ class _Ignored:
     """
 
     folder: Path
-    rules: tuple[Rule, ...]
+    rules: tuple[IgnoreRule, ...]
     above: _Ignored | None
 
     def has(self, path: Path, *, is_folder: bool) -> bool:

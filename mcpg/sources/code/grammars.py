@@ -79,7 +79,7 @@ def shown_language(grammar: str) -> str:
     return _NAMES.get(grammar, grammar)
 
 
-def family_of(grammar: str) -> str:
+def language_family(grammar: str) -> str:
     """Return the name that languages share whose files import each other."""
     return GRAMMARS[grammar].family or grammar
 

@@ -18,7 +18,7 @@ _LONGEST = 1024  # compiling takes long
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class IgnoreRule:
     """One line of a `.gitignore` file.
 
     Attributes:
@@ -32,7 +32,7 @@ class Rule:
     ignores: bool
 
 
-def read_rules(text: str) -> Iterator[Rule]:
+def read_rules(text: str) -> Iterator[IgnoreRule]:
     """Yield the rules of a `.gitignore` file in their order; an invalid line makes none."""
     for line in text.split("\n"):
         pattern = _TRAILING_BLANKS.sub("", line)
@@ -43,7 +43,7 @@ def read_rules(text: str) -> Iterator[Rule]:
                 path = re.compile(_path(pattern), re.DOTALL)
             except re.error:  # such as a range from z to a
                 continue
-            yield Rule(path, pattern.endswith("/"), not negated)
+            yield IgnoreRule(path, pattern.endswith("/"), not negated)
 
 
 def _path(pattern: str) -> str:

@@ -116,7 +116,7 @@ def _csharp(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _rust(text: str) -> Iterator[tuple[str, str, str]]:
     tree = text.partition("use ")[2].rstrip("; \n")
-    for path in _expanded(tree, 0):
+    for path in _expand_tree(tree, 0):
         target, _, alias = path.partition(" as ")
         module, _, name = target.strip().replace("::", ".").rpartition(".")
         if name == "self":
@@ -124,14 +124,14 @@ def _rust(text: str) -> Iterator[tuple[str, str, str]]:
         yield alias.strip() or name, module, name
 
 
-def _expanded(tree: str, depth: int) -> Iterator[str]:
+def _expand_tree(tree: str, depth: int) -> Iterator[str]:
     """Return the paths of a tree such as `a::{b, c::{d, e}}`."""
     start, end = tree.find("{"), tree.rfind("}")
     if start < 0 or end < start or depth > _DEEPEST:
         yield tree.strip()
         return
     for part in _top_parts(tree[start + 1 : end]):
-        yield from (tree[:start].strip() + rest for rest in _expanded(part.strip(), depth + 1))
+        yield from (tree[:start].strip() + rest for rest in _expand_tree(part.strip(), depth + 1))
 
 
 def _top_parts(text: str) -> Iterator[str]:

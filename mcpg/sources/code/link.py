@@ -14,21 +14,21 @@ from dataclasses import replace
 
 from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
 from mcpg.sources.code.expressions import UNKNOWN
-from mcpg.sources.code.extract import CREATES, IMPL, Facts, Use
+from mcpg.sources.code.extract import CREATES, IMPL, SourceFacts, NameUse
 from mcpg.sources.code.grammars import shown_language
 from mcpg.sources.code.imports import EVERYTHING
 from mcpg.sources.code.modules import Modules
 from mcpg.sources.code.scopes import (
     DEEPEST,
-    Module,
-    Node,
+    CodeModule,
+    ScopeNode,
     around,
     holds_name,
-    id_of,
+    node_id,
     outer_name,
     source_name,
     type_around,
-    values_of,
+    find_values,
 )
 from mcpg.text import split_words
 
@@ -47,11 +47,11 @@ _BY_NAME = frozenset({"csharp", "go", "java", "rust"})
 _OVERLOADED = frozenset({"csharp", "java"})
 
 
-_Meaning = Node | Module | None
+_Meaning = ScopeNode | CodeModule | None
 
 
 def link(
-    facts: Mapping[str, tuple[str, Facts]], home: CodeFile, root_name: str = ""
+    facts: Mapping[str, tuple[str, SourceFacts]], home: CodeFile, root_name: str = ""
 ) -> list[CodeFile]:
     """Link the facts of files to each other.
 
@@ -74,7 +74,7 @@ def link(
     ]
 
 
-def _symbol(node: Node) -> Symbol:
+def _symbol(node: ScopeNode) -> Symbol:
     one = node.definition
     kind = SymbolKind(one.kind)
     return Symbol(node.name, kind, one.first, one.last, one.signature, one.documentation)
@@ -83,8 +83,8 @@ def _symbol(node: Node) -> Symbol:
 class _Linker:
     """All files, and the names in them."""
 
-    def __init__(self, facts: Mapping[str, tuple[str, Facts]], root_name: str) -> None:
-        self.modules = [Module(path, *facts[path]) for path in sorted(facts)]
+    def __init__(self, facts: Mapping[str, tuple[str, SourceFacts]], root_name: str) -> None:
+        self.modules = [CodeModule(path, *facts[path]) for path in sorted(facts)]
         self._by_path = {module.path: module for module in self.modules}
         families = {module.family for module in self.modules}
         self._places = {
@@ -93,14 +93,14 @@ class _Linker:
             )
             for family in families
         }
-        self._types: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
-        self._methods: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
-        self._files: dict[tuple[str, str], list[Module]] = {}
+        self._types: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        self._methods: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        self._files: dict[tuple[str, str], list[CodeModule]] = {}
         self._values: dict[int, _Meaning] = {}
         self._globals: dict[tuple[str, str], _Meaning] = {}
-        self._lineages: dict[Node, list[Node]] = {}
+        self._lineages: dict[ScopeNode, list[ScopeNode]] = {}
         self._open_lineages = 0
-        self._tops: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
+        self._tops: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
         for module in self.modules:
             self._grow(module)
         self._join_parts()
@@ -110,11 +110,11 @@ class _Linker:
 
     # What stands where.
 
-    def _grow(self, module: Module) -> None:
+    def _grow(self, module: CodeModule) -> None:
         """Make the nodes of a file, and note its names."""
         for one in module.facts.definitions:
             parent = module.nodes[one.parent] if one.parent >= 0 else None
-            node = Node(one, module, parent)
+            node = ScopeNode(one, module, parent)
             module.nodes.append(node)
             if not (one.owner or one.kind == IMPL):
                 self._place(node, one.name)
@@ -125,7 +125,7 @@ class _Linker:
                 module.imports[local] = (name, imported)
         self._note_uses(module)
 
-    def _place(self, node: Node, name: str) -> None:
+    def _place(self, node: ScopeNode, name: str) -> None:
         """Make a node known by its name where it stands."""
         module, parent = node.module, node.parent
         held = module.top if parent is None else parent.members
@@ -136,7 +136,7 @@ class _Linker:
         if node.is_type:
             self._types[module.family, name].append(node)
 
-    def _note_uses(self, module: Module) -> None:
+    def _note_uses(self, module: CodeModule) -> None:
         for use in module.facts.uses:
             if use.kind == CodeEdgeKind.INHERITS and use.owner >= 0:
                 module.nodes[use.owner].bases.append(use)
@@ -156,7 +156,7 @@ class _Linker:
 
     def _join_parts(self) -> None:
         """Give each part of a partial type of C# the members of all parts."""
-        parts: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
+        parts: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
         for (family, _), found in self._types.items():
             for node in found if family == "csharp" and len(found) > 1 else ():
                 parts[node.module.facts.package, outer_name(node)].append(node)
@@ -167,7 +167,7 @@ class _Linker:
                 first.bases += node.bases
                 node.members, node.fields, node.bases = first.members, first.fields, first.bases
 
-    def _adopt(self, module: Module) -> None:
+    def _adopt(self, module: CodeModule) -> None:
         """Give members that stand outside their type to it."""
         for node in module.nodes:
             one = node.definition
@@ -190,7 +190,7 @@ class _Linker:
                 found.members.setdefault(one.name, node)
                 node.parent = found
 
-    def _name(self, module: Module) -> None:
+    def _name(self, module: CodeModule) -> None:
         """Give the nodes of a file their qualified names, no two alike."""
         taken: dict[str, int] = {}
         for node in module.nodes:
@@ -203,7 +203,7 @@ class _Linker:
                     self._methods[module.family, one.name].append(node)
             node.name = name
 
-    def _type_named(self, name: str, module: Module) -> Node | None:
+    def _type_named(self, name: str, module: CodeModule) -> ScopeNode | None:
         """Return the type called *name* that is nearest to a file."""
         found = self._types.get((module.family, name), [])
         near = [node for node in found if node.module is module]
@@ -216,18 +216,22 @@ class _Linker:
         is_partial = module.family == "csharp" and is_one
         return choice[0] if len(choice) == 1 or near or (choice and is_partial) else None
 
-    def _created(self, name: str, node: Node | None, module: Module) -> Node | None:
+    def _find_created_type(
+        self, name: str, node: ScopeNode | None, module: CodeModule
+    ) -> ScopeNode | None:
         """Return the type that a bare *name* means within *node*."""
         members = (here.members.get(name) for here in around(node))
         found = next((one for one in members if one is not None and one.is_type), None)
         meaning = found or self._global(module, name, 0)
-        if isinstance(meaning, Node) and meaning.is_type:
+        if isinstance(meaning, ScopeNode) and meaning.is_type:
             return meaning
         return self._type_named(name, module)
 
     # What a name means.
 
-    def _look_up(self, name: str, node: Node | None, module: Module, depth: int) -> _Meaning:
+    def _look_up(
+        self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
         """Return what a bare *name* means within *node*, `None` where that is not known."""
         for here in around(node):
             if here.module is not module:
@@ -238,7 +242,7 @@ class _Linker:
         return self._global(module, name, depth)
 
     def _within(
-        self, here: Node, name: str, *, is_innermost: bool, depth: int
+        self, here: ScopeNode, name: str, *, is_innermost: bool, depth: int
     ) -> tuple[bool, _Meaning]:
         """Return whether a bare *name* is bound directly in *here*, and what it means."""
         if not here.is_type and name in here.variables:
@@ -252,7 +256,7 @@ class _Linker:
         member = self._member(here, name)
         return member is not None, member
 
-    def _global(self, module: Module, name: str, depth: int) -> _Meaning:
+    def _global(self, module: CodeModule, name: str, depth: int) -> _Meaning:
         """Return what *name* means at the top of a file, imports included."""
         key = (module.path, name)
         if depth > DEEPEST:
@@ -262,22 +266,22 @@ class _Linker:
             self._globals[key] = self._at_top(module, name, depth)
         return self._globals[key]
 
-    def _at_top(self, module: Module, name: str, depth: int) -> _Meaning:
+    def _at_top(self, module: CodeModule, name: str, depth: int) -> _Meaning:
         if name in module.top:
             return module.top[name]
         if name in module.imports:
-            return self._imported(module, *module.imports[name], depth)
+            return self._resolve_import(module, *module.imports[name], depth)
         if name in module.variables:
             return self._value(module.variables[name], None, module, depth)
         for star in module.stars if module.family in {"python", "javascript"} else ():
-            for other in self._files_of(star, module):
+            for other in self._find_modules(star, module):
                 if other is not module and (found := self._global(other, name, depth + 1)):
                     return found
         if module.family in _BY_NAME:
             return self._in_package(module, name) or self._type_named(name, module)
         return None
 
-    def _in_package(self, module: Module, name: str) -> Node | None:
+    def _in_package(self, module: CodeModule, name: str) -> ScopeNode | None:
         if module.family != "go":
             return None
         paths = self._places["go"].siblings(module.path)
@@ -285,8 +289,8 @@ class _Linker:
             (self._by_path[one].top[name] for one in paths if name in self._by_path[one].top), None
         )
 
-    def _imported(self, module: Module, source: str, name: str, depth: int) -> _Meaning:
-        files = self._files_of(source, module)
+    def _resolve_import(self, module: CodeModule, source: str, name: str, depth: int) -> _Meaning:
+        files = self._find_modules(source, module)
         if module.family in {"csharp", "java", "rust"}:
             found = self._type_named(name, module)
             if found is None and module.family == "rust":
@@ -294,7 +298,7 @@ class _Linker:
                 found = tops[0] if len(tops) == 1 else None
             return found
         if not files:
-            return self._submodule_of(source, name, module) if name else None
+            return self._find_submodule(source, name, module) if name else None
         if not name:
             return files[0]
         if name == "default":
@@ -302,34 +306,36 @@ class _Linker:
         found_name = self._global(files[0], name, depth + 1)
         return found_name or self._submodule(files[0], name)
 
-    def _submodule_of(self, source: str, name: str, module: Module) -> Module | None:
+    def _find_submodule(self, source: str, name: str, module: CodeModule) -> CodeModule | None:
         """Return the module *name* of a package that has no file of its own."""
         joint = "" if source.endswith(".") else "."
-        return next(iter(self._files_of(f"{source}{joint}{name}", module)), None)
+        return next(iter(self._find_modules(f"{source}{joint}{name}", module)), None)
 
-    def _submodule(self, package: Module, name: str) -> Module | None:
+    def _submodule(self, package: CodeModule, name: str) -> CodeModule | None:
         path = self._places[package.family].submodule(package.path, name)
         return self._by_path.get(path or "")
 
     @staticmethod
-    def _default(module: Module) -> Node | None:
+    def _default(module: CodeModule) -> ScopeNode | None:
         """Return the only class of a file, or its only definition at the top."""
         nodes = list(module.top.values())
         classes = [node for node in nodes if node.is_type]
         choice = classes or nodes
         return choice[0] if len(choice) == 1 else None
 
-    def _files_of(self, source: str, module: Module) -> list[Module]:
+    def _find_modules(self, source: str, module: CodeModule) -> list[CodeModule]:
         key = (source, module.path)
         known = self._files.get(key)
         if known is None:
-            paths = self._places[module.family].files_of(source, module.path)
+            paths = self._places[module.family].resolve_import(source, module.path)
             known = self._files[key] = [self._by_path[path] for path in paths]
         return known
 
     # What an expression is.
 
-    def _value(self, values: list[str], node: Node | None, module: Module, depth: int) -> _Meaning:
+    def _value(
+        self, values: list[str], node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
         """Return the type of a variable, from the first of its *values* that is known."""
         # Each variable is looked at once, and while it is, it has no type: circles end.
         key = id(values)
@@ -340,7 +346,9 @@ class _Linker:
             self._values[key] = next((one for one in found if one is not None), None)
         return self._values[key]
 
-    def _evaluate(self, text: str, node: Node | None, module: Module, depth: int) -> _Meaning:
+    def _evaluate(
+        self, text: str, node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
         """Return what the plain expression *text* means; of a value, its type."""
         if text == UNKNOWN or depth > DEEPEST:
             return None
@@ -353,7 +361,7 @@ class _Linker:
         return found
 
     def _first_part(
-        self, parts: list[str], node: Node | None, module: Module, depth: int
+        self, parts: list[str], node: ScopeNode | None, module: CodeModule, depth: int
     ) -> tuple[_Meaning, list[str]]:
         first = parts[0]
         if first in _SELF:
@@ -366,18 +374,18 @@ class _Linker:
         for end in range(len(parts), 1, -1):
             name = ".".join(parts[:end])
             if name in module.imports:
-                return self._imported(module, *module.imports[name], depth), parts[end:]
+                return self._resolve_import(module, *module.imports[name], depth), parts[end:]
         name = first.removesuffix("()")
         found = self._look_up(name, node, module, depth)
-        return (self._called(found, depth) if name != first else found), parts[1:]
+        return (self._resolve_call(found, depth) if name != first else found), parts[1:]
 
-    def _attribute(self, owner: Node | Module, part: str, depth: int) -> _Meaning:
+    def _attribute(self, owner: ScopeNode | CodeModule, part: str, depth: int) -> _Meaning:
         name = part.removesuffix("()")
         found = self._named_in(owner, name, depth)
-        return self._called(found, depth) if name != part else found
+        return self._resolve_call(found, depth) if name != part else found
 
-    def _named_in(self, owner: Node | Module, name: str, depth: int) -> _Meaning:
-        if isinstance(owner, Module):
+    def _named_in(self, owner: ScopeNode | CodeModule, name: str, depth: int) -> _Meaning:
+        if isinstance(owner, CodeModule):
             found = self._global(owner, name, depth + 1) if owner.family != "go" else None
             return found or self._in_package(owner, name) or self._submodule(owner, name)
         if not owner.is_type:
@@ -389,9 +397,9 @@ class _Linker:
                 return self._value(one.fields[name], one, one.module, depth)
         return None
 
-    def _called(self, found: _Meaning, depth: int) -> _Meaning:
+    def _resolve_call(self, found: _Meaning, depth: int) -> _Meaning:
         """Return the type of what calling *found* returns."""
-        if not isinstance(found, Node) or found.is_type:
+        if not isinstance(found, ScopeNode) or found.is_type:
             return found
         returns = found.definition.returns
         if returns == UNKNOWN or depth > DEEPEST:
@@ -399,14 +407,14 @@ class _Linker:
         if returns in _SELF:
             return type_around(found)
         result = self._evaluate(returns, found.parent, found.module, depth + 1)
-        return result if isinstance(result, Node) and result.is_type else None
+        return result if isinstance(result, ScopeNode) and result.is_type else None
 
-    def _member(self, owner: Node, name: str) -> Node | None:
+    def _member(self, owner: ScopeNode, name: str) -> ScopeNode | None:
         return next(
             (one.members[name] for one in self._lineage(owner) if name in one.members), None
         )
 
-    def _lineage(self, node: Node) -> list[Node]:
+    def _lineage(self, node: ScopeNode) -> list[ScopeNode]:
         """Return a type and those that it inherits from, nearest first; circles end."""
         known = self._lineages.get(node)
         if known is not None:
@@ -423,14 +431,14 @@ class _Linker:
         self._open_lineages -= 1
         return found
 
-    def _base(self, use: Use, node: Node) -> Node | None:
+    def _base(self, use: NameUse, node: ScopeNode) -> ScopeNode | None:
         text = f"{use.receiver}.{use.name}" if use.receiver else use.name
         found = self._evaluate(text, node.parent, node.module, 0)
-        return found if isinstance(found, Node) and found.is_type else None
+        return found if isinstance(found, ScopeNode) and found.is_type else None
 
     # Edges.
 
-    def edges(self, module: Module) -> Iterator[CodeEdge]:
+    def edges(self, module: CodeModule) -> Iterator[CodeEdge]:
         """Return the edges that leave a file, sorted, each target once for each symbol."""
         lines: defaultdict[tuple[CodeEdgeKind, str, str, float, bool], set[int]] = defaultdict(set)
         for use in module.facts.uses:
@@ -439,7 +447,7 @@ class _Linker:
             is_call = use.kind in {CodeEdgeKind.CALLS, CREATES}
             kind = CodeEdgeKind.CALLS if is_call else CodeEdgeKind(use.kind)
             if target is not None and (target is not node or is_call):
-                lines[kind, source_name(node), id_of(target), weight, False].add(use.line)
+                lines[kind, source_name(node), node_id(target), weight, False].add(use.line)
         for one in module.facts.imports:
             target, name = self._import_target(one.module, one.name, module)
             lines[CodeEdgeKind.IMPORTS, "", name, 1.0, target is None].add(one.line)
@@ -450,12 +458,14 @@ class _Linker:
                 shown = tuple(sorted(lines[key]))
                 yield CodeEdge(kind, source, name, shown, weight, is_external)
 
-    def _target(self, use: Use, node: Node | None, module: Module) -> tuple[_Meaning, float]:
+    def _target(
+        self, use: NameUse, node: ScopeNode | None, module: CodeModule
+    ) -> tuple[_Meaning, float]:
         inner = node
         if use.kind == CodeEdgeKind.INHERITS and node is not None:
             inner = node.parent
         if use.kind == CREATES and not use.receiver:
-            return self._created(use.name, node, module), 1.0
+            return self._find_created_type(use.name, node, module), 1.0
         if not use.receiver:
             if use.kind == CodeEdgeKind.REFERENCES and node and use.name in node.variables:
                 return None, 1.0
@@ -467,8 +477,8 @@ class _Linker:
         if owner is not None:
             found = self._named_in(owner, use.name, 0)
             is_field = (
-                isinstance(owner, Node)
-                and isinstance(found, Node)
+                isinstance(owner, ScopeNode)
+                and isinstance(found, ScopeNode)
                 and (found.definition.name != use.name)
             )
             return (None if is_field else found), 1.0
@@ -476,35 +486,35 @@ class _Linker:
             return None, 1.0
         return self._guess(use, module), GUESSED
 
-    def _is_foreign(self, receiver: str, node: Node | None, module: Module) -> bool:
+    def _is_foreign(self, receiver: str, node: ScopeNode | None, module: CodeModule) -> bool:
         """Return whether a receiver, or the type of it, is named and is not in the code."""
         parts = receiver.replace("()", "").split(".")
         first = parts[1] if parts[0] in _SELF and len(parts) > 1 else parts[0]
         if first in module.imports:
             return True
-        values = values_of(first, node, module)
+        values = find_values(first, node, module)
         heads = {value.partition(".")[0].removesuffix("()") for value in values} - {UNKNOWN}
         if not values and module.family in _BY_NAME and first[:1].isupper():
             heads = {first}
         return bool(heads) and not any(self._is_known(one, node, module) for one in heads)
 
-    def _is_known(self, name: str, node: Node | None, module: Module) -> bool:
+    def _is_known(self, name: str, node: ScopeNode | None, module: CodeModule) -> bool:
         """Return whether *name* is a variable, or something in the code."""
-        is_variable = name in _SELF or bool(values_of(name, node, module))
+        is_variable = name in _SELF or bool(find_values(name, node, module))
         return is_variable or self._look_up(name, node, module, 0) is not None
 
-    def _guess(self, use: Use, module: Module) -> Node | None:
+    def _guess(self, use: NameUse, module: CodeModule) -> ScopeNode | None:
         """Return the one method that has the name of a call, if the name is no common word."""
         found = self._methods.get((module.family, use.name), ())
         is_private = use.name.startswith("_")
         telling = len(list(split_words(use.name))) >= _GUESSABLE_WORDS and not is_private
         return found[0] if len(found) == 1 and telling else None
 
-    def _import_target(self, source: str, name: str, module: Module) -> tuple[_Meaning, str]:
+    def _import_target(self, source: str, name: str, module: CodeModule) -> tuple[_Meaning, str]:
         wanted = "" if name == EVERYTHING else name
-        found = self._imported(module, source, wanted, 0)
+        found = self._resolve_import(module, source, wanted, 0)
         if found is None:
-            found = next(iter(self._files_of(source, module)), None)
+            found = next(iter(self._find_modules(source, module)), None)
         joint = "." if name and name != EVERYTHING and module.family != "javascript" else ""
         outside = f"{source}{joint}{name if joint else ''}".strip(".") or source or name
-        return found, outside if found is None else id_of(found)
+        return found, outside if found is None else node_id(found)

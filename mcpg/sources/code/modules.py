@@ -42,16 +42,16 @@ class Modules:
         found: dict[str, str] = {}
         for path in sorted(self._paths, key=lambda path: (path.endswith(".pyi"), path)):
             top = self._package_root(path)
-            names = [self._dotted(path, top)]
-            names += [self._dotted(path, root) for root in _ROOTS if path.startswith(root)]
+            names = [self._dotted_name(path, top)]
+            names += [self._dotted_name(path, root) for root in _ROOTS if path.startswith(root)]
             if top or "/" not in path:
-                names.append(self._dotted(path, ""))
+                names.append(self._dotted_name(path, ""))
             # A lone script in some folder is known there alone.
             if not (top == f"{posixpath.dirname(path)}/" and "/" in path):
                 for name in filter(None, names):
                     found.setdefault(name, path)
             else:
-                found.setdefault(self._dotted(path, ""), path)
+                found.setdefault(self._dotted_name(path, ""), path)
         return found
 
     def _package_root(self, path: str) -> str:
@@ -61,7 +61,7 @@ class Modules:
             folder = posixpath.dirname(folder)
         return f"{folder}/" if folder else ""
 
-    def _dotted(self, path: str, root: str) -> str:
+    def _dotted_name(self, path: str, root: str) -> str:
         parts = _stem(path.removeprefix(root)).split("/")
         if parts[-1] == _PACKAGE:
             parts.pop()
@@ -69,7 +69,7 @@ class Modules:
             parts.insert(0, self._root_name)
         return ".".join(parts)
 
-    def files_of(self, module: str, importer: str) -> list[str]:
+    def resolve_import(self, module: str, importer: str) -> list[str]:
         """Return the paths that the *module* of an import statement in *importer* means.
 
         These are one file, or for Go all files of a folder; none for a module outside the code.

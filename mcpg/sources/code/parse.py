@@ -41,15 +41,15 @@ class UnparsableError(Exception):
     """A file takes too many steps to parse, nests too deeply, or states too much."""
 
 
-def parsed(source: bytes, grammar: str) -> Tree:
+def parse_source(source: bytes, grammar: str) -> Tree:
     """Parse *source* with the *grammar*.
 
     Raises:
         UnparsableError: It is too complex, as no ordinary file is.
     """
     if len(source) < _SHORTEST_DEEP:
-        return _parsed(source, grammar)
-    return _with_deep_stack(lambda: _parsed(source, grammar))
+        return _parse_in_thread(source, grammar)
+    return _with_deep_stack(lambda: _parse_in_thread(source, grammar))
 
 
 def _with_deep_stack(work: Callable[[], Parsed]) -> Parsed:
@@ -61,7 +61,7 @@ def _with_deep_stack(work: Callable[[], Parsed]) -> Parsed:
         threading.stack_size(before)
 
 
-class _Reading:
+class _ParserInput:
     """Hands a source to the parser, and counts what that takes."""
 
     def __init__(self, source: bytes) -> None:
@@ -84,10 +84,10 @@ class _Reading:
         return self.is_too_long
 
 
-def _parsed(source: bytes, grammar: str) -> Tree:
+def _parse_in_thread(source: bytes, grammar: str) -> Tree:
     from tree_sitter import Parser  # noqa: PLC0415 - an extra
 
-    reading = _Reading(source)
+    reading = _ParserInput(source)
     try:
         tree = Parser(language(grammar)).parse(reading.read, progress_callback=reading.step)
     except ValueError as fault:  # parsing was stopped

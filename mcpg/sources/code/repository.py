@@ -30,7 +30,7 @@ class Repository:
     branch: str
 
 
-def repository_of(folder: Path) -> Repository:
+def find_repository(folder: Path) -> Repository:
     """Find the repository that *folder* lies in."""
     here = folder.resolve()
     for root in (here, *here.parents):

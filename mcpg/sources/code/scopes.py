@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from mcpg.code.model import SEPARATOR
 from mcpg.sources.code.expressions import UNKNOWN
-from mcpg.sources.code.extract import IMPL, Definition, Facts, Use
-from mcpg.sources.code.grammars import family_of
+from mcpg.sources.code.extract import IMPL, Definition, SourceFacts, NameUse
+from mcpg.sources.code.grammars import language_family
 
 CONTAINERS = frozenset({"class", "enum", "interface", "struct", "trait", "type", IMPL})
 """The kinds of definitions that have members."""
@@ -19,7 +19,7 @@ DEEPEST = 12
 _MOST_LEVELS = 100
 
 
-class Node:
+class ScopeNode:
     """A definition with what stands in it."""
 
     __slots__ = (
@@ -33,13 +33,15 @@ class Node:
         "variables",
     )
 
-    def __init__(self, definition: Definition, module: Module, parent: Node | None) -> None:
+    def __init__(
+        self, definition: Definition, module: CodeModule, parent: ScopeNode | None
+    ) -> None:
         self.definition = definition
         self.module = module
         self.parent = parent
         self.name = ""
-        self.members: dict[str, Node] = {}
-        self.bases: list[Use] = []
+        self.members: dict[str, ScopeNode] = {}
+        self.bases: list[NameUse] = []
         self.fields: dict[str, list[str]] = {}
         self.variables: dict[str, list[str]] = {}
 
@@ -53,28 +55,28 @@ class Node:
 
 
 @dataclass(slots=True, eq=False)
-class Module:
+class CodeModule:
     """A file with what stands at its top."""
 
     path: str
     grammar: str
-    facts: Facts
-    nodes: list[Node] = field(default_factory=list)
-    top: dict[str, Node] = field(default_factory=dict)
+    facts: SourceFacts
+    nodes: list[ScopeNode] = field(default_factory=list)
+    top: dict[str, ScopeNode] = field(default_factory=dict)
     variables: dict[str, list[str]] = field(default_factory=dict)
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
 
     @property
     def family(self) -> str:
-        return family_of(self.grammar)
+        return language_family(self.grammar)
 
     @property
     def folder(self) -> str:
         return self.path.rpartition("/")[0]
 
 
-def around(node: Node | None) -> Iterator[Node]:
+def around(node: ScopeNode | None) -> Iterator[ScopeNode]:
     """Return *node* and those around it; a member can stand in a type that stands in it."""
     for _ in range(_MOST_LEVELS):
         if node is None:
@@ -83,7 +85,7 @@ def around(node: Node | None) -> Iterator[Node]:
         node = node.parent
 
 
-def values_of(name: str, node: Node | None, module: Module) -> list[str]:
+def find_values(name: str, node: ScopeNode | None, module: CodeModule) -> list[str]:
     """Return the values of the variable or field that *name* may be within *node*."""
     for here in around(node):
         found = (here.fields if here.is_type else here.variables).get(name)
@@ -92,7 +94,7 @@ def values_of(name: str, node: Node | None, module: Module) -> list[str]:
     return module.variables.get(name, [])
 
 
-def outer_name(node: Node | None) -> str:
+def outer_name(node: ScopeNode | None) -> str:
     """Return the qualified name of *node*, "" for none."""
     names: list[str] = []
     while node is not None and len(names) < DEEPEST:
@@ -101,22 +103,22 @@ def outer_name(node: Node | None) -> str:
     return ".".join(reversed(names))
 
 
-def holds_name(node: Node | None, name: str) -> bool:
+def holds_name(node: ScopeNode | None, name: str) -> bool:
     """Return whether a variable of *node* holds a definition, and not what calling one returns."""
     values = node.variables.get(name, ()) if node is not None else ()
     return any(value != UNKNOWN and not value.endswith("()") for value in values)
 
 
-def type_around(node: Node | None) -> Node | None:
+def type_around(node: ScopeNode | None) -> ScopeNode | None:
     """Return the innermost type around *node*, itself included."""
     return next((one for one in around(node) if one.is_type), None)
 
 
-def source_name(node: Node | None) -> str:
+def source_name(node: ScopeNode | None) -> str:
     """Return the name of the symbol that an edge of *node* leaves, "" for the file."""
     return next((one.name for one in around(node) if one.definition.kind != IMPL), "")
 
 
-def id_of(found: Node | Module) -> str:
+def node_id(found: ScopeNode | CodeModule) -> str:
     """Return the id of a symbol, or the path of a file."""
-    return found.path if isinstance(found, Module) else found.id
+    return found.path if isinstance(found, CodeModule) else found.id

@@ -12,7 +12,7 @@ from dataclasses import replace
 from mcpg.errors import UsageError
 from mcpg.installation import install_command
 from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
-from mcpg.sources.model import Reply, SourceBatch
+from mcpg.sources.model import ServerListing, SourceBatch
 
 __all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
@@ -35,7 +35,7 @@ def query_each(
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),
-) -> tuple[Reply, ...]:
+) -> tuple[ServerListing, ...]:
     """Query *servers* for their tools concurrently, each with its own timeout.
 
     A failure becomes a diagnostic. Programs that were started have ended when this returns or

@@ -28,7 +28,7 @@ _MAX_TOOLS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ServerTools:
     """The tools of a server, as it describes them.
 
     Attributes:
@@ -50,7 +50,7 @@ class Listing:
     ttl: float | None = None
 
 
-class _Page(BaseModel):
+class _ToolsPage(BaseModel):
     """A page of tools, of which nothing is dropped."""
 
     tools: list[Any]
@@ -67,7 +67,7 @@ async def query_once(
     seconds: float | None = None,
     auth: httpx2.Auth | None = None,
     errors: TransportErrors | None = None,
-) -> Listing:
+) -> ServerTools:
     """Connect to a server, list its tools, and disconnect.
 
     Args:
@@ -95,16 +95,20 @@ async def query_once(
         raise ServerError(reason) from None
 
 
-async def list_tools(client: Client, errors: TransportErrors) -> Listing:
+async def list_tools(client: Client, errors: TransportErrors) -> ServerTools:
     """Fetch all pages of tools, as far as the limits go."""
     info = client.server_info
     name, version = (info.name, info.version) if info is not None else ("", "")
     secrets = tuple(sorted(errors.secrets))
-    listing = Listing(name, (), version, client.protocol_version, secrets)
-    return listing if client.server_capabilities.tools is None else await _listed(client, listing)
+    listing = ServerTools(name, (), version, client.protocol_version, secrets)
+    return (
+        listing
+        if client.server_capabilities.tools is None
+        else await _list_all_pages(client, listing)
+    )
 
 
-async def _listed(client: Client, listing: Listing) -> Listing:
+async def _list_all_pages(client: Client, listing: ServerTools) -> ServerTools:
     """Return *listing* with the tools of all pages."""
     tools: list[Any] = []
     cursor: str | None = None
@@ -114,7 +118,7 @@ async def _listed(client: Client, listing: Listing) -> Listing:
     is_whole = False
     for _ in range(MAX_PAGES):
         params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-        page = await client.session.send_request(ListToolsRequest(params=params), _Page)
+        page = await client.session.send_request(ListToolsRequest(params=params), _ToolsPage)
         found = page.tools if page.all_tools is None else page.all_tools
         if isinstance(page.ttl, int):
             ttls.append(min(max(page.ttl, 0), MAX_TTL_MS) / 1000)

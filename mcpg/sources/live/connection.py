@@ -27,7 +27,7 @@ from pydantic import BaseModel, RootModel
 
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.client import Listing, failure, list_tools, timed_out
+from mcpg.sources.live.client import ServerTools, failure, list_tools, timed_out
 from mcpg.sources.live.errors import (
     FailureKind,
     NotProcessedError,
@@ -35,19 +35,19 @@ from mcpg.sources.live.errors import (
     TransportErrors,
     redact,
 )
-from mcpg.sources.live.questions import Questions, requires_input
+from mcpg.sources.live.questions import ServerRequests, requires_input
 from mcpg.sources.live.requests import (
     CallResult,
     Host,
-    Origin,
-    Underway,
+    MessageOrigin,
+    PendingRequest,
     current_caller,
     current_session,
 )
 from mcpg.sources.live.stderr import quoted_stderr
 from mcpg.sources.live.tasks import run_task
 from mcpg.sources.live.transports import ProcessGroups, connect
-from mcpg.sources.live.watch import Watch
+from mcpg.sources.live.watch import SubscriptionKeeper
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -68,25 +68,25 @@ _CLOSED = (CONNECTION_CLOSED, "Connection closed")
 _STREAM_BROKEN = "SSE stream"
 
 
-class _Anything(BaseModel):
+class _UncheckedResult(BaseModel):
     """A result that is not examined."""
 
 
-class _Request(Request[dict[str, Any] | None, str]):
+class _RawRequest(Request[dict[str, Any] | None, str]):
     """A request of any method, whose parameters are sent as they are."""
 
 
-class _Notification(Notification[None, str]):
+class _RawNotification(Notification[None, str]):
     """A notification of any method."""
 
     params: None = None
 
 
-class _Result(RootModel[dict[str, Any]]):
+class _RawResult(RootModel[dict[str, Any]]):
     """A result of which nothing is dropped."""
 
 
-class Connection:
+class ServerConnection:
     """A connection to one server that is kept open.
 
     `run` opens it and keeps it until it is lost or ended; requests wait until it is open.
@@ -154,8 +154,8 @@ class Connection:
         self._last_request = anyio.current_time()
         self._host = host
         self._is_asking = is_asking
-        self._questions = Questions(server, host, client)
-        self._watch = Watch()
+        self._questions = ServerRequests(server, host, client)
+        self._watch = SubscriptionKeeper()
 
     @property
     def is_usable(self) -> bool:
@@ -219,7 +219,7 @@ class Connection:
             async with limiter:
                 self.started.set()
                 self._scope.deadline = anyio.current_time() + seconds
-                client = await self._connected(stack)
+                client = await self._enter_client(stack)
                 if self._is_asking:
                     await self._questions.settle()
             self._scope.deadline = math.inf
@@ -228,12 +228,12 @@ class Connection:
             self._ready.set()
             async with anyio.create_task_group() as group:
                 self._group = group
-                group.start_soon(self._watch.run, client, self._errors, self._missed)
+                group.start_soon(self._watch.run, client, self._errors, self._report_missed_changes)
                 await self.closing.wait()
                 group.cancel_scope.cancel()
             self._scope.deadline = anyio.current_time() + _CLOSE_SECONDS
 
-    async def _connected(self, stack: AsyncExitStack) -> Client:
+    async def _enter_client(self, stack: AsyncExitStack) -> Client:
         """Connect to the server, of which *stack* takes leave."""
         try:
             return await stack.enter_async_context(self._sdk_client())
@@ -246,7 +246,7 @@ class Connection:
             self._connect(),
             mode=self.mode,
             cache=None,
-            message_handler=self._received,
+            message_handler=self._receive,
             **self._questions.callbacks(),
         )
 
@@ -255,14 +255,14 @@ class Connection:
         await self._ready.wait()
         return self.is_older
 
-    async def _received(self, message: object) -> None:
+    async def _receive(self, message: object) -> None:
         self._unanswered_pings = 0
         if isinstance(message, ToolListChangedNotification):
             await self._list_changed(self.server)
         elif isinstance(message, Notification):
-            await self._questions.told(message)
+            await self._questions.pass_on(message)
 
-    async def list_tools(self, seconds: float) -> Listing:
+    async def list_tools(self, seconds: float) -> ServerTools:
         """List the server's tools within *seconds* from when it is the connection's turn to open.
 
         Raises:
@@ -277,7 +277,7 @@ class Connection:
         raise ServerError(self.timed_out(seconds))
 
     async def call(
-        self, params: JsonObject, request: Underway, *, is_task: bool = False
+        self, params: JsonObject, request: PendingRequest, *, is_task: bool = False
     ) -> CallResult:
         """Call a tool; a cancellation is passed on to the server.
 
@@ -297,11 +297,11 @@ class Connection:
             else:
                 result = await self._complete(client, _CALL, params, request)
         if result.get("isError"):
-            result = self._redacted(result)
+            result = self._redact(result)
         return _call_result(result)
 
     async def request(
-        self, method: str, params: JsonObject | None, request: Underway
+        self, method: str, params: JsonObject | None, request: PendingRequest
     ) -> JsonObject:
         """Return the result of a request of any method, as the server sends it.
 
@@ -333,10 +333,10 @@ class Connection:
             raise MCPError(INVALID_PARAMS, _UNKNOWN_STATE)
 
     async def _complete(
-        self, client: Client, method: str, params: JsonObject | None, request: Underway
+        self, client: Client, method: str, params: JsonObject | None, request: PendingRequest
     ) -> JsonObject:
         """Return the result of a request, having given the server the input that it requires."""
-        result = await _send(client, _Request(method=method, params=params), request)
+        result = await _send(client, _RawRequest(method=method, params=params), request)
         for _ in range(_MAX_ROUNDS):
             if not requires_input(result) or (request.caller and request.caller.takes_input):
                 return result
@@ -345,7 +345,7 @@ class Connection:
                 raise ServerError(message, FailureKind.FAILED)
             given = await self._questions.responses(result, request)
             params = {**(params or {}), **given}
-            result = await _send(client, _Request(method=method, params=params), request)
+            result = await _send(client, _RawRequest(method=method, params=params), request)
         raise ServerError("tool requests further input without end", FailureKind.FAILED)
 
     async def capabilities(self) -> JsonObject:
@@ -367,7 +367,7 @@ class Connection:
             ServerError: It was lost.
         """
         if self._client is not None and self.is_usable:
-            notification: Any = _Notification(method=method)
+            notification: Any = _RawNotification(method=method)
             await self._client.session.send_notification(notification)
 
     async def roots_changed(self) -> None:
@@ -408,34 +408,38 @@ class Connection:
             suppress(Exception),
         ):
             with suppress(MCPError):  # a server that refuses pings is alive
-                await client.session.send_request(request, _Anything)
+                await client.session.send_request(request, _UncheckedResult)
             self._unanswered_pings = 0
         self._is_pinged = False
         if self._unanswered_pings >= _MAX_UNANSWERED_PINGS:
             self._errors.crash = _UNRESPONSIVE
             self.end(_UNRESPONSIVE)
 
-    async def _missed(self) -> None:
+    async def _report_missed_changes(self) -> None:
         """Report all that may have changed while the server was not heard."""
         self._changes_missed(self.server)
         if self._host is None or self._client is None:
             return
-        origin = Origin(self.server, client=self.client)
+        origin = MessageOrigin(self.server, client=self.client)
         declared = self._client.server_capabilities
         kinds = {"prompts": declared.prompts, "resources": declared.resources}
         with suppress(Exception):  # clients fail in any way
             for kind in (kind for kind, one in kinds.items() if one is not None):
-                await self._host.told(origin, f"notifications/{kind}/list_changed", {})
+                await self._host.receive_notification(
+                    origin, f"notifications/{kind}/list_changed", {}
+                )
             for uri in sorted(self._watch.uris):
-                await self._host.told(origin, "notifications/resources/updated", {"uri": uri})
+                await self._host.receive_notification(
+                    origin, "notifications/resources/updated", {"uri": uri}
+                )
 
     @asynccontextmanager
     async def _request(
-        self, request: Underway | None, *, quotes_server: bool
+        self, request: PendingRequest | None, *, quotes_server: bool
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
         """Yield the client, once it is open, and raise what fails inside as `_failure` has it."""
-        with self._counted():
-            client = await self._opened()
+        with self._count_request():
+            client = await self._wait_until_open()
             with self._errors.of_request() as errors, self._questions.during(request):
                 try:
                     yield client, errors
@@ -447,7 +451,7 @@ class Connection:
                     raise await self._failure(fault, errors, quotes_server=quotes_server) from None
         self._unanswered_pings = 0
 
-    async def _opened(self) -> Client:
+    async def _wait_until_open(self) -> Client:
         """Return the client, once it is open.
 
         Raises:
@@ -464,7 +468,7 @@ class Connection:
         return self._client
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _count_request(self) -> Iterator[None]:
         self._requests += 1
         try:
             yield
@@ -498,22 +502,22 @@ class Connection:
     def _refusal(self, fault: MCPError) -> ServerError:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
             return ServerError("response was cut off", has_died=True)
-        error = self._redacted(fault.error.model_dump(mode="json", exclude_none=True))
+        error = self._redact(fault.error.model_dump(mode="json", exclude_none=True))
         message = f"{error['message']} (error {fault.code})"
         return ServerError(message, FailureKind.FAILED, error=error)
 
-    def _redacted(self, said: JsonObject) -> JsonObject:
+    def _redact(self, said: JsonObject) -> JsonObject:
         named = (*self.server.named_secrets, *self._errors.secrets)
         found: JsonObject = redact(said, self.server.secrets, named, ("type",))[0]
         return found
 
 
-async def _send(client: Client, request: _Request, underway: Underway) -> JsonObject:
+async def _send(client: Client, request: _RawRequest, underway: PendingRequest) -> JsonObject:
     """Return the result of a request."""
 
     async def send() -> JsonObject:
         report = underway.report
-        found = await client.session.send_request(request, _Result, progress_callback=report)
+        found = await client.session.send_request(request, _RawResult, progress_callback=report)
         return _without_server(found.root)
 
     try:

@@ -29,7 +29,7 @@ from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
     GuardedFlow,
-    GuardedProvider,
+    GuardedOAuthProvider,
     MemoryStorage,
     StoredLogin,
     is_token_safe,
@@ -70,7 +70,7 @@ def authentication(
     return StoredLogin(server, oauth, file, errors, seconds)
 
 
-class _OwnClient(GuardedProvider):
+class _OwnClient(GuardedOAuthProvider):
     """Fetches a token for a client of its own; it lasts as long as the connection.
 
     Credentials are sent only to the configured issuer, or else to the origin of the server:
@@ -117,13 +117,13 @@ class PrivateKey(_OwnClient, PrivateKeyJWTOAuthProvider):
             server.url,
             MemoryStorage(),
             oauth.client_id,
-            self._signed,
+            self._sign_assertion,
             oauth.scope or None,
             self.own_issuer,
         )
         self.guard(server, oauth, errors, seconds)
 
-    async def _signed(self, audience: str) -> str:
+    async def _sign_assertion(self, audience: str) -> str:
         """Return an assertion for *audience*; the key is read anew, because keys are rotated."""
         oauth = self._oauth
         key = oauth.private_key or await read_secret(oauth.private_key_file, "private key")
@@ -154,12 +154,12 @@ class IdentityAssertion(GuardedFlow, IdentityAssertionOAuthProvider):
             oauth.client_id,
             oauth.client_secret,
             oauth.issuer,
-            self._issued,
+            self._read_assertion,
             oauth.scope or None,
             cast("_SecretMethod", oauth.method),
         )
         self._oauth = oauth
-        self.bound(server, errors, seconds)
+        self.set_guards(server, errors, seconds)
         self._lock = cast("anyio.Lock", self.request_lock)
 
     @property
@@ -167,7 +167,7 @@ class IdentityAssertion(GuardedFlow, IdentityAssertionOAuthProvider):
         """The tokens in use."""
         return self._tokens
 
-    async def _issued(self, *_: str) -> str:
+    async def _read_assertion(self, *_: str) -> str:
         """Return the assertion; a file is read anew, because assertions last for minutes."""
         oauth = self._oauth
         found = oauth.assertion or await read_secret(oauth.assertion_file, "assertion")

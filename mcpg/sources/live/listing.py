@@ -15,10 +15,10 @@ from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
 from mcpg.sources.client_config import Live, Server, StdioServer
-from mcpg.sources.live.client import Listing, query_once
+from mcpg.sources.live.client import ServerTools, query_once
 from mcpg.sources.live.errors import ServerError, redact
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
-from mcpg.sources.model import FailedSource, Reply, SourceBatch
+from mcpg.sources.model import FailedSource, ServerListing, SourceBatch
 
 # Of a tool and its schemas: what calls and checks of arguments depend on.
 _IDENTIFIERS = frozenset(("name", "type", "required", "enum", "const", "$ref"))
@@ -29,10 +29,10 @@ def query_all(
     live: Live,
     source_id: str | None,
     timeouts: Sequence[float | None],
-) -> tuple[Reply, ...]:
+) -> tuple[ServerListing, ...]:
     """Query *servers* for their tools; see `mcpg.sources.live.query_each`."""
     groups = ProcessGroups()
-    answers: dict[int, tuple[Listing | str, float]] = {}
+    answers: dict[int, tuple[ServerTools | str, float]] = {}
 
     def report() -> None:
         if live.told is not None:
@@ -43,7 +43,7 @@ def query_all(
             start = time.perf_counter()
             timed = replace(live, timeout=timeouts[index] or live.timeout)
             try:
-                answer: Listing | str = await query_once(servers[index], timed, groups)
+                answer: ServerTools | str = await query_once(servers[index], timed, groups)
             except ServerError as fault:
                 answer = str(fault)
             answers[index] = answer, time.perf_counter() - start
@@ -64,17 +64,19 @@ def query_all(
     return tuple(_reply(server, *answers[index], source_id) for index, server in enumerate(servers))
 
 
-def _reply(server: Server, answer: Listing | str, seconds: float, source_id: str | None) -> Reply:
+def _reply(
+    server: Server, answer: ServerTools | str, seconds: float, source_id: str | None
+) -> ServerListing:
     batch = read_listing(server, answer, source_id)
     if isinstance(answer, str):
-        return Reply(batch, seconds, has_answered=False)
+        return ServerListing(batch, seconds, has_answered=False)
     named = (*server.named_secrets, *answer.secrets)
     names, _ = redact([answer.name, answer.version, answer.protocol], server.secrets, named)
-    return Reply(batch, seconds, True, *names)
+    return ServerListing(batch, seconds, True, *names)
 
 
 def read_listing(
-    server: Server, answer: Listing | str, source_id: str | None = None
+    server: Server, answer: ServerTools | str, source_id: str | None = None
 ) -> SourceBatch:
     """Read the tools of a server, or make a diagnostic of why there are none.
 
@@ -85,7 +87,7 @@ def read_listing(
     """
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
     if isinstance(answer, str):
-        return _failed(answer, server, kind, source_id)
+        return _failed_batch(answer, server, kind, source_id)
     named = (*server.named_secrets, *answer.secrets)
     shown = [answer.name, list(answer.tools)]
     (stated, tools), is_redacted = redact(shown, server.secrets, named, _IDENTIFIERS)
@@ -93,7 +95,7 @@ def read_listing(
     try:
         found = _read(tools, kind, server.place, name, trust_hints=server.trust_hints)
     except McpgError as fault:
-        return _failed(fault.message, server, kind, source_id)
+        return _failed_batch(fault.message, server, kind, source_id)
     diagnostics = found.diagnostics
     if is_redacted:
         message = "tools repeat a value of the configuration, which was replaced by ***"
@@ -104,7 +106,9 @@ def read_listing(
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
 
 
-def _failed(message: str, server: Server, kind: SourceKind, source_id: str | None) -> SourceBatch:
+def _failed_batch(
+    message: str, server: Server, kind: SourceKind, source_id: str | None
+) -> SourceBatch:
     name = source_id or server.name
     failed = FailedSource(server.place, frozenset(filter(None, [name])), bool(name), kind)
     noticed = error(Code.SOURCE_LOAD_FAILED, message, server.place)

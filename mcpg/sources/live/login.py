@@ -21,7 +21,7 @@ from mcpg.sources.live.client import query_once
 from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
-    GuardedProvider,
+    GuardedOAuthProvider,
     MemoryStorage,
     configured_client,
     is_token_safe,
@@ -58,7 +58,7 @@ _HEADERS = {
 
 def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
     """Log in to *server*; see `mcpg.sources.live.log_in`."""
-    oauth = _oauth_of(server)
+    oauth = _find_oauth(server)
     if options.scope:
         oauth = replace(oauth, scope=options.scope)
     file = LoginFile(folder, server.url)
@@ -67,7 +67,7 @@ def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResul
         return anyio.run(_log_in, server, oauth, file, options)
 
 
-def _oauth_of(server: HttpServer) -> OAuth:
+def _find_oauth(server: HttpServer) -> OAuth:
     place = server.place
     if server.has_key:
         message = "its headers let mcpg in already"
@@ -106,14 +106,14 @@ async def _log_in(
     if login is None:
         return LoginResult(is_new=False, tools=len(listing.tools))
     try:
-        async with file.locked(options.step):  # against concurrent renewal of an earlier login
+        async with file.hold_lock(options.step):  # against concurrent renewal of an earlier login
             file.write(login)
     except ServerError as fault:
         raise SourceError(str(fault), place=server.place, remedy="try again") from None
     return LoginResult(is_new=True, tools=len(listing.tools))
 
 
-class AuthorizationCode(GuardedProvider):
+class AuthorizationCode(GuardedOAuthProvider):
     """Gets an authorization code with PKCE from the user's browser, once."""
 
     def __init__(
@@ -264,7 +264,7 @@ def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
     """
     host, wanted, path = _listening_address(redirect, port)
     callback = Callback(host, path)
-    handler = type("_Browser", (_Handler,), {"callback": callback})
+    handler = type("_Browser", (_CallbackHandler,), {"callback": callback})
     try:
         server = ThreadingHTTPServer((_LOOPBACK, wanted), handler)
     except OSError as fault:
@@ -299,7 +299,7 @@ def _listening_address(redirect: str, port: int) -> tuple[str, int, str]:
     return host, own or port, parts.path or "/"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _CallbackHandler(BaseHTTPRequestHandler):
     """Responds to a browser with a page that repeats nothing of the request."""
 
     callback: Callback

@@ -114,7 +114,7 @@ class GuardedFlow(httpx2.Auth):
     errors: TransportErrors
     request_lock: RequestLock
 
-    def bound(self, server: HttpServer, errors: TransportErrors, seconds: float) -> None:
+    def set_guards(self, server: HttpServer, errors: TransportErrors, seconds: float) -> None:
         """Set up the guards, before the flow begins."""
         parts = urlsplit(server.url)
         self.is_local = parts.scheme.lower() == "http" and is_loopback(parts.hostname or "")
@@ -239,7 +239,7 @@ class GuardedFlow(httpx2.Auth):
         return _NO_ISSUER
 
 
-class GuardedProvider(GuardedFlow, OAuthClientProvider):
+class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
     """The guards around the flows of the SDK that discover the authorisation server."""
 
     scope = ""
@@ -248,7 +248,7 @@ class GuardedProvider(GuardedFlow, OAuthClientProvider):
         self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
     ) -> None:
         """Set up the guards, before the flow begins."""
-        self.bound(server, errors, seconds)
+        self.set_guards(server, errors, seconds)
         self.scope = oauth.scope
         client = configured_client(oauth, server.url)
         self._client_issuer = (client.issuer or "") if client else ""
@@ -302,7 +302,7 @@ def configured_client(oauth: OAuth, url: str) -> OAuthClientInformationFull | No
     )
 
 
-class StoredLogin(GuardedProvider):
+class StoredLogin(GuardedOAuthProvider):
     """Uses the login of a file, renews it without the user, and stores the renewed tokens.
 
     What the SDK keeps from one process to the next is not enough to renew a token: neither when it
@@ -390,7 +390,7 @@ class StoredLogin(GuardedProvider):
             raise ServerError(f"authorisation server has changed: {self._remedy}")
 
     async def _refresh_token(self) -> httpx2.Request:
-        await self._file_lock.enter_async_context(self._file.locked(self.seconds))
+        await self._file_lock.enter_async_context(self._file.hold_lock(self.seconds))
         self._locked_by = anyio.get_current_task().id
         present, newest = self.context.current_tokens, self._file.read()
         self._use(newest)

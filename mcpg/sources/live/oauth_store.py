@@ -128,7 +128,7 @@ class LoginFile:
         return True
 
     @asynccontextmanager
-    async def locked(self, seconds: float) -> AsyncIterator[None]:
+    async def hold_lock(self, seconds: float) -> AsyncIterator[None]:
         """Lock the login, so that two processes do not spend one refresh token.
 
         Raises:
@@ -138,7 +138,7 @@ class LoginFile:
         self._make_folder()
         lock = FileLock(self._lock, timeout=0, thread_local=False)
         deadline = anyio.current_time() + seconds
-        while not _acquired(lock):
+        while not _try_lock(lock):
             if anyio.current_time() > deadline:
                 raise ServerError("another program has been renewing the login for too long")
             await anyio.sleep(_POLL_SECONDS)
@@ -172,7 +172,7 @@ def canonical(url: str) -> str:
     ).geturl()
 
 
-def _acquired(lock: FileLock) -> bool:
+def _try_lock(lock: FileLock) -> bool:
     try:
         lock.acquire()
     except Timeout:

@@ -28,7 +28,7 @@ def ended_with_us(group: int) -> Iterator[None]:
     Args:
         group: The process group.
     """
-    guard = _start(group)
+    guard = _start_guard(group)
     try:
         yield
     finally:
@@ -39,7 +39,7 @@ def ended_with_us(group: int) -> Iterator[None]:
                 guard.stdin.close()
 
 
-def _start(group: int) -> subprocess.Popen[bytes] | None:
+def _start_guard(group: int) -> subprocess.Popen[bytes] | None:
     try:
         return subprocess.Popen(  # noqa: S603 - our own script
             [_SHELL, "-c", _SCRIPT, str(group)],

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.errors import FailureKind, ServerError
-from mcpg.sources.live.requests import Caller, Host, Origin, Underway, current_caller
+from mcpg.sources.live.requests import Caller, Host, MessageOrigin, PendingRequest, current_caller
 
 SAMPLING = "sampling/createMessage"
 ELICITATION = "elicitation/create"
@@ -42,7 +42,7 @@ def requires_input(result: JsonObject) -> bool:
     return result.get("resultType") == "input_required"
 
 
-class Questions:
+class ServerRequests:
     """The requests of one server over one connection, and the requests that may have caused them.
 
     Without a host, the server gets the error of a client that takes no requests.
@@ -53,7 +53,7 @@ class Questions:
         self._server = server
         self._host = host
         self._client = client
-        self._underway: list[Underway] = []
+        self._underway: list[PendingRequest] = []
         self._users: set[object] = set()
         self._open = 0
         self._asked = anyio.Event()
@@ -85,7 +85,7 @@ class Questions:
                 await anyio.sleep(_APPLYING)  # the server has yet to make use of it
 
     @contextmanager
-    def during(self, request: Underway | None) -> Iterator[None]:
+    def during(self, request: PendingRequest | None) -> Iterator[None]:
         """Take *request* for one that may cause requests of the server, in the context."""
         if request is None:
             yield
@@ -98,7 +98,7 @@ class Questions:
         finally:
             self._underway.remove(request)
 
-    async def told(self, message: Notification[Any, Any]) -> None:
+    async def pass_on(self, message: Notification[Any, Any]) -> None:
         """Pass a notification on to the host."""
         if self._host is None:
             return
@@ -108,9 +108,11 @@ class Questions:
         with ExitStack() as stack:
             for one in causes:
                 stack.enter_context(one.count_notification())
-            await self._host.told(origin, str(message.method), params.get("params") or {})
+            await self._host.receive_notification(
+                origin, str(message.method), params.get("params") or {}
+            )
 
-    async def responses(self, result: JsonObject, request: Underway) -> JsonObject:
+    async def responses(self, result: JsonObject, request: PendingRequest) -> JsonObject:
         """Return the parameters that repeat a request with the input that *result* requires.
 
         Raises:
@@ -166,26 +168,26 @@ class Questions:
             self._answered.set()
 
     async def _ask(
-        self, method: str, params: JsonObject, causes: list[Underway], *, is_certain: bool
+        self, method: str, params: JsonObject, causes: list[PendingRequest], *, is_certain: bool
     ) -> JsonObject:
         assert self._host is not None  # noqa: S101 - only then are there callbacks
         origin = self._origin(causes, is_certain=is_certain)
         with ExitStack() as stack:
             for one in causes:
-                stack.enter_context(one.patience.suspended())
-            return await self._host.asked(origin, method, params)
+                stack.enter_context(one.patience.suspend())
+            return await self._host.answer_request(origin, method, params)
 
-    def _causes(self) -> list[Underway]:
+    def _causes(self) -> list[PendingRequest]:
         """Return the requests that may have caused the message that is being handled."""
         known = current_caller.get()
         if known is None:
             return list(self._underway)
         return [one for one in self._underway if one.caller is known]
 
-    def _origin(self, causes: list[Underway], *, is_certain: bool) -> Origin:
+    def _origin(self, causes: list[PendingRequest], *, is_certain: bool) -> MessageOrigin:
         each = {_identify(one.caller): one.caller for one in causes if one.caller is not None}
         is_alone = len(self._users) == 1
-        return Origin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
+        return MessageOrigin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
 
 
 def _identify(caller: Caller) -> object:

@@ -67,7 +67,7 @@ current_session: ContextVar[str] = ContextVar("current_session", default="")
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class MessageOrigin:
     """Where a message of a server comes from.
 
     Attributes:
@@ -97,18 +97,22 @@ class Host(Protocol):
     def has_clients(self) -> bool:
         """Whether a client is connected, as far as connections tell."""
 
-    async def asked(self, origin: Origin, method: str, params: JsonObject) -> JsonObject:
+    async def answer_request(
+        self, origin: MessageOrigin, method: str, params: JsonObject
+    ) -> JsonObject:
         """Return the response to a request for sampling, elicitation or roots.
 
         Raises:
             MCPError: There is none.
         """
 
-    async def told(self, origin: Origin, method: str, params: JsonObject) -> None:
+    async def receive_notification(
+        self, origin: MessageOrigin, method: str, params: JsonObject
+    ) -> None:
         """Receive a notification."""
 
 
-class Patience:
+class RequestDeadline:
     """The time of a request, an extendable limit of its cancel scope.
 
     Attributes:
@@ -135,7 +139,7 @@ class Patience:
             self.scope.deadline = max(self.scope.deadline, renewed)
 
     @contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspend(self) -> Iterator[None]:
         """Stop the clock while the server waits for a response of the client."""
         self._waits += 1
         self.scope.deadline = self._end
@@ -175,7 +179,7 @@ class LatestProgress:
             self._is_reporting = False
 
 
-class Underway:
+class PendingRequest:
     """A request that is under way.
 
     Attributes:
@@ -184,7 +188,7 @@ class Underway:
     """
 
     def __init__(
-        self, caller: Caller | None, patience: Patience, progress: Progress | None = None
+        self, caller: Caller | None, patience: RequestDeadline, progress: Progress | None = None
     ) -> None:
         """Begin a request, whose progress *progress* receives."""
         self.caller = caller

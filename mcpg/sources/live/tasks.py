@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.errors import FailureKind, ServerError
-from mcpg.sources.live.requests import Underway
+from mcpg.sources.live.requests import PendingRequest
 
 _ENDED = frozenset({"completed", "failed", "cancelled"})
 _TTL = 3_600_000
@@ -22,7 +22,7 @@ _SHORTEST, _LONGEST = 0.05, 30.0
 _CANCEL_SECONDS = 3.0
 
 
-async def run_task(client: Client, params: JsonObject, request: Underway) -> JsonObject:
+async def run_task(client: Client, params: JsonObject, request: PendingRequest) -> JsonObject:
     """Return the result of a call that is run as a task; a cancellation is passed on.
 
     Args:
@@ -51,7 +51,9 @@ async def run_task(client: Client, params: JsonObject, request: Underway) -> Jso
         raise
 
 
-async def _result(client: Client, task: Any, named: JsonObject, request: Underway) -> JsonObject:
+async def _result(
+    client: Client, task: Any, named: JsonObject, request: PendingRequest
+) -> JsonObject:
     """Return the result of *task*, once it has ended or needs input."""
     step = 0
     while task.get("status") not in _ENDED:
@@ -74,7 +76,7 @@ def _interval(task: Any) -> float:
 
 
 async def _send(
-    client: Client, method: str, params: JsonObject, request: Underway | None = None
+    client: Client, method: str, params: JsonObject, request: PendingRequest | None = None
 ) -> Any:
     session: Any = client.session
     options: dict[str, Any] = {} if request is None else {"on_progress": request.report}

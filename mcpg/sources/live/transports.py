@@ -268,7 +268,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
                     limit.reset()
                 last = chunk[-1:] or last
                 limit.add(len(chunk))
-                yield repair.feed(chunk)
+                yield repair.push(chunk)
             yield repair.end()
         except ServerError as fault:
             # Of another kind, it would end the connection and the other requests over it.
@@ -432,7 +432,7 @@ def _message(line: bytes, errors: TransportErrors) -> SessionMessage | None:
     if not line.strip():
         return None
     repair = TextRepair()
-    text = repair.feed(line) + repair.end()
+    text = repair.push(line) + repair.end()
     try:
         message = SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError:
@@ -516,21 +516,21 @@ class TextRepair:
         self._decoder = getincrementaldecoder("utf-8-sig")("replace")
         self._open = b""
 
-    def feed(self, data: bytes, *, is_last: bool = False) -> bytes:
+    def push(self, data: bytes, *, is_last: bool = False) -> bytes:
         """Return the JSON so far; a character or escape that *data* leaves open is held back."""
         data = self._decoder.decode(data, is_last).encode()
         if not (self._open or _SURROGATE.search(data) or b"\\" in data[-_LONGEST_OPEN:]):
             return data
         data, self._open = self._open + data, b""
-        return _ESCAPE.sub(self._repaired, data)
+        return _ESCAPE.sub(self._replace_match, data)
 
     def end(self) -> bytes:
         """Return what was held back, since nothing follows."""
-        last = self.feed(b"", is_last=True)
+        last = self.push(b"", is_last=True)
         kept, self._open = self._open, b""
         return last + re.sub(_HIGH, rb"\\ufffd", kept)
 
-    def _repaired(self, found: re.Match[bytes]) -> bytes:
+    def _replace_match(self, found: re.Match[bytes]) -> bytes:
         if found["open"] is not None:
             self._open = found["open"]
             return b""
@@ -561,7 +561,7 @@ class PageFilter:
 
     async def receive(self) -> SessionMessage | Exception:
         """Return the next message."""
-        return self._filtered(await self._incoming.receive())
+        return self._filter(await self._incoming.receive())
 
     async def aclose(self) -> None:
         """Close the stream."""
@@ -571,7 +571,7 @@ class PageFilter:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        return self._filtered(await anext(self._incoming))
+        return self._filter(await anext(self._incoming))
 
     async def __aenter__(self) -> Self:
         await self._incoming.__aenter__()
@@ -586,7 +586,7 @@ class PageFilter:
         closed: bool | None = await self._incoming.__aexit__(kind, fault, trace)
         return closed
 
-    def _filtered(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+    def _filter(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCResponse):
             return item
         result = item.message.result

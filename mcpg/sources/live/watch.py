@@ -20,15 +20,15 @@ _PAUSE, _MAX_PAUSE = 1.0, 60.0
 _OUTAGES = frozenset(("Server returned an error response", "Not Found", "Session terminated"))
 
 
-class _Request(Request[dict[str, Any], str]):
+class _SubscriptionRequest(Request[dict[str, Any], str]):
     """A request of any method."""
 
 
-class _Anything(BaseModel):
+class _IgnoredResult(BaseModel):
     """A result that is not examined."""
 
 
-class Watch:
+class SubscriptionKeeper:
     """Keeps the subscriptions of a connection.
 
     Servers of the protocol up to 2025-11-25 announce changes of their lists unasked, and get a
@@ -59,7 +59,7 @@ class Watch:
             missed: Called when changes may have been missed, and the server is heard again.
         """
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            await self._listen(client, errors, missed)
+            await self._receive_changes(client, errors, missed)
         else:
             await self._subscribe(client, errors)
 
@@ -82,7 +82,7 @@ class Watch:
                 continue
             pause = min(2 * pause, _MAX_PAUSE)
 
-    async def _listen(
+    async def _receive_changes(
         self, client: Client, errors: TransportErrors, missed: Callable[[], Awaitable[None]]
     ) -> None:
         pause = _PAUSE
@@ -130,7 +130,9 @@ class Watch:
             if fault.code == METHOD_NOT_FOUND:
                 return False
             with suppress(Exception):  # it is lost meanwhile
-                self._refused |= await _refused(client, wanted.get("resource_subscriptions", []))
+                self._refused |= await _find_refused(
+                    client, wanted.get("resource_subscriptions", [])
+                )
         except Exception:  # noqa: BLE001, S110 - it is lost, and tried again
             pass
         return True
@@ -160,8 +162,8 @@ async def _sends(
     """Send a request; return whether the server has responded, be it with an error."""
     with errors.of_request():
         try:
-            request = _Request(method=method, params={**params})
-            await client.session.send_request(request, _Anything)
+            request = _SubscriptionRequest(method=method, params={**params})
+            await client.session.send_request(request, _IgnoredResult)
         except MCPError as fault:
             return not _is_outage(fault)
         except Exception:  # noqa: BLE001 - it is lost in any way
@@ -169,7 +171,7 @@ async def _sends(
     return True
 
 
-async def _refused(client: Client, uris: Sequence[str]) -> frozenset[str]:
+async def _find_refused(client: Client, uris: Sequence[str]) -> frozenset[str]:
     """Return those of *uris* to which a server refuses subscriptions, by halves.
 
     Raises:
@@ -186,7 +188,7 @@ async def _refused(client: Client, uris: Sequence[str]) -> frozenset[str]:
     if len(uris) == 1:
         return frozenset(uris)
     middle = len(uris) // 2
-    return await _refused(client, uris[:middle]) | await _refused(client, uris[middle:])
+    return await _find_refused(client, uris[:middle]) | await _find_refused(client, uris[middle:])
 
 
 def _is_outage(fault: MCPError) -> bool:

@@ -16,16 +16,16 @@ from mcpg.sources.openapi.operations import (
     ANY,
     FORM,
     Body,
-    Document,
-    Parameter,
+    ApiDocument,
+    ApiParameter,
     StatedOperation,
     is_binary,
     is_json,
     is_text,
     kind_of_media,
-    text_of,
+    stripped_text,
 )
-from mcpg.sources.openapi.schemas import Room, Schemas, shallow
+from mcpg.sources.openapi.schemas import CopyBudget, SchemaCopier, shallow
 
 _SAFE = Hints(read_only=True, idempotent=True, destructive=False)
 _BY_METHOD = {
@@ -59,12 +59,12 @@ def read_openapi(
     Raises:
         SourceError: The text is malformed, of an unknown version, or has no `paths`.
     """
-    document = Document(text, place)
+    document = ApiDocument(text, place)
     source = (source_id or "").strip() or normalize(document.title, default_source)
-    reader = _ToolReader(document, len(text))
+    reader = _OperationReader(document, len(text))
     tools: list[Tool] = []
     noticed = document.noticed
-    for stated in document.stated():
+    for stated in document.iterate_operations():
         if isinstance(stated, StatedOperation):
             tools.append(reader.tool(stated, source, place))
         else:
@@ -72,7 +72,7 @@ def read_openapi(
     return ManifestTools(tuple(tools), (*noticed, *document.references.diagnostics))
 
 
-class _ToolReader:
+class _OperationReader:
     """Makes tools of the operations of one document.
 
     Args:
@@ -80,17 +80,20 @@ class _ToolReader:
         length: Length of its text in characters, by which the size of all schemas is bounded.
     """
 
-    def __init__(self, document: Document, length: int) -> None:
+    def __init__(self, document: ApiDocument, length: int) -> None:
         self._document = document
         references = document.references
         siblings = str(document.content.get("openapi", "")).startswith(("3.1", "3.2"))
-        self._inputs = Schemas(references, "readOnly", _INPUT_LIMIT, siblings=siblings)
-        self._outputs = Schemas(references, "writeOnly", _OUTPUT_LIMIT, siblings=siblings)
+        self._inputs = SchemaCopier(references, "readOnly", _INPUT_LIMIT, siblings=siblings)
+        self._outputs = SchemaCopier(references, "writeOnly", _OUTPUT_LIMIT, siblings=siblings)
         self._left = _LEAST_LENGTH + _GROWTH * length
 
     def tool(self, stated: StatedOperation, source_id: str, place: str) -> Tool:
         value = stated.value
-        summary, description = text_of(value.get("summary")), text_of(value.get("description"))
+        summary, description = (
+            stripped_text(value.get("summary")),
+            stripped_text(value.get("description")),
+        )
         input_schema, output_schema = self._schemas(stated)
         return Tool(
             id="",
@@ -128,9 +131,9 @@ class _ToolReader:
         if operation.body is not None:
             properties[operation.body_name] = self._body(operation.body, room)
             required += [operation.body_name] * operation.body.is_required
-        return self._inputs.finished(_object(properties, required), room)
+        return self._inputs.add_definitions(_object(properties, required), room)
 
-    def _parameter(self, parameter: Parameter, room: Room) -> JsonObject:
+    def _parameter(self, parameter: ApiParameter, room: CopyBudget) -> JsonObject:
         value = parameter.value
         content = value.get("content")
         given = value.get("schema", value)
@@ -139,13 +142,13 @@ class _ToolReader:
         kept = self._inputs.copy(given, room)
         for key in ("required", "properties") if given is value else ():
             kept.pop(key, None)
-        if text_of(value.get("description")):
-            kept["description"] = text_of(value.get("description"))
+        if stripped_text(value.get("description")):
+            kept["description"] = stripped_text(value.get("description"))
         if value.get("deprecated") is True:
             kept["deprecated"] = True
         return kept
 
-    def _body(self, body: Body, room: Room) -> JsonObject:
+    def _body(self, body: Body, room: CopyBudget) -> JsonObject:
         if body.fields:
             return _object(
                 {one.name: self._parameter(one, room) for one in body.fields},
@@ -155,7 +158,7 @@ class _ToolReader:
         if body.description:
             kept.setdefault("description", body.description)
         if body.files:
-            stated = text_of(kept.get("description"))
+            stated = stripped_text(kept.get("description"))
             kept["description"] = f"{stated} {_FILES}".lstrip()
         return kept
 
@@ -175,7 +178,7 @@ class _ToolReader:
             if isinstance(schema, dict) and schema:
                 room = self._outputs.room(stated.where)
                 kept = self._outputs.copy(schema, room)
-                return self._outputs.finished(kept, room) or None
+                return self._outputs.add_definitions(kept, room) or None
         return None
 
 

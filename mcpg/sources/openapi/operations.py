@@ -15,7 +15,7 @@ from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR, split_address
-from mcpg.sources.openapi.schemas import References
+from mcpg.sources.openapi.schemas import ReferenceResolver
 from mcpg.text.safeyaml import load_yaml
 
 JSON = "application/json"
@@ -77,7 +77,7 @@ class StatedOperation:
     @property
     def name(self) -> str:
         """Its `operationId`, else a name made of method and path."""
-        stated = text_of(self.value.get("operationId"))
+        stated = stripped_text(self.value.get("operationId"))
         return stated or _OUTSIDE_NAME.sub("_", f"{self.method} {self.path}").strip("_")
 
 
@@ -95,7 +95,7 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ApiParameter:
     """One parameter.
 
     Attributes:
@@ -120,7 +120,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoding:
+class FormEncoding:
     """How a field of a form is written.
 
     Attributes:
@@ -150,13 +150,13 @@ class Body:
     schema: JsonValue = None
     description: str = ""
     is_required: bool = False
-    fields: tuple[Parameter, ...] = ()
-    encoding: Mapping[str, Encoding] = field(default_factory=dict)
+    fields: tuple[ApiParameter, ...] = ()
+    encoding: Mapping[str, FormEncoding] = field(default_factory=dict)
     files: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """An operation, as it is called.
 
     Attributes:
@@ -171,13 +171,13 @@ class Operation:
 
     method: str
     path: str
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, ApiParameter]
     body_name: str
     body: Body | None
     address: str | None
 
 
-class Document:
+class ApiDocument:
     """A parsed document.
 
     Attributes:
@@ -198,7 +198,7 @@ class Document:
             SourceError: The text is malformed, of an unknown version, or has no `paths`.
         """
         self.noticed: list[Diagnostic] = []
-        self.content = self._parsed(text, place)
+        self.content = self._parse(text, place)
         paths = self.content.get("paths")
         if not isinstance(paths, dict):
             message = "this OpenAPI document has no mapping `paths`, so no operations"
@@ -206,13 +206,13 @@ class Document:
         self._paths = paths
         self._place = place
         self._is_swagger = "openapi" not in self.content
-        self.references = References(self.content, place)
+        self.references = ReferenceResolver(self.content, place)
         info = self.content.get("info")
-        self.title = text_of(info.get("title")) if isinstance(info, dict) else ""
+        self.title = stripped_text(info.get("title")) if isinstance(info, dict) else ""
         self._files_among: dict[int, frozenset[str]] = {}
         self._hidden = _OF_THE_TRANSPORT | set(self._secrets())
 
-    def _parsed(self, text: str, place: str) -> JsonObject:
+    def _parse(self, text: str, place: str) -> JsonObject:
         value: JsonValue
         if text.lstrip().startswith("{"):
             value = parse_repaired(text, place, self.noticed)[0]
@@ -225,7 +225,7 @@ class Document:
             raise SourceError(message, place=place, remedy=_REMEDY)
         return document
 
-    def stated(self) -> Iterator[StatedOperation | Diagnostic]:
+    def iterate_operations(self) -> Iterator[StatedOperation | Diagnostic]:
         """Iterate over the operations in their order, with a diagnostic for each invalid one."""
         uses: Counter[int] = Counter()
         for path, given in self._paths.items():
@@ -249,17 +249,17 @@ class Document:
                     message = "this is not an operation and is ignored"
                     yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{at}")
 
-    def operation(self, stated: StatedOperation) -> Operation:
+    def operation(self, stated: StatedOperation) -> ApiOperation:
         """Read an operation."""
         given = list(self._parameters(stated))
-        named: dict[str, Parameter] = {}
+        named: dict[str, ApiParameter] = {}
         for place in _PLACES:
             for one in (one for one in given if one.place == place):
                 named[_free(named, one.name, f"{one.name}_{place}")] = one
         for one in (one for one in given if one.place not in (*_PLACES, *_OF_SWAGGER)):
             message = f"the parameter {one.name[:80]!r} is in {one.place[:80]!r}, which is unknown"
             self.references.note(f"{message}; it is omitted", stated.where)
-        return Operation(
+        return ApiOperation(
             stated.method.upper(),
             stated.path,
             named,
@@ -275,18 +275,18 @@ class Document:
         name = min(content, key=_media_order)
         return name, self.references.follow(content[name], where) or {}
 
-    def _parameters(self, stated: StatedOperation) -> Iterator[Parameter]:
+    def _parameters(self, stated: StatedOperation) -> Iterator[ApiParameter]:
         """Yield parameters, those of the operation in place of the path's, without secrets."""
         found: dict[tuple[str, str], JsonObject] = {}
         for given in (stated.shared, stated.value.get("parameters")):
             for one in given if isinstance(given, list) else ():
                 value = self.references.follow(one, stated.where)
-                name, place = (text_of((value or {}).get(key)) for key in ("name", "in"))
+                name, place = (stripped_text((value or {}).get(key)) for key in ("name", "in"))
                 if value is not None and name and place:
                     found[place, name] = value
         for (place, name), value in found.items():
             if (place, name.casefold()) not in self._hidden:
-                yield Parameter(name, place, value, self._style(place, value), _content(value))
+                yield ApiParameter(name, place, value, self._style(place, value), _content(value))
 
     def _style(self, place: str, value: JsonObject) -> Style:
         default = _STYLES.get(place, "form")
@@ -297,18 +297,18 @@ class Document:
             return Style()
         return Style(_COLLECTIONS.get(str(collection), default), is_exploded=False)
 
-    def _body(self, stated: StatedOperation, given: Sequence[Parameter]) -> Body | None:
+    def _body(self, stated: StatedOperation, given: Sequence[ApiParameter]) -> Body | None:
         if bodies := [one.value for one in given if one.place == "body"]:
-            kinds = self._consumed(stated)
+            kinds = self._accepted_media(stated)
             media = min(kinds, key=_media_order) if kinds else JSON
-            return _described(bodies[0], Body(media, bodies[0].get("schema")))
+            return _add_description(bodies[0], Body(media, bodies[0].get("schema")))
         if fields := tuple(one for one in given if one.place == "formData"):
             is_required = any(one.is_required for one in fields)
             files = frozenset(one.name for one in fields if one.value.get("type") == "file")
-            known = [kind_of_media(one) for one in self._consumed(stated)]
+            known = [kind_of_media(one) for one in self._accepted_media(stated)]
             forms = [kind for kind in known if kind in (FORM, MULTIPART)] or [FORM]
             media = MULTIPART if files else min(forms, key=_media_order)
-            encoding = {one.name: Encoding(one.style) for one in fields}
+            encoding = {one.name: FormEncoding(one.style) for one in fields}
             return Body(media, None, "", is_required, fields, encoding, files)
         found = self.references.follow(stated.value.get("requestBody"), stated.where)
         if found is None:
@@ -316,16 +316,16 @@ class Document:
         media, content = self.media(found.get("content"), stated.where)
         schema, encodings = content.get("schema"), content.get("encoding")
         encoding = {
-            name: Encoding(
+            name: FormEncoding(
                 _stated_style(one) if {"style", "explode"} & one.keys() else None,
-                text_of(text_of(one.get("contentType")).partition(",")[0]),
+                stripped_text(stripped_text(one.get("contentType")).partition(",")[0]),
             )
             for name, one in (encodings.items() if isinstance(encodings, dict) else ())
             if isinstance(one, dict)
         }
         is_form = kind_of_media(media) == MULTIPART
         files = self._files(schema, stated.where) if is_form else frozenset[str]()
-        return _described(found, Body(media, schema, encoding=encoding, files=files))
+        return _add_description(found, Body(media, schema, encoding=encoding, files=files))
 
     def _files(self, schema: JsonValue, where: str) -> frozenset[str]:
         """Return the names of the properties of a form that are files, or lists of files."""
@@ -350,7 +350,7 @@ class Document:
             for one in (value, items)
         )
 
-    def _consumed(self, stated: StatedOperation) -> list[str]:
+    def _accepted_media(self, stated: StatedOperation) -> list[str]:
         """Return the kinds of content that an operation of Swagger 2 takes."""
         kinds = stated.value.get("consumes", self.content.get("consumes"))
         return [one for one in kinds if isinstance(one, str)] if isinstance(kinds, list) else []
@@ -362,7 +362,7 @@ class Document:
         for group in (schemes, self.content.get("securityDefinitions")):
             for one in group.values() if isinstance(group, dict) else ():
                 scheme = self.references.follow(one, "") or {}
-                yield text_of(scheme.get("in")), text_of(scheme.get("name")).casefold()
+                yield stripped_text(scheme.get("in")), stripped_text(scheme.get("name")).casefold()
 
     def _address(self, stated: StatedOperation) -> str | None:
         """Return what the path of an operation is appended to, `None` for no address with a host.
@@ -406,7 +406,7 @@ def _operations_in(item: JsonObject) -> Iterator[tuple[str, str, JsonValue]]:
         yield name.lower() if is_other else "", f"{_OTHERS}.{name}", value
 
 
-def text_of(value: JsonValue) -> str:
+def stripped_text(value: JsonValue) -> str:
     """Return a text without blanks around it, "" for anything else."""
     return value.strip() if isinstance(value, str) else ""
 
@@ -472,8 +472,8 @@ def _content(value: JsonObject) -> str:
     return JSON if any(is_json(kind_of_media(name)) for name in content) else "text/plain"
 
 
-def _described(value: JsonObject, body: Body) -> Body:
-    text, is_required = text_of(value.get("description")), value.get("required") is True
+def _add_description(value: JsonObject, body: Body) -> Body:
+    text, is_required = stripped_text(value.get("description")), value.get("required") is True
     return replace(body, description=text, is_required=is_required)
 
 

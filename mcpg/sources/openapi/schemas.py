@@ -133,7 +133,7 @@ def _values(value: JsonObject) -> JsonObject:
 
 
 @dataclass(slots=True)
-class Room:
+class CopyBudget:
     """How much may still be copied, and what the copies refer to.
 
     Attributes:
@@ -150,23 +150,23 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class _Definition:
+class _CopiedDefinition:
     """A copied definition, what it weighs, and what it refers to."""
 
     schema: JsonObject
     weight: int
-    room: Room
+    room: CopyBudget
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _PropertyNames:
     """Names of properties, hidden and required, among all that a schema combines."""
 
     hidden: frozenset[str] = _NONE
     required: frozenset[str] = _NONE
 
 
-class Schemas:
+class SchemaCopier:
     """Copies schemas of one document for one direction.
 
     Args:
@@ -177,26 +177,28 @@ class Schemas:
         siblings: Whether keywords beside `$ref` count, as they do from OpenAPI 3.1 on.
     """
 
-    def __init__(self, references: References, hidden: str, limit: int, *, siblings: bool) -> None:
+    def __init__(
+        self, references: ReferenceResolver, hidden: str, limit: int, *, siblings: bool
+    ) -> None:
         self._references = references
         self._hidden = hidden
         self._limit = limit
         self._siblings = siblings
         self._named: dict[tuple[str, frozenset[str]], str] = {}
         self._hiding: dict[str, frozenset[str]] = {}
-        self._names_of: dict[str, _Names] = {}
+        self._names_of: dict[str, _PropertyNames] = {}
         self._hidden_refs: dict[str, bool] = {}
         self._targets: dict[str, JsonValue] = {}
-        self._definitions: dict[str, _Definition] = {}
+        self._definitions: dict[str, _CopiedDefinition] = {}
 
-    def room(self, where: str) -> Room:
+    def room(self, where: str) -> CopyBudget:
         """Return the room for one finished schema of the operation *where*."""
-        return Room(self._limit, where)
+        return CopyBudget(self._limit, where)
 
     def copy(
         self,
         value: JsonValue,
-        room: Room,
+        room: CopyBudget,
         *,
         in_place: bool = False,
         hidden: frozenset[str] | None = None,
@@ -222,7 +224,7 @@ class Schemas:
             return self._referring(reference, value, room, in_place=in_place, hidden=hidden)
         return self._copy(value, room, in_place=in_place, hidden=hidden)
 
-    def finished(self, schema: JsonObject, room: Room) -> JsonObject:
+    def add_definitions(self, schema: JsonObject, room: CopyBudget) -> JsonObject:
         """Add to *schema* the definitions that it needs, as far as there is room."""
         definitions: dict[str, JsonValue] = {}
         edges: dict[str, Iterable[str]] = {}
@@ -246,7 +248,7 @@ class Schemas:
             definitions[name] = shallow(self._targets[name])
         return {**schema, "$defs": definitions} if definitions else schema
 
-    def _without_end(self, edges: dict[str, Iterable[str]], room: Room) -> list[str]:
+    def _without_end(self, edges: dict[str, Iterable[str]], room: CopyBudget) -> list[str]:
         """Return the definitions that refer to themselves without descending into a value."""
         found: list[str] = []
         while True:
@@ -262,13 +264,13 @@ class Schemas:
             else:
                 return found
 
-    def _definition(self, name: str, room: Room) -> _Definition:
+    def _definition(self, name: str, room: CopyBudget) -> _CopiedDefinition:
         known = self._definitions.get(name)
         if known is None:
             own = self.room(room.where)
             hidden = self._hiding[name]
             schema = self.copy(self._targets[name], own, in_place=True, hidden=hidden)
-            known = _Definition(schema, self._limit - own.left, own)
+            known = _CopiedDefinition(schema, self._limit - own.left, own)
             self._definitions[name] = known
         return known
 
@@ -276,7 +278,7 @@ class Schemas:
         self,
         reference: str,
         value: JsonObject,
-        room: Room,
+        room: CopyBudget,
         *,
         in_place: bool,
         hidden: frozenset[str],
@@ -292,7 +294,7 @@ class Schemas:
             room.in_place[name] = None
         return {"$ref": f"#/$defs/{name}", **kept}
 
-    def _name(self, reference: str, room: Room, hidden: frozenset[str]) -> str | None:
+    def _name(self, reference: str, room: CopyBudget, hidden: frozenset[str]) -> str | None:
         """Return the name of the definition that *reference* leads to, `None` if it leads nowhere.
 
         Where the definition requires properties that only its surroundings hide, it is another
@@ -315,11 +317,11 @@ class Schemas:
             self._hiding[name] = names.hidden | key[1]
         return self._named[key]
 
-    def _names(self, value: JsonObject, room: Room) -> _Names:
+    def _names(self, value: JsonObject, room: CopyBudget) -> _PropertyNames:
         """Gather the names of properties from *value*, what it refers to and what it combines."""
         naming = _NAMING & value.keys()
         if not naming:
-            return _Names()
+            return _PropertyNames()
         alone = value.get("$ref")
         if len(naming) == 1 and isinstance(alone, str):
             return self._names_behind(alone, room)
@@ -332,21 +334,21 @@ class Schemas:
                 hidden |= found.hidden
                 required |= found.required
             self._add_names(part, hidden, required, room)
-        return _Names(frozenset(hidden), frozenset(required))
+        return _PropertyNames(frozenset(hidden), frozenset(required))
 
-    def _names_behind(self, reference: str, room: Room) -> _Names:
+    def _names_behind(self, reference: str, room: CopyBudget) -> _PropertyNames:
         known = self._names_of.get(reference)
         if known is None:
             hidden: set[str] = set()
             required: set[str] = set()
             for part in self._parts({"$ref": reference}, _COMBINED, room):
                 self._add_names(part, hidden, required, room)
-            known = _Names(frozenset(hidden), frozenset(required))
+            known = _PropertyNames(frozenset(hidden), frozenset(required))
             self._names_of[reference] = known
         return known
 
     def _add_names(
-        self, part: JsonObject, hidden: set[str], required: set[str], room: Room
+        self, part: JsonObject, hidden: set[str], required: set[str], room: CopyBudget
     ) -> None:
         properties, names = part.get("properties"), part.get("required")
         if "$ref" in part and not self._siblings:
@@ -356,7 +358,7 @@ class Schemas:
         if isinstance(names, list):
             required.update(name for name in names if isinstance(name, str))
 
-    def _is_hidden(self, value: JsonValue, room: Room) -> bool:
+    def _is_hidden(self, value: JsonValue, room: CopyBudget) -> bool:
         """Return whether a property, or what it refers to, is not there in this direction."""
         if not isinstance(value, dict):
             return False
@@ -368,7 +370,7 @@ class Schemas:
             for part in self._parts(value, ("allOf",), room, follows=False)
         )
 
-    def _is_hidden_behind(self, reference: str, room: Room) -> bool:
+    def _is_hidden_behind(self, reference: str, room: CopyBudget) -> bool:
         known = self._hidden_refs.get(reference)
         if known is None:
             parts = self._parts({"$ref": reference}, ("allOf",), room)
@@ -377,7 +379,7 @@ class Schemas:
         return known
 
     def _parts(
-        self, value: JsonObject, keys: tuple[str, ...], room: Room, *, follows: bool = True
+        self, value: JsonObject, keys: tuple[str, ...], room: CopyBudget, *, follows: bool = True
     ) -> Iterator[JsonObject]:
         """Yield *value*, what is at *keys* and, if it *follows*, behind references, each once."""
         seen: set[int] = set()
@@ -399,7 +401,7 @@ class Schemas:
     def _copy(
         self,
         value: JsonObject,
-        room: Room,
+        room: CopyBudget,
         *,
         in_place: bool,
         hidden: frozenset[str],
@@ -408,10 +410,12 @@ class Schemas:
         room.left -= weight(kept) - 1
         kept.update(self._of_objects(value, room, hidden))
         kept.update(self._of_lists(value, room))
-        kept.update(self._combined(value, room, in_place=in_place, hidden=hidden))
+        kept.update(self._copy_combined(value, room, in_place=in_place, hidden=hidden))
         return _nullable(kept) if value.get("nullable") is True else kept
 
-    def _of_objects(self, value: JsonObject, room: Room, hidden: frozenset[str]) -> JsonObject:
+    def _of_objects(
+        self, value: JsonObject, room: CopyBudget, hidden: frozenset[str]
+    ) -> JsonObject:
         kept: JsonObject = {}
         given = value.get("properties")
         shown = {
@@ -438,7 +442,7 @@ class Schemas:
             kept.update(self._others(value, room))
         return kept
 
-    def _others(self, value: JsonObject, room: Room) -> JsonObject:
+    def _others(self, value: JsonObject, room: CopyBudget) -> JsonObject:
         """Copy the schema of properties without a name, unless patterns restrict them as well."""
         others = value.get("additionalProperties")
         if "patternProperties" in value or not isinstance(others, dict | bool):
@@ -447,7 +451,7 @@ class Schemas:
             return {"additionalProperties": others}
         return {"additionalProperties": self.copy(others, room)}
 
-    def _of_lists(self, value: JsonObject, room: Room) -> JsonObject:
+    def _of_lists(self, value: JsonObject, room: CopyBudget) -> JsonObject:
         """Copy the schemas of a list's items, by position and for the rest; `{}` without room."""
         kept: JsonObject = {}
         first, items = value.get("prefixItems"), value.get("items")
@@ -457,10 +461,10 @@ class Schemas:
             kept["items"] = self.copy(items, room)
         return {} if "prefixItems" in kept and room.left < 0 else kept
 
-    def _combined(
+    def _copy_combined(
         self,
         value: JsonObject,
-        room: Room,
+        room: CopyBudget,
         *,
         in_place: bool,
         hidden: frozenset[str],
@@ -492,7 +496,7 @@ def _nullable(kept: JsonObject) -> JsonObject:
     return kept
 
 
-class References:
+class ReferenceResolver:
     """Resolves references within one document, with a diagnostic for each that leads nowhere.
 
     Nothing outside the document is ever read: neither files nor addresses.

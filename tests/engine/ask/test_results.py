@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mcpg.catalog.model import HintRule
-from mcpg.engine.ask.budget import fitted
+from mcpg.engine.ask.budget import fit_budget
 from mcpg.engine.ask.calls import made_up_call
 from mcpg.gateway.json import ask_json
 
@@ -188,7 +188,7 @@ def written(result: AskResult) -> int:
 def test_a_budget_is_kept(engine: Engine, budget: int) -> None:
     """An answer fits its budget: details go first, then results from the end."""
     whole = engine.ask("similar:run_query")
-    found = fitted(whole, written, budget)
+    found = fit_budget(whole, written, budget)
     assert found is not None
     assert written(found) <= budget
     assert len(found.results) + found.omitted == len(whole.results)
@@ -198,7 +198,7 @@ def test_a_budget_is_kept(engine: Engine, budget: int) -> None:
 
 def test_an_impossible_budget(engine: Engine) -> None:
     """Where nothing fits, nothing is given."""
-    assert fitted(engine.ask("similar:run_query"), written, 20) is None
+    assert fit_budget(engine.ask("similar:run_query"), written, 20) is None
 
 
 def test_at_most_three_suggestions(engine: Engine) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.rewrite.answers import LONGEST, Verdict, judge, select_literals
+from mcpg.engine.rewrite.answers import LONGEST, RewriteVerdict, judge, select_literals
 from mcpg.text.safeyaml import UNSAFE
 
 QUERY = "trouver un hôtel avec petit déjeuner près du centre"
@@ -28,13 +28,13 @@ QUERY = "trouver un hôtel avec petit déjeuner près du centre"
 )
 def test_queries_are_accepted(answer: str, text: str | None) -> None:
     """What looks like a search query is one, without quotation marks around it."""
-    assert judge(QUERY, answer) == Verdict(text or answer)
+    assert judge(QUERY, answer) == RewriteVerdict(text or answer)
 
 
 @pytest.mark.parametrize("answer", [QUERY, QUERY.upper(), f"`{QUERY}`\n", f' "{QUERY}" '])
 def test_the_query_itself_changes_nothing(answer: str) -> None:
     """An answer that repeats the query, in whatever case and marks, is neither used nor refused."""
-    assert judge(QUERY, answer) == Verdict()
+    assert judge(QUERY, answer) == RewriteVerdict()
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.rewrite.answers import lost, restored, select_literals, without
-from mcpg.text.literals import MOST, Literal
+from mcpg.engine.rewrite.answers import (
+    find_lost_literals,
+    append_literals,
+    select_literals,
+    without,
+)
+from mcpg.text.literals import MOST, TextLiteral
 
 
 @pytest.mark.parametrize(
@@ -141,15 +146,20 @@ def test_literals_have_kinds_and_are_bounded() -> None:
 )
 def test_a_literal_is_held_as_a_whole(rewrite: str, is_lost: bool) -> None:
     """Case does not matter, but a longer number is another one."""
-    literal = Literal("code", "A-1234", 0, 6)
-    assert lost([literal], rewrite) == ((literal,) if is_lost else ())
-    assert lost([literal], restored(rewrite, lost([literal], rewrite))) == ()
+    literal = TextLiteral("code", "A-1234", 0, 6)
+    assert find_lost_literals([literal], rewrite) == ((literal,) if is_lost else ())
+    assert (
+        find_lost_literals(
+            [literal], append_literals(rewrite, find_lost_literals([literal], rewrite))
+        )
+        == ()
+    )
 
 
 @pytest.mark.parametrize("blank", ["  ", "\t", "\n", "\u00a0"])
 def test_a_literal_is_held_with_any_white_space(blank: str) -> None:
     """A rewrite has single blanks, where the query may have others."""
-    assert lost(select_literals(f"suche 'foo{blank}bar'"), "find 'foo bar'") == ()
+    assert find_lost_literals(select_literals(f"suche 'foo{blank}bar'"), "find 'foo bar'") == ()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +183,7 @@ def test_what_is_restored_is_there(text: str) -> None:
     literals = select_literals(text)
     assert all(literal.text for literal in literals)
     assert not any(literal.text in without(text, literals).split() for literal in literals)
-    assert lost(literals, restored("other words", literals)) == ()
+    assert find_lost_literals(literals, append_literals("other words", literals)) == ()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mcpg.engine import Match
 from mcpg.engine.results import Evidence
-from mcpg.engine.rewrite import MOST, SURE, kept, merge, trust_in
+from mcpg.engine.rewrite import MOST, SURE, share_of_trigrams, merge, trust_in
 from mcpg.errors import NotFoundError
 
 
@@ -81,8 +81,8 @@ def test_a_rewrite_is_trusted_where_the_query_is_foreign_or_the_same() -> None:
         trust_in("refnud the customers last payment", "refund the customers last payment", 0) > 0.5
     )
     assert trust_in("refund the customer", "delete all repositories", 0.1) < 0.02
-    assert kept("...", "x") == 0.0
-    assert kept("Same words", "same  WORDS") == 1.0
+    assert share_of_trigrams("...", "x") == 0.0
+    assert share_of_trigrams("Same words", "same  WORDS") == 1.0
 
 
 def test_ids_of_an_engine_are_merged_by_tool() -> None:

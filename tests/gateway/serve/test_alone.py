@@ -13,8 +13,8 @@ from mcp import Client, MCPError
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
 from mcpg.gateway import FileSource, FunctionSource, Gateway
-from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, INVOKE, META_TOOLS, Exposure, Serving
-from mcpg.gateway.serve.http import Http, serve_http
+from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, INVOKE, META_TOOLS, Exposure, ServingOptions
+from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import read_sources
 
@@ -49,11 +49,11 @@ def bundle(manifest: Callable[..., FileSource]) -> FileSource:
 
 @asynccontextmanager
 async def served(
-    *sources: Source, mode: str = "auto", serving: Serving | None = None
+    *sources: Source, mode: str = "auto", serving: ServingOptions | None = None
 ) -> AsyncIterator[tuple[Client, Gateway]]:
     """Serve *sources* to a client of the SDK."""
     async with Gateway(sources, reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, serving or Serving())
+        server = GatewayServer(gateway, serving or ServingOptions())
         async with server.running(), Client(server.sdk, mode=mode) as client:
             yield client, gateway
 
@@ -72,7 +72,7 @@ async def reached(*sources: Source, mode: str) -> AsyncIterator[tuple[Client, Ga
         Gateway(sources, reserved=META_TOOLS) as gateway,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(serve_http, GatewayServer(gateway, Serving()), Http(), told)
+        group.start_soon(serve_http, GatewayServer(gateway, ServingOptions()), HttpOptions(), told)
         await ready.wait()
         async with Client(addresses[0], mode=mode) as client:
             yield client, gateway
@@ -104,7 +104,7 @@ async def test_a_bundle_is_searched_without_a_tool_that_calls(
 @MODES
 async def test_nothing_leads_a_model_to_call(bundle: FileSource, mode: str) -> None:
     """Neither instructions, descriptions, schemas nor answers name the tool that is not there."""
-    serving = Serving(graph_tools=True)
+    serving = ServingOptions(graph_tools=True)
     async with served(bundle, mode=mode, serving=serving) as (client, _):
         listed = (await client.list_tools()).tools
         assert tuple(tool.name for tool in listed) == (*ALONE, *GRAPH_TOOLS)
@@ -145,7 +145,7 @@ async def test_the_tool_that_calls_comes_and_goes_with_sources(
         heard = anyio.Event()
 
     async with Gateway([bundle], reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, Serving())
+        server = GatewayServer(gateway, ServingOptions())
         async with (
             server.running(),
             Client(server.sdk, mode=mode, message_handler=hear) as client,
@@ -212,7 +212,7 @@ async def test_what_can_be_called(
 
 async def test_only_tools_that_can_be_called_are_exposed(bundle: FileSource) -> None:
     """Tools of a bundle beside a source that runs are found and described, but not listed."""
-    serving = Serving(expose=Exposure.ALL)
+    serving = ServingOptions(expose=Exposure.ALL)
     async with served(bundle, FunctionSource("local", (hold,)), serving=serving) as (client, _):
         assert await names(client) == (*EVERYDAY, "hold")
         found = await client.call_tool(SEARCH, {"query": "refund an order"})
@@ -229,7 +229,7 @@ async def test_a_source_that_runs_owns_a_tool_of_several(
     """A tool that a manifest has as well, even an earlier one, is called and exposed."""
     described = manifest("local", hold="Hold the line for a while.")
     described = FileSource("described", described.path, "local")
-    serving = Serving(expose=Exposure.ALL)
+    serving = ServingOptions(expose=Exposure.ALL)
     for sources in ((described, HOLDING), (HOLDING, described)):
         async with served(*sources, serving=serving) as (client, _):
             exposed = (await names(client))[len(EVERYDAY) :]

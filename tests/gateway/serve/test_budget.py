@@ -13,17 +13,17 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.gateway.serve import SMALLEST_BUDGET
 from mcpg.gateway.serve.answers import (
     cut,
-    failed,
+    make_error_result,
     first_that_fits,
     line,
-    passed_on,
+    pass_on_result,
     prose,
-    repaired,
+    repair_value,
     size,
-    succeeded,
+    make_result,
 )
 from mcpg.gateway.serve.primitive_tools import resource_answer
-from mcpg.gateway.serve.schemas import part_of, pruned
+from mcpg.gateway.serve.schemas import find_schema_part, prune_schema
 from mcpg.gateway.serve.tools import describe_answers
 
 _texts = st.text(st.characters(exclude_categories=[]), max_size=30)
@@ -64,7 +64,7 @@ def test_an_answer_without_room_says_so() -> None:
 def test_what_has_room_is_passed_on_as_it_is() -> None:
     """A result within its budget is not touched."""
     result: dict[str, Any] = {"content": [text(5)], "structuredContent": {"a": 1}, "isError": False}
-    assert passed_on(result, SMALLEST_BUDGET, structured_needed=True) is result
+    assert pass_on_result(result, SMALLEST_BUDGET, structured_needed=True) is result
 
 
 def test_structured_content_goes_first() -> None:
@@ -74,12 +74,12 @@ def test_structured_content_goes_first() -> None:
         "structuredContent": {"rows": ["y" * 3000]},
         "isError": False,
     }
-    kept = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    kept = pass_on_result(result, SMALLEST_BUDGET, structured_needed=False)
     assert kept["content"][0] == text(500)
     assert "structured result was left out" in kept["content"][1]["text"]
     assert "structuredContent" not in kept
     assert not kept["isError"]
-    assert passed_on(result, SMALLEST_BUDGET, structured_needed=True)["isError"]
+    assert pass_on_result(result, SMALLEST_BUDGET, structured_needed=True)["isError"]
 
 
 def test_structured_content_without_text_is_cut_as_text() -> None:
@@ -89,7 +89,7 @@ def test_structured_content_without_text_is_cut_as_text() -> None:
         "structuredContent": {"rows": "y" * 9000},
         "isError": False,
     }
-    kept = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    kept = pass_on_result(result, SMALLEST_BUDGET, structured_needed=False)
     assert kept["content"][0]["text"].startswith('{"rows":"yyy')
 
 
@@ -99,7 +99,7 @@ def test_structured_content_without_text_is_cut_as_text() -> None:
 def test_what_is_omitted_beside_the_content_is_named(member: str, note: str) -> None:
     """The note names each member that has no room, and never nothing."""
     result = {"content": [text(10)], "isError": False, member: {"a": "x" * 9000}}
-    shown: Any = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    shown: Any = pass_on_result(result, SMALLEST_BUDGET, structured_needed=False)
     assert shown["content"][0] == text(10)
     assert shown["content"][1]["text"].startswith(f"[mcpg: {note} left out (9,0")
     assert member not in shown
@@ -109,7 +109,7 @@ def test_images_are_left_out_whole() -> None:
     """Half an image is none: a block that is no text stays or goes."""
     image = {"type": "image", "data": "A" * 4000, "mimeType": "image/png"}
     result = {"content": [text(10), image, text(20)], "isError": False}
-    kept = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    kept = pass_on_result(result, SMALLEST_BUDGET, structured_needed=False)
     assert kept["content"][:2] == [text(10), text(20)]
     assert "1 blocks were left out" in kept["content"][2]["text"]
 
@@ -126,7 +126,7 @@ def test_no_result_is_larger_than_its_budget(
     result: Any = {"content": blocks, "isError": False}
     if structured is not None:
         result["structuredContent"] = structured
-    kept = passed_on(repaired(result), budget, structured_needed=False)
+    kept = pass_on_result(repair_value(result), budget, structured_needed=False)
     assert size(kept) <= budget
     json.dumps(kept, ensure_ascii=False).encode()
 
@@ -135,17 +135,17 @@ def test_no_result_is_larger_than_its_budget(
 def test_an_answer_may_fill_its_room_to_the_last_byte(value: Any) -> None:
     """A success is given where exactly its size is allowed, and an error where one byte less is."""
     answer = {"value": value}
-    room = size(succeeded(answer))
-    assert first_that_fits([answer], room) == succeeded(answer)
+    room = size(make_result(answer))
+    assert first_that_fits([answer], room) == make_result(answer)
     assert first_that_fits([answer], room - 1)["isError"]
 
 
 @given(_values)
 def test_whole_text_is_utf8(value: Any) -> None:
     """Halves of characters are replaced wherever they stand."""
-    json.dumps(repaired(value), ensure_ascii=False).encode()
-    assert succeeded(value)["content"][0]["text"].encode()
-    assert failed("a\ud800")["content"][0]["text"] == "a\ufffd"
+    json.dumps(repair_value(value), ensure_ascii=False).encode()
+    assert make_result(value)["content"][0]["text"].encode()
+    assert make_error_result("a\ud800")["content"][0]["text"] == "a\ufffd"
 
 
 @given(_texts, st.integers(1, 40))
@@ -193,7 +193,7 @@ SCHEMA: dict[str, Any] = {
 
 def test_schemas_lose_prose_and_then_depth() -> None:
     """A schema that is told in part allows more, and keeps names, types and what is required."""
-    bare, *shallow, nothing = pruned(SCHEMA)
+    bare, *shallow, nothing = prune_schema(SCHEMA)
     assert bare["properties"]["description"] == {"type": "string"}  # type: ignore[index,call-overload]
     assert bare["required"] == ["description"]
     last = shallow[-1]
@@ -204,11 +204,13 @@ def test_schemas_lose_prose_and_then_depth() -> None:
 
 def test_parts_of_schemas_are_named_by_pointers() -> None:
     """A JSON pointer names a part of a schema; a wrong one names nothing."""
-    assert part_of(SCHEMA, "/properties/filter/properties/a~1b/items") == {"type": "integer"}
-    assert part_of(SCHEMA, "#/required/0") == "description"
+    assert find_schema_part(SCHEMA, "/properties/filter/properties/a~1b/items") == {
+        "type": "integer"
+    }
+    assert find_schema_part(SCHEMA, "#/required/0") == "description"
     for pointer in ("/nowhere", "/required/7", "/required/x", "/type/0"):
         with pytest.raises(LookupError):
-            part_of(SCHEMA, pointer)
+            find_schema_part(SCHEMA, pointer)
 
 
 def test_what_is_said_of_a_tool_is_whole_or_said_to_be_cut() -> None:
@@ -232,7 +234,7 @@ def test_descriptions_say_less_until_they_have_room() -> None:
         hints=Hints(tags=("a tag",)),
         output_schema={"type": "object", "description": "x" * 9000},
     )
-    rooms = [size(succeeded(answer)) for answer in describe_answers(tool)]
+    rooms = [size(make_result(answer)) for answer in describe_answers(tool)]
     assert first_that_fits(describe_answers(tool), rooms[0])["structuredContent"]["outputSchema"]
     cut_short = first_that_fits(describe_answers(tool), rooms[1])["structuredContent"]
     assert len(cut_short["description"]) <= 8000

@@ -10,7 +10,7 @@ from mcp_types.methods import validate_server_result
 from mcpg.catalog.hints import hints_of_tool
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.gateway.serve.answers import RESULT, size
-from mcpg.gateway.serve.catalogue import exported, output_schema
+from mcpg.gateway.serve.catalogue import export_tool, output_schema
 
 VERSIONS = ("2025-11-25", "2026-07-28")
 _envelope: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
@@ -56,7 +56,7 @@ _hints = st.builds(
 def test_a_gateway_reads_the_hints_of_a_gateway(hints: Hints) -> None:
     """The hints of a tool, wherever they were said, are the same behind a second gateway."""
     tool = Tool("one", "shop", "One", hints=hints)
-    wire: Any = exported(tool).wire
+    wire: Any = export_tool(tool).wire
     check(wire)
     assert hints_of_tool(wire, wire.get("annotations", {}), wire["_meta"]) == hints
 
@@ -65,7 +65,7 @@ def test_hints_said_in_several_places_come_back_in_order() -> None:
     """What `_meta` says besides stays, and does not change the order of hints."""
     meta: Any = {"tags": ["b"], "Tags": ["c"], "zoo": {"tags": ["z"], "kept": 1}, "ui": {"x": 1}}
     hints = Hints(tags=("a", "c", "b", "z"), read_only=True)
-    wire: Any = exported(Tool("one", "shop", "One", meta=meta, hints=hints)).wire
+    wire: Any = export_tool(Tool("one", "shop", "One", meta=meta, hints=hints)).wire
     assert wire["_meta"]["ui"] == {"x": 1}
     assert wire["_meta"]["zoo"]["kept"] == 1
     assert wire["annotations"] == {"readOnlyHint": True}
@@ -74,9 +74,9 @@ def test_hints_said_in_several_places_come_back_in_order() -> None:
 
 def test_the_origin_of_a_tool_stays_through_two_gateways() -> None:
     """Each gateway says its own id, source and name, and keeps what the one behind it said."""
-    first: Any = exported(Tool("shop_one", "shop", "One")).wire
-    second: Any = exported(Tool("one", "inner", "shop_one", meta=first["_meta"])).wire
-    third: Any = exported(Tool("one", "outer", "one", meta=second["_meta"])).wire
+    first: Any = export_tool(Tool("shop_one", "shop", "One")).wire
+    second: Any = export_tool(Tool("one", "inner", "shop_one", meta=first["_meta"])).wire
+    third: Any = export_tool(Tool("one", "outer", "one", meta=second["_meta"])).wire
     origin = {"toolId": "shop_one", "toolName": "One", "sourceId": "shop"}
     assert second["_meta"]["behind"] == origin
     assert third["_meta"]["sourceId"] == "outer"
@@ -86,7 +86,7 @@ def test_the_origin_of_a_tool_stays_through_two_gateways() -> None:
 def test_titles_descriptions_and_annotations_are_kept() -> None:
     """What a tool says of itself is said again, under its id."""
     tool = Tool("one", "shop", "One", "First", "Does it.", annotations={"title": "A", "x": 1})
-    wire: Any = exported(tool).wire
+    wire: Any = export_tool(tool).wire
     assert (wire["name"], wire["title"], wire["description"]) == ("one", "First", "Does it.")
     assert wire["annotations"] == {"title": "A", "x": 1}
 
@@ -94,7 +94,9 @@ def test_titles_descriptions_and_annotations_are_kept() -> None:
 @pytest.mark.parametrize("icons", [5, [1], [{"mimeType": "image/png"}], {"src": "a:b"}])
 def test_members_that_clients_refuse_are_left_out(icons: Any) -> None:
     """Icons that are none cost no client the list; members of later versions stay."""
-    wire: Any = exported(Tool("one", "shop", "One", listed={"icons": icons, "later": icons})).wire
+    wire: Any = export_tool(
+        Tool("one", "shop", "One", listed={"icons": icons, "later": icons})
+    ).wire
     check(wire)
     assert "icons" not in wire
     assert wire["later"] == icons
@@ -124,7 +126,7 @@ _schemas = st.dictionaries(
 @given(_schemas, st.none() | _schemas)
 def test_every_page_of_tools_is_valid(schema: Any, output: Any) -> None:
     """Whatever a server gives for a schema, clients of every version accept the tool."""
-    found = exported(Tool("one", "shop", "One", input_schema=schema, output_schema=output))
+    found = export_tool(Tool("one", "shop", "One", input_schema=schema, output_schema=output))
     check(found.wire)
 
 
@@ -132,7 +134,7 @@ def test_output_schemas_of_other_types_are_wrapped() -> None:
     """A result that is no object stands under a member, and so does its schema."""
     item = {"$ref": "#/$defs/row"}
     listed: Any = {"type": "array", "items": item, "$defs": {"row": {"type": "string"}}}
-    found = exported(Tool("one", "shop", "One", output_schema=listed))
+    found = export_tool(Tool("one", "shop", "One", output_schema=listed))
     check(found.wire)
     assert found.is_wrapped
     assert found.validator is not None
@@ -163,7 +165,7 @@ def test_results_are_checked_against_patterns() -> None:
     """A stranger's regular expression is tried as far as that takes no time worth naming."""
     for pattern, is_valid in (("^(a+)+$", False), ("^a", True), ("(?=b)", True)):
         schema: Any = {"type": "object", "properties": {"a": {"pattern": pattern}}}
-        found = exported(Tool("one", "shop", "One", output_schema=schema))
+        found = export_tool(Tool("one", "shop", "One", output_schema=schema))
         assert found.validator is not None
         assert found.validator.is_valid({"a": "a" * 60 + "!"}) is is_valid
 
@@ -177,7 +179,7 @@ def test_a_check_that_would_take_for_ever_refuses_nothing() -> None:
     bomb = {"type": "object", "$ref": "#/$defs/d0", "$defs": {**doubling, "d30": {"type": "null"}}}
     endless = {"type": "object", "allOf": [{"$ref": "#"}], "required": ["b"]}
     for schema in (bomb, endless):
-        found = exported(Tool("one", "shop", "One", output_schema=schema))
+        found = export_tool(Tool("one", "shop", "One", output_schema=schema))
         assert found.declares_output
         assert found.validator is not None
         assert found.validator.is_valid({"a": 1})
@@ -188,7 +190,7 @@ def test_a_schema_too_deep_to_be_written_down_costs_its_tool_alone() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"items": deep}
-    found = exported(Tool("one", "shop", "One", input_schema=deep, output_schema=deep))
+    found = export_tool(Tool("one", "shop", "One", input_schema=deep, output_schema=deep))
     assert found.wire == {"name": "one", "inputSchema": {"type": "object"}}
 
 
@@ -196,13 +198,13 @@ def test_a_huge_tool_is_told_in_part() -> None:
     """A tool that would fill a page alone loses prose, then depth, then everything."""
     deep: Any = {"type": "object", "properties": {"a": {"type": "string", "description": "x"}}}
     long = {**deep, "description": "x" * 200_000}
-    wire: Any = exported(Tool("one", "shop", "One", input_schema=long, output_schema=deep)).wire
+    wire: Any = export_tool(Tool("one", "shop", "One", input_schema=long, output_schema=deep)).wire
     assert wire["inputSchema"]["properties"] == {"a": {"type": "string"}}
     assert "outputSchema" not in wire
-    assert size(exported(Tool("one", "shop", "One", description="x" * 200_000)).wire) < 999
+    assert size(export_tool(Tool("one", "shop", "One", description="x" * 200_000)).wire) < 999
 
 
 def test_no_half_characters_are_listed() -> None:
     """Text that UTF-8 cannot hold is repaired."""
-    wire: Any = exported(Tool("one", "shop", "One", description="a\ud800")).wire
+    wire: Any = export_tool(Tool("one", "shop", "One", description="a\ud800")).wire
     assert wire["description"] == "a\ufffd"

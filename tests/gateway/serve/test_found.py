@@ -25,10 +25,10 @@ from mcpg.gateway.serve import (
     ROUTE,
     SEARCH,
     Exposure,
-    Serving,
+    ServingOptions,
 )
 from mcpg.gateway.serve.found import MOST_FOUND, FoundTools
-from mcpg.gateway.serve.http import Http, serve_http
+from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
-FOUND = Serving(expose=Exposure.FOUND)
+FOUND = ServingOptions(expose=Exposure.FOUND)
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 CHANGED = "notifications/tools/list_changed"
 
@@ -103,7 +103,9 @@ class Heard:
 
 
 @asynccontextmanager
-async def served(*sources: Source, serving: Serving = FOUND) -> AsyncIterator[tuple[Gateway, Any]]:
+async def served(
+    *sources: Source, serving: ServingOptions = FOUND
+) -> AsyncIterator[tuple[Gateway, Any]]:
     """Serve *sources* to clients in memory."""
     async with Gateway(sources, reserved=META_TOOLS) as gateway:
         server = GatewayServer(gateway, serving)
@@ -112,7 +114,9 @@ async def served(*sources: Source, serving: Serving = FOUND) -> AsyncIterator[tu
 
 
 @asynccontextmanager
-async def reached(*sources: Source, serving: Serving = FOUND, **how: Any) -> AsyncIterator[str]:
+async def reached(
+    *sources: Source, serving: ServingOptions = FOUND, **how: Any
+) -> AsyncIterator[str]:
     """Serve *sources* over HTTP, and return the address."""
     addresses: list[str] = []
     ready = anyio.Event()
@@ -122,7 +126,7 @@ async def reached(*sources: Source, serving: Serving = FOUND, **how: Any) -> Asy
         ready.set()
 
     async with Gateway(sources, reserved=META_TOOLS) as gateway, anyio.create_task_group() as group:
-        group.start_soon(serve_http, GatewayServer(gateway, serving), Http(**how), told)
+        group.start_soon(serve_http, GatewayServer(gateway, serving), HttpOptions(**how), told)
         await ready.wait()
         yield addresses[0]
         group.cancel_scope.cancel()
@@ -323,7 +327,7 @@ async def test_a_catalogue_without_calls_is_searched_and_described(manifest: Man
 @MODES
 async def test_found_tools_are_those_of_the_whole_list(mode: str) -> None:
     """A found tool has the name, the schemas and the annotations that `--expose all` lists."""
-    everything = Serving(expose=Exposure.ALL)
+    everything = ServingOptions(expose=Exposure.ALL)
     async with served(SHOP, serving=everything) as (_, server), Client(server, mode=mode) as client:
         whole = {tool.name: tool for tool in (await client.list_tools()).tools}
     async with served(SHOP) as (_, server), Client(server, mode=mode) as client:
@@ -379,7 +383,7 @@ def test_lists_are_bounded_and_keep_their_order(steps: list[tuple[list[str], str
     found = FoundTools()
     for new, called in steps:
         before = [*found]
-        found.called(called)
+        found.note_call(called)
         changed = found.add(new, lambda name: name != "t13")
         after = [*found]
         assert changed == (before != after)

@@ -19,8 +19,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from mcpg.errors import UsageError
 from mcpg.gateway import FunctionSource, Gateway
-from mcpg.gateway.serve import EVERYDAY, INVOKE, META_TOOLS, SEARCH, Serving
-from mcpg.gateway.serve.http import Guard, Http, Rules, serve_http
+from mcpg.gateway.serve import EVERYDAY, INVOKE, META_TOOLS, SEARCH, ServingOptions
+from mcpg.gateway.serve.http import AccessCheck, HttpOptions, AccessRules, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.net.addresses import is_loopback
 
@@ -81,7 +81,7 @@ class Huge(Line):
 
 @asynccontextmanager
 async def reached(
-    line: Line | None = None, serving: Serving | None = None, **how: Any
+    line: Line | None = None, serving: ServingOptions | None = None, **how: Any
 ) -> AsyncIterator[str]:
     """Serve a function over HTTP, and give the address."""
     if line is None:
@@ -100,7 +100,10 @@ async def reached(
         anyio.create_task_group() as group,
     ):
         group.start_soon(
-            serve_http, GatewayServer(gateway, serving or Serving()), Http(**how), told
+            serve_http,
+            GatewayServer(gateway, serving or ServingOptions()),
+            HttpOptions(**how),
+            told,
         )
         await ready.wait()
         yield addresses[0]
@@ -129,7 +132,7 @@ async def ask(*given: Any, **named: Any) -> tuple[int, dict[str, str], bytes]:
 async def test_a_client_with_the_token_is_served(mode: str) -> None:
     """A client that bears the token lists, searches and calls, whichever protocol it speaks."""
     bearer = {"Authorization": f"Bearer {TOKEN}"}
-    async with reached(rules=Rules(TOKEN)) as address, create_mcp_http_client(bearer) as web:
+    async with reached(rules=AccessRules(TOKEN)) as address, create_mcp_http_client(bearer) as web:
         transport = streamable_http_client(address, http_client=web)
         async with Client(transport, mode=mode) as client:
             tools = (await client.list_tools()).tools
@@ -142,7 +145,7 @@ async def test_a_client_with_the_token_is_served(mode: str) -> None:
 
 async def test_nobody_else_is() -> None:
     """Without the token, or with another, nothing is told but that one is needed."""
-    async with reached(rules=Rules(TOKEN)) as address:
+    async with reached(rules=AccessRules(TOKEN)) as address:
         for wrong in ("", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer \xe4"):
             status, headers, body = await ask(address, Authorization=wrong)
             assert status == 401
@@ -155,7 +158,7 @@ async def test_nobody_else_is() -> None:
 
 async def test_names_of_others_are_refused() -> None:
     """A page of another site can neither take us for its own host nor ask from its origin."""
-    async with reached(rules=Rules(hosts=("tools.example",))) as address:
+    async with reached(rules=AccessRules(hosts=("tools.example",))) as address:
         for headers, status in (
             ({}, 200),
             ({"Host": "evil.example"}, 421),
@@ -194,7 +197,7 @@ async def test_sessions_are_counted() -> None:
 async def test_requests_at_once_are_counted() -> None:
     """One request more than there may be at once is told to come later."""
     line = Line()
-    async with reached(line, rules=Rules(requests=1)) as address:
+    async with reached(line, rules=AccessRules(requests=1)) as address:
         async with Client(address, mode="legacy") as client, anyio.create_task_group() as group:
             group.start_soon(client.call_tool, INVOKE, {"toolId": "hold"})
             await line.held.wait()
@@ -214,7 +217,7 @@ async def test_a_call_can_be_ended_with_all_places_taken(method: str) -> None:
         await ask(address, body={"jsonrpc": "2.0", "id": 2, **body}, **headers)
         ended.set()
 
-    async with reached(line, rules=Rules(requests=1)) as address:
+    async with reached(line, rules=AccessRules(requests=1)) as address:
         _, opened, _ = await ask(address)
         session = {"mcp_session_id": opened["mcp-session-id"]}
         async with anyio.create_task_group() as group:
@@ -265,7 +268,7 @@ async def test_bodies_that_are_still_arriving_are_bounded() -> None:
     async def last() -> Any:
         return {"type": "http.request", "body": b"last"}
 
-    guard = Guard(app, Rules(requests=2), body_bytes=2 << 20)
+    guard = AccessCheck(app, AccessRules(requests=2), body_bytes=2 << 20)
     scope: Any = {"type": "http", "method": "POST", "path": "/mcp"}
     scope["headers"] = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     async with anyio.create_task_group() as group:
@@ -285,7 +288,7 @@ async def test_only_what_waits_for_news_is_not_counted() -> None:
     """A header that says so does not: the body of a request does, once it has arrived."""
     claim = {"Mcp_Method": "subscriptions/listen"}
     line = Line()
-    async with reached(line, rules=Rules(requests=1, body_seconds=0.5)) as address:
+    async with reached(line, rules=AccessRules(requests=1, body_seconds=0.5)) as address:
         async with Client(address, mode="legacy") as client, anyio.create_task_group() as group:
             group.start_soon(client.call_tool, INVOKE, {"toolId": "hold"})
             await line.held.wait()
@@ -339,7 +342,9 @@ async def test_a_server_may_be_cancelled_before_it_has_begun() -> None:
     """A cancellation at any time ends the server without an error."""
     async with Gateway(Line().source, reserved=META_TOOLS) as gateway:
         with anyio.CancelScope() as scope:
-            await serve_http(GatewayServer(gateway, Serving()), Http(), lambda _: scope.cancel())
+            await serve_http(
+                GatewayServer(gateway, ServingOptions()), HttpOptions(), lambda _: scope.cancel()
+            )
         assert scope.cancelled_caught
 
 
@@ -373,7 +378,7 @@ async def test_a_subscription_is_recognized_however_it_is_written(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    guard = Guard(waiting, Rules(requests=1))
+    guard = AccessCheck(waiting, AccessRules(requests=1))
     scope: Any = {"type": "http", "method": "POST", "headers": [(b"host", b"localhost")]}
     with anyio.fail_after(5):
         async with anyio.create_task_group() as group:
@@ -386,7 +391,7 @@ async def test_a_subscription_is_recognized_however_it_is_written(
 
 async def test_slow_requests_are_ended() -> None:
     """A connection that sends no head is closed, and nobody waits for a body that does not come."""
-    async with reached(header_seconds=0.2, rules=Rules(body_seconds=0.3)) as address:
+    async with reached(header_seconds=0.2, rules=AccessRules(body_seconds=0.3)) as address:
         parts = urlsplit(address)
 
         def slow(opening: bytes) -> bytes:
@@ -407,8 +412,8 @@ async def test_slow_requests_are_ended() -> None:
 async def test_a_client_that_reads_no_response_loses_its_connection_and_place() -> None:
     """Another request takes its place."""
     huge = Huge()
-    serving = Serving(result_bytes=1 << 26)
-    async with reached(huge, serving, rules=Rules(requests=1), read_seconds=0.5) as address:
+    serving = ServingOptions(result_bytes=1 << 26)
+    async with reached(huge, serving, rules=AccessRules(requests=1), read_seconds=0.5) as address:
         parts = urlsplit(address)
         status, headers, _ = await ask(address)
         assert status == 200
@@ -451,7 +456,7 @@ async def test_a_guard_that_closes_lets_nobody_in() -> None:
     async def receive() -> Any:
         return {"type": "http.request"}
 
-    guard = Guard(waiting, Rules())
+    guard = AccessCheck(waiting, AccessRules())
     scope: Any = {
         "type": "http",
         "method": "GET",
@@ -474,16 +479,16 @@ def test_a_server_for_others_needs_protection() -> None:
     for host in ("127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"):
         assert is_loopback(host)
     for rules, said in (
-        (Rules(hosts=("x",)), "MCPG_SERVE_TOKEN"),
-        (Rules(TOKEN), "--allow-host"),
-        (Rules("short", ("x",)), "openssl"),
-        (Rules("ä" * 20, ("x",)), "openssl"),
+        (AccessRules(hosts=("x",)), "MCPG_SERVE_TOKEN"),
+        (AccessRules(TOKEN), "--allow-host"),
+        (AccessRules("short", ("x",)), "openssl"),
+        (AccessRules("ä" * 20, ("x",)), "openssl"),
     ):
         with pytest.raises(UsageError) as caught:
-            Http("0.0.0.0", rules=rules)
+            HttpOptions("0.0.0.0", rules=rules)
         assert said in str(caught.value)
         assert TOKEN not in str(caught.value) + repr(rules)
-    assert Http("0.0.0.0", rules=Rules(TOKEN, ("x",))).rules.hosts == ("x",)
+    assert HttpOptions("0.0.0.0", rules=AccessRules(TOKEN, ("x",))).rules.hosts == ("x",)
 
 
 async def test_a_port_that_is_taken_is_told() -> None:
@@ -493,9 +498,9 @@ async def test_a_port_that_is_taken_is_told() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         async with Gateway() as gateway:
-            server = GatewayServer(gateway, Serving())
+            server = GatewayServer(gateway, ServingOptions())
             with pytest.raises(UsageError, match=f"127.0.0.1:{port}"):
-                await serve_http(server, Http(port=port), print)
-            unknown = Http("nowhere.invalid", rules=Rules(TOKEN, ("x",)))
+                await serve_http(server, HttpOptions(port=port), print)
+            unknown = HttpOptions("nowhere.invalid", rules=AccessRules(TOKEN, ("x",)))
             with pytest.raises(UsageError, match=r"nowhere\.invalid"):
                 await serve_http(server, unknown, print)

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from mcpg.catalog.lock import Lock, approve, lock_changes, stated_by_source
+from mcpg.catalog.lock import ApprovedTools, approve, lock_changes, stated_by_source
 from mcpg.catalog.lock_file import lock_text
 from mcpg.catalog.manifest import read_manifest
 from mcpg.gateway import Gateway, ToolLock
@@ -23,7 +23,7 @@ from mcpg.gateway.serve import (
     ROUTE,
     SEARCH,
     Exposure,
-    Serving,
+    ServingOptions,
 )
 from mcpg.gateway.serve.server import GatewayServer
 
@@ -78,7 +78,9 @@ class Shop:
         self.config.write_text(json.dumps({"mcpServers": {"shop": command}}))
         self.now(REFUND, TRACK)
         tools = read_manifest(json.dumps({"tools": [REFUND, TRACK]}), "shop", default_source="shop")
-        lock = approve(Lock(), lock_changes(Lock(), map(stated_by_source, tools.tools)))
+        lock = approve(
+            ApprovedTools(), lock_changes(ApprovedTools(), map(stated_by_source, tools.tools))
+        )
         (folder / "mcpg.lock").write_text(lock_text(lock))
         self.lock = folder / "mcpg.lock"
 
@@ -134,7 +136,7 @@ async def test_no_client_sees_what_is_not_approved(
     manifest.write_text(json.dumps({"tools": [*TURNS[turn], TRACK]}))
     async with shop.gateway(on_change, manifest) as gateway:
         for expose in Exposure:
-            server = GatewayServer(gateway, Serving(expose=expose, graph_tools=True))
+            server = GatewayServer(gateway, ServingOptions(expose=expose, graph_tools=True))
             async with server.running(), Client(server.sdk) as client:
                 text = await seen(client)
                 assert is_clean(text)
@@ -144,7 +146,7 @@ async def test_no_client_sees_what_is_not_approved(
 async def test_no_change_while_a_gateway_runs_is_seen(shop: Shop) -> None:
     """A server that announces changes, ends, starts again and fails is compared every time."""
     async with shop.gateway("warn") as gateway:
-        server = GatewayServer(gateway, Serving(expose=Exposure.ALL, graph_tools=True))
+        server = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL, graph_tools=True))
         async with server.running(), Client(server.sdk) as client:
             assert "Refund an order" in await seen(client)
             for turn in ("all at once", "namesake first", "hints"):

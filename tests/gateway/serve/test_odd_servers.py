@@ -22,7 +22,7 @@ from mcp_types import (
 from rawclient import raw_client
 
 from mcpg.gateway import Gateway, ServerSource
-from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
 
@@ -63,7 +63,7 @@ async def served(mode: str = "legacy") -> AsyncIterator[Client]:
     server = StdioServer("mcp.json: odd", "odd", sys.executable, (str(PROGRAM),))
     source = ServerSource("odd", server)
     async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
-        serving = GatewayServer(gateway, Serving(expose=Exposure.ALL))
+        serving = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL))
         async with serving.running(), Client(serving.sdk, mode=mode, cache=None) as client:
             await client.list_tools()
             yield client
@@ -167,7 +167,7 @@ async def test_a_crash_is_reported_with_its_exit_code(tmp_path: Path) -> None:
 
     sources = [source("dies_after"), source("dies")]
     async with Gateway(sources, live=LIVE, reserved=META_TOOLS) as gateway:
-        serving = GatewayServer(gateway, Serving(on_diagnostics=report))
+        serving = GatewayServer(gateway, ServingOptions(on_diagnostics=report))
         async with serving.running(), Client(serving.sdk) as client:
             for tool, is_error in (("dies_after_first", False), ("dies_first", True)):
                 result = await client.call_tool(INVOKE, {"toolId": tool})
@@ -207,7 +207,7 @@ async def test_messages_that_a_client_does_not_read_are_dropped(
         "mcp.json: odd", "odd", sys.executable, (str(PROGRAM),), {"NOTE": str(note)}
     )
     async with Gateway([ServerSource("odd", server)], live=LIVE, reserved=META_TOOLS) as gateway:
-        serving = GatewayServer(gateway, Serving(expose=Exposure.ALL))
+        serving = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL))
         async with (
             serving.running(),
             raw_client(serving) as stuck,

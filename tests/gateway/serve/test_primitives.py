@@ -23,7 +23,7 @@ from rawclient import raw_client
 
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.primitives import service
-from mcpg.gateway.serve import META_TOOLS, PROMPT, READ, SEARCH, Exposure, Serving
+from mcpg.gateway.serve import META_TOOLS, PROMPT, READ, SEARCH, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import size
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
@@ -38,7 +38,7 @@ pytestmark = [
 
 PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
-ALL = Serving(expose=Exposure.ALL)
+ALL = ServingOptions(expose=Exposure.ALL)
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
@@ -52,7 +52,7 @@ def shop(name: str = "shop", *args: str, **env: str) -> ServerSource:
 
 @asynccontextmanager
 async def served(
-    *sources: ServerSource, mode: str = "legacy", serving: Serving = ALL, **how: Any
+    *sources: ServerSource, mode: str = "legacy", serving: ServingOptions = ALL, **how: Any
 ) -> AsyncIterator[Client]:
     """Serve *sources* with all of their tools."""
     async with Gateway(sources, live=LIVE, reserved=META_TOOLS) as gateway:
@@ -196,7 +196,7 @@ async def test_a_server_has_a_limit_of_templates() -> None:
     command = (str(PROGRAM.with_name("callservers.py")), "plain")
     many = StdioServer("mcp.json: many", "many", sys.executable, command, env)
     async with Gateway([ServerSource("many", many)], live=LIVE) as gateway:
-        assert len((await gateway.primitives.listed()).templates) == 1000
+        assert len((await gateway.primitives.list_directory()).templates) == 1000
 
 
 SCHEMES = (

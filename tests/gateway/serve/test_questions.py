@@ -24,8 +24,8 @@ from mcp_types import (
 
 from mcpg.errors import Code
 from mcpg.gateway import Gateway, ServerSource
-from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, Serving
-from mcpg.gateway.serve.http import Http, Rules, serve_http
+from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
+from mcpg.gateway.serve.http import HttpOptions, AccessRules, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
@@ -39,7 +39,7 @@ pytestmark = [
 
 PROGRAM = Path(__file__).parents[2] / "primitiveserver.py"
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
-ALL = Serving(expose=Exposure.ALL)
+ALL = ServingOptions(expose=Exposure.ALL)
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
@@ -53,7 +53,7 @@ def shop(era: str = "legacy", timeout: float | None = None, **env: str) -> Serve
 
 @asynccontextmanager
 async def served(
-    source: ServerSource, mode: str = "legacy", serving: Serving = ALL, **how: Any
+    source: ServerSource, mode: str = "legacy", serving: ServingOptions = ALL, **how: Any
 ) -> AsyncIterator[Client]:
     """Serve *source* with all of its tools."""
     async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
@@ -65,7 +65,7 @@ async def served(
 
 @asynccontextmanager
 async def reached(
-    source: ServerSource, serving: Serving = ALL, http: Http | None = None
+    source: ServerSource, serving: ServingOptions = ALL, http: HttpOptions | None = None
 ) -> AsyncIterator[str]:
     """Serve *source* over HTTP, and give the address."""
     addresses: list[str] = []
@@ -79,7 +79,7 @@ async def reached(
         Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway,
         anyio.create_task_group() as group,
     ):
-        group.start_soon(serve_http, GatewayServer(gateway, serving), http or Http(), told)
+        group.start_soon(serve_http, GatewayServer(gateway, serving), http or HttpOptions(), told)
         await ready.wait()
         yield addresses[0]
         group.cancel_scope.cancel()
@@ -160,7 +160,7 @@ async def test_the_client_that_called_is_asked(era: str, mode: str) -> None:
 @MODES
 async def test_an_answer_takes_no_place_of_a_request(mode: str) -> None:
     """A call that waits for the answer of its client gets it, with no other place for requests."""
-    one = Http(rules=Rules(requests=1))
+    one = HttpOptions(rules=AccessRules(requests=1))
     async with (
         reached(shop(), http=one) as address,
         Client(address, mode=mode, **Person().answers()) as client,

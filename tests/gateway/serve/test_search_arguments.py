@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from mcpg.gateway import FileSource, FunctionSource, Gateway
-from mcpg.gateway.serve import INDEX_BUILD, INVOKE, META_TOOLS, PLAN, ROUTE, SEARCH, Serving
+from mcpg.gateway.serve import INDEX_BUILD, INVOKE, META_TOOLS, PLAN, ROUTE, SEARCH, ServingOptions
 from mcpg.gateway.serve.schemas import INPUTS
 from mcpg.gateway.serve.server import GatewayServer
 
@@ -60,7 +60,7 @@ def refund_check(query: str, context: dict[str, str], contextSummary: str) -> st
 async def served(*sources: Source) -> AsyncIterator[Client]:
     """Serve *sources* with all meta-tools."""
     async with Gateway(sources, reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, Serving(graph_tools=True))
+        server = GatewayServer(gateway, ServingOptions(graph_tools=True))
         async with server.running(), Client(server.sdk) as client:
             yield client
 

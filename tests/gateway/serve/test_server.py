@@ -21,7 +21,7 @@ from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 from mcpg.errors import UsageError
 from mcpg.gateway import FileGraph, FileSource, FunctionSource, Gateway, ServerSource
 from mcpg.gateway.calls import Limits
-from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import RESULT, size
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 from mcpg.gateway.serve.server import GatewayServer
@@ -42,7 +42,7 @@ TESTS = Path(__file__).parents[2]
 SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK = EVERYDAY
 UNCALLED = [name for name in EVERYDAY if name != INVOKE]
 GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, _ = GRAPH_TOOLS
-ALL = Serving(expose=Exposure.ALL)
+ALL = ServingOptions(expose=Exposure.ALL)
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
 LEGACY, MODERN = "legacy", "auto"
 
@@ -57,14 +57,14 @@ def child(program: str, *args: str, name: str = "git", **env: str) -> ServerSour
 @asynccontextmanager
 async def served(
     *sources: Source,
-    serving: Serving | None = None,
+    serving: ServingOptions | None = None,
     mode: str = MODERN,
     graph: GraphSource = GENERATED,
     **how: Any,
 ) -> AsyncIterator[Client]:
     """Serve *sources*, and perhaps the documents of *graph*, to a client of the SDK."""
     async with Gateway(sources, graph=graph, live=LIVE, reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, serving or Serving())
+        server = GatewayServer(gateway, serving or ServingOptions())
         async with server.running(), Client(server.sdk, mode=mode, **how) as client:
             yield client
 
@@ -109,7 +109,7 @@ async def test_a_task_is_done_with_a_few_tools(mode: str, repository: Path) -> N
 async def test_every_tool_says_what_it_is() -> None:
     """Meta-tools have schemas that are schemas, titles, and annotations that tell what acts."""
     none = FunctionSource("none", ())
-    async with served(none, serving=Serving(graph_tools=True)) as client:
+    async with served(none, serving=ServingOptions(graph_tools=True)) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tuple(tools) == (*EVERYDAY, *GRAPH_TOOLS)
         assert all(tool.title and tool.annotations for tool in tools.values())
@@ -166,7 +166,7 @@ async def test_answers_have_a_budget(manifest: Manifest) -> None:
     tools = {f"tool_{n}": f"Order number {n}. " + "long " * 60 for n in range(50)}
     source = manifest("shop", **tools)
     for budget in (2048, 4096, 16_384, 65_536):
-        async with served(source, serving=Serving(answer_bytes=budget)) as client:
+        async with served(source, serving=ServingOptions(answer_bytes=budget)) as client:
             result = await client.call_tool(SEARCH, {"query": "order", "limit": 50})
             found = answer(result)
             assert size(result.model_dump(by_alias=True, exclude_none=True)) <= budget + 200
@@ -355,7 +355,7 @@ async def test_a_host_that_fails_to_take_notice_does_not_end_the_server(
         raise OverflowError
 
     async with served(
-        manifest("one", ping="Ping"), serving=Serving(on_diagnostics=noticed), mode=LEGACY
+        manifest("one", ping="Ping"), serving=ServingOptions(on_diagnostics=noticed), mode=LEGACY
     ) as client:
         assert answer(await client.call_tool(SEARCH, {"query": "ping"}))["matches"]
         assert [tool.name for tool in (await client.list_tools()).tools] == UNCALLED
@@ -434,7 +434,7 @@ async def test_clients_hear_of_a_server_that_announces_nothing(has_many: bool) -
 async def test_meta_tools_count_anew(manifest: Manifest) -> None:
     """Also where clients see the meta-tools alone, a change of what is behind them is told."""
     async with Gateway([manifest("one", ping="Ping")], reserved=META_TOOLS) as gateway:
-        server = GatewayServer(gateway, Serving())
+        server = GatewayServer(gateway, ServingOptions())
         async with server.running(), Client(server.sdk) as client:
             assert "1 tool of one" in ((await client.list_tools()).tools[0].description or "")
             async with client.listen(tools_list_changed=True) as news:
@@ -479,7 +479,7 @@ async def test_progress_and_cancellation_reach_the_tool(tmp_path: Path) -> None:
 
 async def test_results_have_a_budget() -> None:
     """What a tool says too much is cut off, and said."""
-    serving = Serving(expose=Exposure.ALL, result_bytes=4096)
+    serving = ServingOptions(expose=Exposure.ALL, result_bytes=4096)
     async with served(child("sdkserver.py", name="sdk"), serving=serving) as client:
         call = {"toolId": "say", "arguments": {"text": "ä" * 9000}}
         for result in (
@@ -510,7 +510,7 @@ async def test_results_that_are_no_objects_are_wrapped() -> None:
 async def test_the_graph_can_be_read(manifest: Manifest) -> None:
     """The tools of the graph describe it, search it and write it down, each within the budget."""
     shop = manifest("shop", refund_order="Refund an order", ship_order="Ship an order")
-    serving = Serving(graph_tools=True, endpoints=("http://127.0.0.1:9/query",))
+    serving = ServingOptions(graph_tools=True, endpoints=("http://127.0.0.1:9/query",))
     async with served(shop, serving=serving) as client:
         schema = answer(await client.call_tool(GRAPH_SCHEMA, {}))
         assert schema["triples"] > 20
@@ -530,7 +530,7 @@ async def test_the_graph_can_be_read(manifest: Manifest) -> None:
         assert whole["tools"] == 2
         lost = await client.call_tool(GRAPH_EXPORT, {"around": ["nothing"]})
         assert lost.is_error
-    async with served(shop, serving=Serving(graph_tools=True, answer_bytes=2048)) as client:
+    async with served(shop, serving=ServingOptions(graph_tools=True, answer_bytes=2048)) as client:
         for name, arguments in (
             (GRAPH_SCHEMA, {}),
             (GRAPH_SEARCH, {"query": "refund"}),
@@ -546,7 +546,7 @@ async def test_the_graph_has_its_pages(manifest: Manifest, tmp_path: Path) -> No
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "lost.md").write_text(page, "utf-8")
     graph = FileGraph(str(tmp_path / "pages"))
-    async with served(shop, serving=Serving(graph_tools=True), graph=graph) as client:
+    async with served(shop, serving=ServingOptions(graph_tools=True), graph=graph) as client:
         found = answer(await client.call_tool(GRAPH_SEARCH, {"query": "consignments"}))
         assert (found["matches"][0]["label"], found["matches"][0]["toolId"]) == (
             "Lost consignments",
@@ -570,7 +570,7 @@ async def test_the_graph_has_the_pages_of_a_folder(
     (tmp_path / "docs" / "a.md").write_text("---\nname: a\nsource: s\n---\n# A\n", "utf-8")
     folder = FileSource("docs", str(tmp_path / "docs"))
     others = [] if is_alone else [manifest("shop", refund_order="Refund an order")]
-    async with served(folder, *others, serving=Serving(graph_tools=True)) as client:
+    async with served(folder, *others, serving=ServingOptions(graph_tools=True)) as client:
         found = answer(await client.call_tool(GRAPH_SEARCH, {"query": "consignments"}))
         assert found["matches"][0]["label"] == "Lost consignments"
         near = answer(await client.call_tool(GRAPH_EXPORT, {"around": ["a"]}))
@@ -597,7 +597,7 @@ async def test_nothing_waits_for_a_source_that_hangs(
 async def test_requests_are_told_without_what_was_asked(manifest: Manifest) -> None:
     """The log says which tool was called and what came of it, not what for."""
     lines: list[str] = []
-    serving = Serving(log=lines.append)
+    serving = ServingOptions(log=lines.append)
     async with served(manifest("one", ping="Ping"), serving=serving, mode=LEGACY) as client:
         await client.call_tool(SEARCH, {"query": "marker-query"})
         await client.call_tool(SEARCH, {})
@@ -613,14 +613,14 @@ async def test_requests_are_told_without_what_was_asked(manifest: Manifest) -> N
 def test_options_that_make_no_sense_are_refused() -> None:
     """No budget is too small for an answer, and no endpoint is allowed to nobody."""
     with pytest.raises(UsageError, match="2,048"):
-        Serving(answer_bytes=1000)
+        ServingOptions(answer_bytes=1000)
     with pytest.raises(UsageError, match="endpoints"):
-        Serving(endpoints=("https://elsewhere.example",))
+        ServingOptions(endpoints=("https://elsewhere.example",))
 
 
 async def test_questions_are_answered() -> None:
     """A question has an answer with calls of meta-tools as suggestions, within the budget."""
-    serving = Serving(answer_bytes=4096)
+    serving = ServingOptions(answer_bytes=4096)
     async with served(child("gitserver.py"), serving=serving) as client:
         found = answer(await client.call_tool(ASK, {"question": "example of git_status"}))
         assert (found["intent"], found["results"][0]["symbol"]) == ("examples", "git_status")
@@ -653,7 +653,9 @@ async def test_a_plan_orders_what_a_goal_needs(manifest: Manifest) -> None:
 async def test_plans_have_a_budget(manifest: Manifest) -> None:
     """A plan that is too large says less, and still validates."""
     tools = {f"list_{n}": f"List orders, part {n}. " + "long " * 60 for n in range(40)}
-    async with served(manifest("shop", **tools), serving=Serving(answer_bytes=2048)) as client:
+    async with served(
+        manifest("shop", **tools), serving=ServingOptions(answer_bytes=2048)
+    ) as client:
         result = await client.call_tool(PLAN, {"goal": "list orders", "limit": 40})
         assert answer(result)["tasks"]
         assert "truncated" in answer(result)

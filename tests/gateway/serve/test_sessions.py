@@ -22,8 +22,8 @@ from mcp import Client
 from processes import children
 
 from mcpg.gateway import Gateway, Limits, ServerSource
-from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, Serving
-from mcpg.gateway.serve.http import Http, serve_http
+from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, ServingOptions
+from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="
 
 TESTS = Path(__file__).parents[2]
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
-ALL = Serving(expose=Exposure.ALL)
+ALL = ServingOptions(expose=Exposure.ALL)
 WHO = {"name": "test", "version": "1"}
 KEYS = "a-random-text-of-one", "a-random-text-of-two"
 
@@ -78,7 +78,7 @@ async def reached(
         anyio.create_task_group() as group,
     ):
         await gateway.build_index()
-        group.start_soon(serve_http, GatewayServer(gateway, ALL), Http(**http), told)
+        group.start_soon(serve_http, GatewayServer(gateway, ALL), HttpOptions(**http), told)
         await ready.wait()
         yield addresses[0], gateway
         group.cancel_scope.cancel()

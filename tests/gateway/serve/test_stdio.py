@@ -20,7 +20,7 @@ async def lines_of(data: bytes, monkeypatch: pytest.MonkeyPatch, longest: int = 
     os.write(writing, data)
     os.close(writing)
     with anyio.fail_after(10):
-        found = [line async for line in stdio._Lines(reading)]
+        found = [line async for line in stdio._DescriptorLines(reading)]
     os.close(reading)
     return found
 
@@ -50,7 +50,7 @@ async def test_standard_input_is_claimed() -> None:
 async def test_messages_of_any_size_are_written_whole() -> None:
     """A message that a pipe has room for is written at once, a larger one as it is read."""
     reading, writing = os.pipe()
-    output = stdio._Output(writing)
+    output = stdio._DescriptorWriter(writing)
     await output.write("brief\n")
     with anyio.CancelScope() as scope:
         scope.cancel()  # nothing is waited for

@@ -8,8 +8,8 @@ from mcp_types.methods import validate_server_result
 
 from mcpg.catalog.model import Tool
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
-from mcpg.gateway.serve.answers import result_of
-from mcpg.gateway.serve.catalogue import exported
+from mcpg.gateway.serve.answers import convert_result
+from mcpg.gateway.serve.catalogue import export_tool
 
 ROOM = 9999
 LISTED: Any = {"type": "array", "items": {"type": "string"}}
@@ -17,7 +17,7 @@ LISTED: Any = {"type": "array", "items": {"type": "string"}}
 
 def passed(invoked: Invoked, tool: Tool | None = None) -> Any:
     """Return the result, which every version of MCP accepts."""
-    result: Any = result_of(invoked, ROOM, exported(tool) if tool is not None else None)
+    result: Any = convert_result(invoked, ROOM, export_tool(tool) if tool is not None else None)
     for version in ("2025-11-25", "2026-07-28"):
         validate_server_result("tools/call", version, {"resultType": "complete", **result})
     return result

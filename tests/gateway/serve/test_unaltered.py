@@ -17,7 +17,7 @@ from mcp_types import Request
 from pydantic import RootModel
 
 from mcpg.gateway import Gateway, ServerSource
-from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, Serving
+from mcpg.gateway.serve import INVOKE, META_TOOLS, SEARCH, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import size
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
-ALL = Serving(expose=Exposure.ALL)
+ALL = ServingOptions(expose=Exposure.ALL)
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 TEXT = {"type": "text", "text": "x"}
 
@@ -51,7 +51,9 @@ def raw(answer: Any, **more: Any) -> ServerSource:
 
 
 @asynccontextmanager
-async def served(source: ServerSource, mode: str, serving: Serving = ALL) -> AsyncIterator[Client]:
+async def served(
+    source: ServerSource, mode: str, serving: ServingOptions = ALL
+) -> AsyncIterator[Client]:
     """Serve *source* with all of its tools."""
     async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
         server = GatewayServer(gateway, serving)

@@ -26,8 +26,8 @@ from mcpg.graph.search.scoring import (
     description_query,
     evidence_query,
     expansion_query,
-    pattern_of,
-    terms_of,
+    build_pattern,
+    parse_terms,
 )
 from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME
 from mcpg.graph.triples import triples_of
@@ -145,7 +145,7 @@ def test_the_graph_at_hand_answers_as_its_sparql(shop: dict[str, ToolDocument], 
     """Values, edges and names are those that Oxigraph finds by the queries that are shown."""
     triples = list(triples_of(shop.values()))
     local, graph = LocalGraph.of(triples, DEFAULT_PROFILE), oxigraph_store(triples)
-    profile, terms = local.profile, terms_of(query, local.language)
+    profile, terms = local.profile, parse_terms(query, local.language)
     nodes = [document.uri for document in shop.values()]
 
     def rows(sparql: str, *names: str) -> set[tuple[str, ...]]:
@@ -153,14 +153,14 @@ def test_the_graph_at_hand_answers_as_its_sparql(shop: dict[str, ToolDocument], 
         assert isinstance(found, pyoxigraph.QuerySolutions)
         return {tuple(row[name].value if row[name] else "" for name in names) for row in found}
 
-    asked = evidence_query(profile, pattern_of(terms))
+    asked = evidence_query(profile, build_pattern(terms))
     assert {
         (row.node, row.predicate, row.text, row.via, row.related) for row in local.rows(terms)
     } == rows(asked, "node", "predicate", "text", "via", "related")
     assert set(local.edges(nodes)) == rows(
         expansion_query(profile, nodes), "node", "predicate", "related"
     )
-    shown = {(row["node"], row["predicate"], row["value"]) for row in local.described(nodes)}
+    shown = {(row["node"], row["predicate"], row["value"]) for row in local.describe_nodes(nodes)}
     assert shown == rows(description_query(nodes), "node", "predicate", "value")
 
 
@@ -290,6 +290,6 @@ def test_a_limit_is_at_least_one(searcher: GraphSearcher) -> None:
 def test_the_default_profile_counts_names_most() -> None:
     """No weight is above that of a name; nothing is read that has no weight."""
     assert DEFAULT_PROFILE.highest_weight == 1.2
-    assert DEFAULT_PROFILE.weight_of(SCHEMA_NAME, "", is_inbound=False) == 1.2
-    assert DEFAULT_PROFILE.weight_of(SCHEMA_NAME, KB_MEMBER_OF, is_inbound=True) == 0
+    assert DEFAULT_PROFILE.find_weight(SCHEMA_NAME, "", is_inbound=False) == 1.2
+    assert DEFAULT_PROFILE.find_weight(SCHEMA_NAME, KB_MEMBER_OF, is_inbound=True) == 0
     assert SearchProfile((), ()).highest_weight == 0

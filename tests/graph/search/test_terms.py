@@ -13,8 +13,8 @@ from mcpg.graph.search.scoring import (
     at_endpoint,
     evidence_query,
     is_iri,
-    pattern_of,
-    terms_of,
+    build_pattern,
+    parse_terms,
 )
 from mcpg.graph.terms import SCHEMA_ARTICLE, SCHEMA_NAME
 from mcpg.text import split_words
@@ -28,7 +28,7 @@ def is_found(query: str, text: str) -> bool:
     kind, name = pyoxigraph.NamedNode(SCHEMA_ARTICLE), pyoxigraph.NamedNode(SCHEMA_NAME)
     store.add(pyoxigraph.Quad(node, is_a, kind))
     store.add(pyoxigraph.Quad(node, name, pyoxigraph.Literal(text)))
-    found = store.query(evidence_query(DEFAULT_PROFILE, pattern_of(terms_of(query))))
+    found = store.query(evidence_query(DEFAULT_PROFILE, build_pattern(parse_terms(query))))
     assert isinstance(found, pyoxigraph.QuerySolutions)
     return next(found, None) is not None
 
@@ -68,9 +68,9 @@ def test_a_part_of_a_word_is_no_word(query: str, text: str) -> None:
 
 def test_function_words_are_left_out_where_others_are() -> None:
     """Only a query of nothing else keeps them; each stem is there once."""
-    assert [term.text for term in terms_of("where is the file of files")] == ["file"]
-    assert [term.text for term in terms_of("where is the")] == ["where", "is", "the"]
-    assert len(terms_of(" ".join(f"word{number}x" for number in range(200)))) == MOST_TERMS
+    assert [term.text for term in parse_terms("where is the file of files")] == ["file"]
+    assert [term.text for term in parse_terms("where is the")] == ["where", "is", "the"]
+    assert len(parse_terms(" ".join(f"word{number}x" for number in range(200)))) == MOST_TERMS
 
 
 @given(st.text(max_size=40))
@@ -83,7 +83,7 @@ def test_whatever_is_asked_stays_a_word(query: str) -> None:
 
 def test_an_endpoint_is_asked_the_same() -> None:
     """The prefixes stay in front, the rest is what SERVICE asks."""
-    query = evidence_query(DEFAULT_PROFILE, pattern_of(terms_of("invoice")))
+    query = evidence_query(DEFAULT_PROFILE, build_pattern(parse_terms("invoice")))
     asked = at_endpoint(query, "https://sparql.example/")
 
     assert asked.startswith("PREFIX kb:")

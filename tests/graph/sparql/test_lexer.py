@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bounded import output_of
 
-from mcpg.graph.sparql import services_in, unescaped, unknown_names_in
+from mcpg.graph.sparql import services_in, unescape_query, unknown_names_in
 
 ASKED = [
     ("SELECT * { SERVICE <https://a.example/> { ?s ?p ?o } }", ["<https://a.example/>"]),
@@ -43,9 +43,9 @@ def test_words_in_texts_names_and_comments_ask_nobody(query: str) -> None:
 
 def test_escapes_are_read_before_anything_else() -> None:
     """A keyword that is written with escapes is the keyword."""
-    query = unescaped("SELECT * { \\u0053ERVICE <https://a.example/> {} }")
+    query = unescape_query("SELECT * { \\u0053ERVICE <https://a.example/> {} }")
     assert [one.endpoint for one in services_in(query)] == ["https://a.example/"]
-    assert unescaped("\\UFFFFFFFF") == "\\UFFFFFFFF"
+    assert unescape_query("\\UFFFFFFFF") == "\\UFFFFFFFF"
 
 
 def test_only_an_address_in_full_is_an_endpoint() -> None:

@@ -177,7 +177,7 @@ def test_nobody_else_can_ask_through_the_relay() -> None:
     """Without the path that only the engine is told, the proxy asks nobody."""
     with serving(FACTS) as other:
         proxy = FederationProxy([other.url], 1, 1024)
-        address = proxy.address_of(other.url)
+        address = proxy.get_proxy_address(other.url)
         foreign = address.rsplit("/", 2)[0] + "/guess/0"
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(foreign, b"ASK {}")

@@ -10,7 +10,7 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from mcpg.graph.sparql_worker import Answer, answered
+from mcpg.graph.sparql_worker import SparqlAnswer, answer_query
 from mcpg.graph.worker import READY, serve
 
 DATA = b"<a:a> <a:b> 'x'@en, 'y', 3, _:n . <a:c> <a:b> <a:a> ."
@@ -20,7 +20,7 @@ def ask(query: str, rows: int = 100, size: int = 10_000) -> dict[str, Any]:
     """Answer one query over a small graph."""
     store = pyoxigraph.Store()
     store.load(DATA, format=pyoxigraph.RdfFormat.TURTLE)
-    return answered(store, {"query": query, "rows": rows, "size": size})
+    return answer_query(store, {"query": query, "rows": rows, "size": size})
 
 
 def test_terms_are_written_as_the_w3c_writes_them() -> None:
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_told_by_its_kind() -> None:
 def test_turtle_of_an_answer_cannot_steer_a_terminal() -> None:
     """Control characters of literals are written as escapes."""
     triple = '<urn:a> <urn:b> "x\x9b31m\\ty" .'
-    text = Answer("graph", triples=(triple, triple.replace("urn:b", "urn:c"))).turtle()
+    text = SparqlAnswer("graph", triples=(triple, triple.replace("urn:b", "urn:c"))).turtle()
 
     assert text.replace("\n", "").replace("\t", "").isprintable()
     assert text.count("x\\u009B31m\\ty") == 2
