@@ -33,7 +33,7 @@ from mcpg.cli import main as program
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcpg.engine.trace import HintSuggestion
+    from mcpg.explain.trace import HintSuggestion
 
 
 class Case(NamedTuple):
@@ -89,7 +89,7 @@ def rank_with(manifest: Path, query: str, tool: str, change: HintSuggestion) -> 
         file.write_text(json.dumps({"tools": {tool: hints}}), encoding="utf-8")
         with contextlib.redirect_stderr(io.StringIO()):
             program(["bundle", str(manifest), str(file), "-o", str(bundle), "-q"])
-        matches = mcpg.load(bundle).search(query, limit=mcpg.engine.results.MAX_LIMIT).matches
+        matches = mcpg.load(bundle).search(query, limit=mcpg.search.results.MAX_LIMIT).matches
         found = [match.tool_id for match in matches]
     return found.index(tool) + 1 if tool in found else 0
 

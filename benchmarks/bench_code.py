@@ -23,13 +23,11 @@ from typing import TYPE_CHECKING
 
 from measuring import HERE, row
 
-from mcpg.build_cache import StoredBuildCache
+from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.code.graph import CodeGraph
-from mcpg.code.model import CodeEdgeKind, CodeFile
-from mcpg.code.page import write_page
-from mcpg.engine.code_search import CodeSearch
-from mcpg.sources.code import read_files
-from mcpg.sources.code.repository import find_repository
+from mcpg.code.model import CodeEdgeKind, CodeFile, write_page
+from mcpg.code.read import find_repository, read_files
+from mcpg.code.search import CodeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

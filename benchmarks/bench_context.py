@@ -26,7 +26,7 @@ import catalogues
 import measuring
 
 import mcpg
-from mcpg.engine.context import MOST_TOOLS
+from mcpg.search.scope import MOST_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

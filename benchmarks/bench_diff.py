@@ -36,16 +36,15 @@ import catalogues
 import measuring
 
 import mcpg
-from mcpg.catalog.lock import ApprovedTools, change_diff, lock_changes, stated_by_source
 from mcpg.catalog.model import Tool
-from mcpg.evaluation.impact import RANK_LOSSES, ImpactStudy
 from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.wordings import first_sentence
+from mcpg.review.impact import RANK_LOSSES, ImpactStudy, first_sentence
+from mcpg.review.lock import ApprovedTools, change_diff, lock_changes, stated_by_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcpg.evaluation.impact import Impact
+    from mcpg.review.impact import Impact
 
 Tools = list[dict[str, Any]]
 SAMPLE = 100

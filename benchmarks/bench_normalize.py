@@ -11,7 +11,7 @@ language as an English one with the same relevant tools. Bad rewrites are anothe
 
 Every figure is nDCG@5: `alone` of the query as it is, then of both searches merged. Plain English
 is rewritten as well, which no search does; `skipped` is the share of queries that a search would
-not have had rewritten, and `search_question` is `right` with these left as they are. `first` is the share
+not have had rewritten, and `searched` is `right` with these left as they are. `first` is the share
 of matches that a query by itself has in the first place with a score of .5 or more and that another
 query for a rewrite leaves among the first three.
 """
@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING, Any
 import measuring
 
 import mcpg
-from mcpg.engine.rewrite import DEPTH, SURE, language_in, merge, trust_in
-from mcpg.engine.rewrite.answers import select_literals
 from mcpg.evaluation.metrics import ndcg_at
+from mcpg.rewrite import DEPTH, SURE, language_in, merge, trust_in
+from mcpg.rewrite.validation import select_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcpg.engine import Engine, Match
-    from mcpg.engine.rewrite.answers import LanguageTest
+    from mcpg.rewrite.validation import LanguageTest
 
     Query = Mapping[str, Any]
 

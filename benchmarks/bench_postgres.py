@@ -35,15 +35,15 @@ from measuring import middle, percentile, row
 from texts import document, key
 
 import mcpg
-from mcpg.caches import RESULT, MemoryCache
+from mcpg.embeddings.provider import EmbeddingKey
 from mcpg.embeddings.sqlite_store import SqliteStore
-from mcpg.embeddings.stores import EmbeddingKey
-from mcpg.engine.candidate_source import COUNT
-from mcpg.engine.model import read_model
-from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.results import SearchRequest
-from mcpg.engine.retrieval import POOL
 from mcpg.postgres import Database, PostgresCache, PostgresCandidates, PostgresStore, PublishedTool
+from mcpg.search.caches import RESULT, MemoryCache
+from mcpg.search.guards import COUNT
+from mcpg.search.model import read_model
+from mcpg.search.pipeline import Search, gather
+from mcpg.search.results import SearchRequest
+from mcpg.search.retrieval import POOL
 from mcpg.text import split_words
 
 sys.path.insert(0, str(measuring.HERE.parent / "tests"))

@@ -33,11 +33,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
-from mcpg.caches import MemoryCache
 from mcpg.embeddings import FunctionEmbeddings, count_tokens
-from mcpg.engine.results import EngineServices
 from mcpg.gateway import FileGraph, FileSource, SyncGateway, route
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.search.caches import MemoryCache
+from mcpg.search.results import EngineServices
 from mcpg.sources import read_sources
 from mcpg.telemetry import telemetry
 

@@ -26,16 +26,16 @@ from fit_ranking import (
 from samplings import read
 
 from mcpg.engine.loading import merge_fitted_weights
-from mcpg.engine.model import Model
-from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
-from mcpg.tuning.fit import (
+from mcpg.evaluation.fit import (
     best_scored,
     build_cases,
-    ranked_figures,
     compute_shares,
+    ranked_figures,
     weighted_calibration_error,
 )
-from mcpg.tuning.tune import too_few, tune
+from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
+from mcpg.evaluation.tune import too_few, tune
+from mcpg.search.model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fit_ranking import Judged, Top
 
     import mcpg
-    from mcpg.tuning.fit import Case
+    from mcpg.evaluation.fit import Case
 
 FOLDS = 5
 # How many queries of each other set the ranking to begin with is fitted on.

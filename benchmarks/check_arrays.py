@@ -48,13 +48,13 @@ def answer(mode: str, bundle: str) -> None:
     if mode == WITHOUT:
         sys.modules["numpy"] = None  # type: ignore[assignment]
     import mcpg
-    from mcpg.engine import arrays
+    from mcpg.search import retrieval
 
     if mode == ALWAYS:
-        arrays._MANY = arrays._MANY_TERMS = arrays._MANY_GRAMS = 1  # noqa: SLF001 - else few lists are long enough
+        retrieval._MANY = retrieval._MANY_TERMS = retrieval._MANY_GRAMS = 1  # noqa: SLF001 - else few lists are long enough
     engine = mcpg.load(bundle)
     if mode != WITHOUT:
-        arrays.ARRAYS._import()  # noqa: SLF001 - else it is imported for large catalogues alone
+        retrieval.ARRAYS._import()  # noqa: SLF001 - else it is imported for large catalogues alone
         engine.warm_up()
     for number, line in enumerate(sys.stdin):
         query = json.loads(line)

@@ -24,8 +24,7 @@ import rdflib
 
 from mcpg.errors import McpgError
 from mcpg.graph.shacl_worker import MAX_DEPTH
-from mcpg.graph.shapes import check_shapes, with_base
-from mcpg.graph.validation import ShaclResult, validate
+from mcpg.graph.validation import ShaclResult, check_shapes, validate, with_base
 
 MF = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 SHT = rdflib.Namespace("http://www.w3.org/ns/shacl-test#")

@@ -1,4 +1,4 @@
-"""Fit what closeness weighs in a query, by the model of `mcpg/engine/closeness.py`.
+"""Fit what closeness weighs in a query, by the model of `mcpg/search/hybrid.py`.
 
 The sum of the graph's fused score and weighted closeness ranks the tools of a query; the intercept
 and the coefficients of the weight maximise nDCG@5 by coordinate ascent. What queries of several
@@ -17,25 +17,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mcpg.engine.closeness import (
-    LEAST_WEIGHT,
-    MOST_WEIGHT,
-    WEIGHT_INPUTS,
-    closeness,
-    weight_inputs,
-)
-from mcpg.engine.fusion import feature_values, greatest_lexical
-from mcpg.engine.model import FEATURES
 from mcpg.evaluation.metrics import ndcg_at
+from mcpg.search.features import feature_values, greatest_lexical
+from mcpg.search.hybrid import LEAST_WEIGHT, MOST_WEIGHT, WEIGHT_INPUTS, closeness, weight_inputs
+from mcpg.search.model import FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from mcpg.engine.hybrid import HybridPool
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.vectors import VectorScores
+    from mcpg.search.hybrid import HybridPool
+    from mcpg.search.index_vectors import VectorScores
+    from mcpg.search.query import Analysis
 
 DEPTH = 5
 SHORT = 5

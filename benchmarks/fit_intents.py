@@ -1,6 +1,6 @@
-"""Fit the coefficients of `mcpg/engine/ask/intent.py`, and measure them.
+"""Fit the coefficients of `mcpg/ask/intent.py`, and measure them.
 
-    python benchmarks/fit_intents.py                        write mcpg/engine/ask/data/intents.json
+    python benchmarks/fit_intents.py                        write mcpg/ask/data/intents.json
     python benchmarks/fit_intents.py --check QUESTIONS TOOLS    measure on labelled questions
 
 The questions to fit on are those of `intent_questions.py`. A fifth of the wordings, not of the
@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from intent_questions import questions, tools
 
+from mcpg.ask.intent import decide, extract_question_features
+from mcpg.ask.mentions import NameLookup, recognise, tokenize_question
+from mcpg.ask.model import INTENTS
 from mcpg.bundle import assemble
 from mcpg.engine import load
-from mcpg.engine.ask.intent import decide, extract_question_features
-from mcpg.engine.ask.model import INTENTS
-from mcpg.engine.ask.recognise import NameLookup, recognise
-from mcpg.engine.ask.tokens import tokenize_question
 from mcpg.engine.loading import compile_assembly
 from mcpg.index.reader import Index
 from mcpg.sources import SourceBatch
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     Weights = dict[str, dict[str, float]]
     Vector = NDArray[np.float64]
 
-DATA = Path(__file__).parent.parent / "mcpg/engine/ask/data/intents.json"
+DATA = Path(__file__).parent.parent / "mcpg/ask/data/intents.json"
 PENALTY = 1.0
 DECIMALS = 3
 _STEPS, _MEMORY = 400, 12
@@ -144,7 +143,7 @@ def held_out(
     found_by_wording: Sequence[Sequence[Row]], penalty: float
 ) -> tuple[float, Counter[tuple[str, str]]]:
     """Return the share that a fit on four fifths of the wordings decides right on the others."""
-    import mcpg.engine.ask.intent as module
+    import mcpg.ask.intent as module
 
     right = total = 0
     confusion, shown = Counter(), Counter()

@@ -9,7 +9,7 @@ does not name), `also` (that would do no harm) and `not` (that would). EDGES are
 
 Ridge logistic regressions by Newton's method (le Cessie and van Houwelingen, Applied Statistics 41,
 1992), each server left out in turn with all goals that need it. `--write` puts the models that are
-fitted on all servers into `mcpg/engine/data/plan.json`.
+fitted on all servers into `mcpg/plan/data/plan.json`.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from fit_relations import fit as fit_steps
 from fit_relations import pairs_of
 
 import mcpg
-from mcpg.engine.plan.choose import PlanContext
-from mcpg.engine.plan.evidence import (
+from mcpg.plan.planner import Planner
+from mcpg.plan.selection import (
     SOURCE_INPUTS,
     STEP_INPUTS,
+    PlanContext,
     PlanModel,
     logit,
     probability,
     source_inputs,
     step_inputs,
 )
-from mcpg.engine.plan.planner import Planner
-from mcpg.engine.results import SearchRequest, check_request
+from mcpg.search.results import SearchRequest, check_request
 
-DATA = Path(__file__).parents[1] / "mcpg" / "engine" / "data" / "plan.json"
+DATA = Path(__file__).parents[1] / "mcpg" / "plan" / "data" / "plan.json"
 _DECIMALS = 4
 _ROUNDS = 12
 _MATCHES = 20

@@ -11,7 +11,7 @@ out of the catalogue; as the queries of the sets are long, a few of their words 
 tools, also misspelt, are asked as well, and words drawn from running text, which ask for nothing.
 All this is asked of two sets as one catalogue, too. Both are then fitted on all sets but one and
 measured on that one. `--write` puts the model fitted on all sets into
-`mcpg/engine/data/ranking.json`.
+`mcpg/search/data/ranking.json`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,19 @@ from scaling import standardised_logistic
 
 import mcpg.engine
 import mcpg.text
-from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, merge_fitted_weights
-from mcpg.engine.model import (
+from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, merge_fitted_weights, ranking_json
+from mcpg.evaluation.fit import (
+    ANSWERLESS_SHARE,
+    LOWER,
+    ascend,
+    evenly,
+    rate_contests,
+    sigmoid,
+    weighted_calibration_error,
+)
+from mcpg.evaluation.metrics import auroc
+from mcpg.evaluation.samples import RankingPair, build_ranking_pairs, look, tops
+from mcpg.search.model import (
     FEATURES,
     INPUTS,
     Model,
@@ -42,20 +53,9 @@ from mcpg.engine.model import (
     default_model,
     default_provenance,
 )
-from mcpg.engine.query import analyse
-from mcpg.evaluation.metrics import auroc
+from mcpg.search.query import analyse
 from mcpg.text import split_words
 from mcpg.text.lexicon import WordTable
-from mcpg.tuning.fit import (
-    ANSWERLESS_SHARE,
-    LOWER,
-    ascend,
-    evenly,
-    sigmoid,
-    weighted_calibration_error,
-    rate_contests,
-)
-from mcpg.tuning.samples import RankingPair, build_ranking_pairs, look, tops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -22,8 +22,7 @@ import numpy as np
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.steps import STEP_FEATURES, step_features
-from mcpg.relations.workflow import LEAST_CHANCE
+from mcpg.relations.server_sequences import LEAST_CHANCE, STEP_FEATURES, step_features
 from mcpg.relations.works import describe_works
 from mcpg.sources import read_sources
 

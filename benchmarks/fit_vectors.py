@@ -13,7 +13,7 @@ of its own on the same inputs, for which the answers of every fifth query are ta
 catalogue; a few words of the queries and noise are asked as well. Both are also fitted on all sets
 but one, and measured on that one. With `--keep-closeness` the calibrations alone are fitted: after
 a change of the graph's calibration, nothing else has to be.
-`--write` puts what is fitted on all sets into `mcpg/engine/data/vectors.json`.
+`--write` puts what is fitted on all sets into `mcpg/search/data/vectors.json`.
 """
 
 from __future__ import annotations
@@ -32,38 +32,37 @@ from samplings import FOLDS, VARIANTS, read, tools_of
 
 import mcpg.engine
 from mcpg.embeddings import provider_of
-from mcpg.embeddings.stores import MemoryStore
-from mcpg.engine.confidence import MARGIN_DEPTH
-from mcpg.engine.features import extract_features
-from mcpg.engine.fusion import fuse
-from mcpg.engine.hybrid import (
+from mcpg.embeddings.provider import MemoryStore
+from mcpg.evaluation.fit import logistic
+from mcpg.search.confidence import MARGIN_DEPTH
+from mcpg.search.features import extract_features, fuse
+from mcpg.search.hybrid import (
     LEARNED,
     SCHEMES,
     VECTOR_INPUTS,
     HybridPool,
     VectorCalibration,
+    apply_weight,
     closeness_weight,
     corrected_text,
-    rank,
     find_scheme,
+    rank,
     unknown_share,
-    apply_weight,
 )
-from mcpg.engine.model import default_model
-from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.results import SearchRequest
-from mcpg.engine.retrieval import POOL
-from mcpg.engine.vectors import SearchVectors
-from mcpg.tuning.fit import logistic
+from mcpg.search.index_vectors import SearchVectors
+from mcpg.search.model import default_model
+from mcpg.search.pipeline import Search, gather
+from mcpg.search.results import SearchRequest
+from mcpg.search.retrieval import POOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcpg.embeddings import EmbeddingProvider
-    from mcpg.embeddings.stores import EmbeddingStore
-    from mcpg.engine.fusion import RankedCandidate
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.vectors import VectorScores
+    from mcpg.embeddings.provider import EmbeddingStore
+    from mcpg.search.features import RankedCandidate
+    from mcpg.search.index_vectors import VectorScores
+    from mcpg.search.query import Analysis
 
 Samples = dict[str, list[ranking.Top]]
 Weight = dict[str, Any]

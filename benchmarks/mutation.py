@@ -148,7 +148,7 @@ def choose_tests(name: str, tests: Iterable[str], seconds: Mapping[str, float]) 
 
 
 def folder_of(name: str) -> str:
-    """Name the folder of a mutant, such as `engine` of `mcpg.engine.model.x_f__mutmut_1`."""
+    """Name the folder of a mutant, such as `engine` of `mcpg.search.model.x_f__mutmut_1`."""
     return name.split(".")[1]
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
         Evidence,
         Explanation,
         FocusedGraph,
+        LinkReason,
         Match,
         Plan,
         RankingMode,
         SearchResult,
         Strategy,
         Task,
-        LinkReason,
         load,
     )
     from mcpg.errors import (
@@ -56,6 +56,7 @@ __all__ = [
     "FocusedGraph",
     "Hints",
     "InputError",
+    "LinkReason",
     "Match",
     "McpgError",
     "NotFoundError",
@@ -70,7 +71,6 @@ __all__ = [
     "Tool",
     "ToolExample",
     "UsageError",
-    "LinkReason",
     "__version__",
     "load",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonValue
+    from mcpg.text.json_values import JsonValue
 
 
 DECIMALS = 9

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcpg
-from mcpg.explore.explorer import Explorer, PageSettings
-from mcpg.explore.hints_file import HintsFile
-from mcpg.explore.judged_file import JudgedFile
-from mcpg.explore.live import LiveEngine
+from mcpg.explore.explorer import Explorer, LiveEngine, PageSettings
+from mcpg.explore.files import HintsFile, JudgedFile
 from mcpg.explore.server import ExploreServer
 
 if TYPE_CHECKING:

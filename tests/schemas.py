@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from mcpg.cli.json_schemas import json_schema
+from mcpg.cli.commands.schema import json_schema
 
 _WHOLE = ("properties", "$ref", "allOf")
 

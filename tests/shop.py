@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli import quick
+from mcpg.cli import fast_path
 from mcpg.cli.parameters import COMMON, SEARCH
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Run:
 
 def plain_search(*arguments: str) -> int | None:
     """Return the exit code of a search that needs no settings; `None` where it needs some."""
-    return quick.plain_search(quick.parse(arguments, (*SEARCH, *COMMON)))
+    return fast_path.plain_search(fast_path.parse(arguments, (*SEARCH, *COMMON)))
 
 
 MANIFEST = {

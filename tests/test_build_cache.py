@@ -14,18 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg import build_cache
-from mcpg.build_cache import (
+from mcpg.caching import build_cache
+from mcpg.caching.build_cache import (
     NO_BUILD_CACHE,
-    StoredBuildCache,
-    ResultKind,
     BuildCache,
+    PendingResults,
+    ResultKind,
+    StoredBuildCache,
+    cut_runs,
     encode_parts,
     load_build_cache,
-    cut_runs,
     save_build_cache,
 )
-from mcpg.build_store import PendingResults
 from mcpg.errors import OutputError
 
 if TYPE_CHECKING:

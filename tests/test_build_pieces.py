@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.build_pieces import NOWHERE, ChunkFile, read_chunks
+from mcpg.caching.build_pool import NOWHERE, ChunkFile, read_chunks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.build_cache import StoredBuildCache, ResultKind, load_build_cache
-from mcpg.build_workers import Workers
+from mcpg.caching.build_cache import ResultKind, StoredBuildCache, load_build_cache
+from mcpg.caching.build_pool import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

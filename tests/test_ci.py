@@ -162,9 +162,7 @@ def test_no_input_becomes_text_of_a_command() -> None:
 
 def test_a_project_in_order_passes(project: Project) -> None:
     """Every check runs and passes; the summary has their results; nothing is compared on a push."""
-    done = project.checked(
-        locked="true", queries="queries.yaml", min="hit@5=0.9\nndcg@5=0.5"
-    )
+    done = project.checked(locked="true", queries="queries.yaml", min="hit@5=0.9\nndcg@5=0.5")
     assert done.code == 0, done.log
     assert done.outputs["failed"] == ""
     assert done.outputs["comment"] == ""
@@ -192,7 +190,7 @@ def test_each_failure_is_found_in_one_run(project: Project) -> None:
 
 
 def test_a_lock_is_held(project: Project) -> None:
-    """With `hold_lock`, a tool that nobody approved fails the run, though the bundle is up to date."""
+    """With `locked`, a tool that nobody approved fails the run, though the bundle is up to date."""
     project.now({**REFUND, "description": "Refund it all.\n::add-mask::x\n```\n# Title"}, TRACK)
     project.mcpg("bundle", "-q")
     assert project.checked(lint="false").code == 0
@@ -219,18 +217,14 @@ def test_a_pull_request_is_compared_with_its_base(project: Project) -> None:
     assert "--paginate repos/owner/tools/issues/7/comments" in look_up
     assert f"--method POST repos/owner/tools/issues/7/comments --field body=@{comment}"[:40] in post
     assert f"body=@{done.outputs['comment']}" in post
-    again = project.checked(
-        project.pull_request, lint="false", comment="true", KNOWN="42\n43\n"
-    )
+    again = project.checked(project.pull_request, lint="false", comment="true", KNOWN="42\n43\n")
     assert "--method PATCH repos/owner/tools/issues/comments/42 " in again.called
     assert "POST" not in again.called
 
 
 def test_a_comment_that_is_refused_fails_nothing(project: Project) -> None:
     """The token of a fork may only read."""
-    done = project.checked(
-        project.pull_request, lint="false", comment="true", REFUSED="1"
-    )
+    done = project.checked(project.pull_request, lint="false", comment="true", REFUSED="1")
     assert done.code == 0
     assert "::warning::mcpg: the pull request cannot be commented on" in done.log
 

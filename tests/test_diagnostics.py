@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from mcpg.errors import CODES, REMEDIES, Code, Severity, error, info, find_remedy, warning
+from mcpg.errors import CODES, REMEDIES, Code, Severity, error, find_remedy, info, warning
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)

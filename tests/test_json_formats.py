@@ -19,18 +19,22 @@ from schemas import assert_described, closed, described_members, used_members
 from shop import HINTS, LATER_HINTS, LATER_JUDGED, LATER_MANIFEST, MANIFEST
 from typer.main import get_command
 
+from mcpg.ask import INTENTS
 from mcpg.cli import main
 from mcpg.cli.app import app
+from mcpg.cli.commands.schema import (
+    common_definitions,
+    format_names,
+    json_schema,
+    refreshed_formats,
+)
 from mcpg.cli.environment import KEYS, SECRET_VARIABLES
-from mcpg.cli.json_schemas import common_definitions, format_names, json_schema
 from mcpg.cli.reference import MARKER, commands_below
-from mcpg.cli.schema_page import refreshed_formats
 from mcpg.documents.markdown import MAX_PARSED
-from mcpg.engine.ask import INTENTS
-from mcpg.engine.results import FUSIONS, STRATEGIES
 from mcpg.gateway.calls import FaultCode
 from mcpg.gateway.serve.http import SHORTEST_TOKEN
 from mcpg.relations.edges import Coverage, EdgeOrigin
+from mcpg.search.results import FUSIONS, STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpg.library_errors import (
+from mcpg.text.library_errors import (
     connection_reason,
     json_reason,
     pydantic_choices,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcpg.relations.observed import ObservedCalls
+from mcpg.relations.observed_calls import ObservedCalls
 from mcpg.relations.sessions import SessionCounter
 
 if TYPE_CHECKING:

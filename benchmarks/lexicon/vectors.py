@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpg.embeddings.local import ENGLISH, MULTILINGUAL, LocalEmbeddings
+from mcpg.embeddings import ENGLISH, MULTILINGUAL, LocalEmbeddings
 
 MODELS = {"minilm": "all-MiniLM-L6-v2", "use": "USE multilingual", "e5": "multilingual-e5-small"}
 MODEL_OF = {"hi": "e5", "uk": "e5"}

@@ -13,7 +13,6 @@ from mcpg.bundle.codec import (
     encode_bundle,
     mistakes_in,
 )
-from mcpg.bundle.diff import BundleDiff, FieldChange, ToolChange, diff_bundles, unified_text
 from mcpg.bundle.folder import (
     LOCK_NAME,
     FolderPlan,
@@ -31,23 +30,18 @@ __all__ = [
     "STALE",
     "Assembly",
     "Bundle",
-    "BundleDiff",
     "Encoding",
-    "FieldChange",
     "FolderPlan",
-    "ToolChange",
     "apply_plan",
     "assemble",
     "bundle_of",
     "content_hash",
     "decode_bundle",
-    "diff_bundles",
     "encode_bundle",
     "generated_documents",
     "mistakes_in",
     "plan_folder",
     "read_bundle",
-    "unified_text",
     "write_bundle",
     "write_encoded",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -12,31 +12,39 @@ from itertools import compress
 from operator import attrgetter
 from pathlib import PurePosixPath
 
-from mcpg.build_cache import NO_BUILD_CACHE, BuildCache
-from mcpg.bundle.carried import read_ranking, still_stale
 from mcpg.bundle.codec import (
     RANKING,
     STALE,
     Bundle,
     ReadDocument,
     decode_bundle,
+    encode_bundle,
     read_documents,
 )
-from mcpg.bundle.definitions import DEFINITIONS, Definitions, definitions_beside, encode_definitions
+from mcpg.bundle.dotnet_texts import portable_texts, rewritten_pieces
 from mcpg.bundle.links import (
     StatedRelations,
     joined_links,
+    observed_edges,
     read_relations,
     resolve_links,
     stated_edges,
     with_asserted,
+    with_observed,
     with_stated,
 )
-from mcpg.bundle.merge import DocumentGroups, sort_documents
-from mcpg.bundle.observations import observed_edges, with_observed
-from mcpg.bundle.placing import LocatedDocuments, locate_documents
-from mcpg.bundle.portable import portable_texts, rewritten_pieces
-from mcpg.bundle.texts import hold_texts
+from mcpg.bundle.merge import DocumentGroups, names_no_tool, sort_documents
+from mcpg.bundle.metadata import (
+    DEFINITIONS,
+    Definitions,
+    definitions_beside,
+    encode_definitions,
+    hold_texts,
+    read_ranking,
+    still_stale,
+)
+from mcpg.bundle.paths import LocatedDocuments, locate_documents
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import HintRule, SourceDocument, Tool
@@ -51,11 +59,12 @@ from mcpg.documents.writer import (
     write_document,
 )
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
-from mcpg.json_types import JsonObject, JsonValue
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.relations.infer import InferredRelations, authored_edges, infer
-from mcpg.relations.provides import Provision
-from mcpg.sources import SourceBatch
+from mcpg.relations.provisions import Provision
+from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources.model import FailedSource
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import joined_name
 from mcpg.values import format_count
 
@@ -523,3 +532,88 @@ def _make_context(
         memo=memo,
         texts=texts,
     )
+
+
+_MOST_NAMED = 12
+
+
+def missing_documents(
+    last: Iterable[SourceDocument], assembly: Assembly, failed: Collection[FailedSource]
+) -> tuple[ReadDocument, ...]:
+    """Return the documents of the last bundle that are missing because sources failed.
+
+    Where a failed source does not tell which tools it has, these are all tools of the last bundle
+    whose source no tool of the others has: rather too many than too few.
+
+    Args:
+        last: The documents of the last bundle.
+        assembly: What could be read.
+        failed: The sources that could not.
+    """
+    tools = assembly.catalog.tools
+    present = {(tool.source_id, tool.name) for tool in tools}
+    answered = {tool.source_id for tool in tools}
+    read, _ = read_documents(last, (), None, NO_BUILD_CACHE)
+    return tuple(
+        item
+        for item in read
+        if _key(item) not in present
+        and not names_no_tool(item)
+        and (
+            item.source.path in assembly.unread
+            or any(_may_be_from(item.document.tool, one, answered) for one in failed)
+        )
+    )
+
+
+def _key(item: ReadDocument) -> tuple[str, str]:
+    return item.document.tool.source_id, item.document.tool.name
+
+
+def _may_be_from(tool: Tool, source: FailedSource, answered: Collection[str]) -> bool:
+    if tool.source_id in source.names:
+        return True
+    is_possible = source.kind in (None, tool.source_kind)
+    return is_possible and not source.is_named and tool.source_id not in answered
+
+
+def with_missing(
+    batch: SourceBatch,
+    missing: Sequence[ReadDocument],
+    assemble: Callable[[SourceBatch], Assembly],
+) -> Assembly:
+    """Return what *assemble* makes of *batch* with the *missing* tools, which are marked stale."""
+    data = encode_bundle(Bundle(tuple(item.source for item in missing)))
+    bundles = (*batch.bundles, RawBundle(data.decode(), "last build"))
+    assembly = assemble(replace(batch, bundles=bundles))
+    keys = {_key(item) for item in missing}
+    tools = assembly.catalog.tools
+    kept = tuple(tool.id for tool in tools if (tool.source_id, tool.name) in keys)
+    stale = tuple(tool.id for tool in tools if tool.id in {*kept, *assembly.stale})
+    noticed = (*assembly.diagnostics, *_report_kept(missing))
+    return replace(assembly, stale=stale, kept=kept, diagnostics=noticed)
+
+
+def names_by_source(missing: Iterable[ReadDocument]) -> Mapping[str, list[str]]:
+    """Return the names of *missing* tools by their source id."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for source_id, name in sorted(map(_key, missing)):
+        names[source_id].append(name)
+    return names
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return *names* as a list that is not too long for a message."""
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _report_kept(missing: Iterable[ReadDocument]) -> list[Diagnostic]:
+    return [
+        warning(
+            Code.TOOLS_STALE,
+            f"tools are kept from the last build, because their source failed: {list_names(names)}",
+            source_id,
+        )
+        for source_id, names in names_by_source(missing).items()
+    ]

@@ -13,18 +13,18 @@ from functools import partial
 from typing import NoReturn
 
 from mcpg import __version__
-from mcpg.build_cache import ResultKind, BuildCache
+from mcpg.caching.build_cache import BuildCache, ResultKind
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import is_absolute, normal_path, path_key
 from mcpg.documents.front_matter import split_front_matter
+from mcpg.documents.front_matter_edits import authored_text
 from mcpg.documents.model import LineNumbers, ToolDocument, decode_record, encode_record
 from mcpg.documents.reader import check_document, parse_document
-from mcpg.documents.rewritten import authored_text
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
-from mcpg.json_types import JsonObject, JsonValue
-from mcpg.library_errors import json_reason
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.library_errors import json_reason
 from mcpg.values import format_count
 
 _REBUILD = "rebuild it with `mcpg bundle`"

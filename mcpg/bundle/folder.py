@@ -32,7 +32,7 @@ from mcpg.files import (
     remove_leftovers,
     write_files,
 )
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 
 LOCK_NAME = ".mcpg-generated.json"
 """The file in an output folder that records what was written there."""

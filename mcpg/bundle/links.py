@@ -8,25 +8,170 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from unicodedata import normalize
 from urllib.parse import unquote
 
-from mcpg.bundle.anchors import Headings
 from mcpg.bundle.codec import ReadDocument
+from mcpg.catalog.model import Tool
 from mcpg.documents.addresses import path_key
-from mcpg.documents.facts import TARGET_KEYS, StatedEdge, parse_facts, means_itself, pick_text
+from mcpg.documents.facts import TARGET_KEYS, StatedEdge, means_itself, parse_facts, pick_text
 from mcpg.documents.front_matter import split_front_matter
-from mcpg.documents.markdown import Reference, LinkTargets, read_markdown
+from mcpg.documents.markdown import MAX_PARSED, LinkTargets, Reference, read_markdown
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
+from mcpg.documents.page import fence_after, parse_heading
 from mcpg.documents.reader import LINK_KEYS, SPELLINGS
-from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
+from mcpg.errors import Code, Diagnostic, DocumentError, SourceError, error, info, warning
 from mcpg.files import is_file
-from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, ToolRelations
+from mcpg.relations.edges import (
+    COVERAGE_FACTORS,
+    Edge,
+    EdgeKind,
+    EdgeOrigin,
+    ToolRelations,
+    compute_weight,
+)
 from mcpg.relations.infer import STATED
-from mcpg.suggestions import suggest
+from mcpg.relations.observed_calls import (
+    ObservedCalls,
+    ToolNames,
+    decode,
+    learned_edges,
+    list_tool_names,
+    merge,
+    rename_tools,
+)
+from mcpg.sources.model import ObservedFile
+from mcpg.text.suggestions import suggest
+from mcpg.values import format_count
+
+_GENERATED = ("Tool Identity", "Execution Contract", "Input Schema", "Output Schema")
+# As HTML, Markdown Extra and its kin state them, and notes whose blocks have names.
+_STATED_ID = re.compile(
+    r"\b(?:id|name)=[\"']?([^\"'\s>}]+)|\{[^{}\n]*?#([^\"'\s>}]+)|(?:^|[ \t])\^([\w-]+)[ \t]*$",
+    re.MULTILINE,
+)
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]*>(.{1,300}?)</h\1>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_ANYWHERE = ("", "top")
+# What programs that show a file name beside its headings: lines of its text, words, footnotes.
+_NO_HEADING = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z|:~:|fn(?:ref)?[:-]?\d+\Z")
+_BY_GITHUB = "user-content-"
+_MOST_HEADINGS_SUGGESTED = 50  # no more warnings of a kind are shown
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchors:
+    """What a link to a document may name.
+
+    Attributes:
+        path: The document.
+        by_key: What is written behind `#`, by what all spellings of it have in common.
+    """
+
+    path: str
+    by_key: dict[str, str]
+
+
+class Headings:
+    """Judges links to headings.
+
+    Programs make different anchors of one heading. So only letters and digits are compared.
+    """
+
+    def __init__(self, items: Iterable[ReadDocument]) -> None:
+        """Take the documents to which links may lead."""
+        self._items = {item.document.uri: item for item in items}
+        self._plain: dict[str, frozenset[str]] = {}
+        self._known: dict[str, _Anchors | None] = {}
+        self._left = _MOST_HEADINGS_SUGGESTED
+
+    def fault(self, reference: Reference, uri: str) -> str:
+        """Return what is wrong with the heading that *reference* names, "" for nothing.
+
+        Args:
+            reference: A link.
+            uri: The document to which it leads.
+        """
+        fragment = unquote(reference.target.partition("#")[2])
+        if reference.is_wiki:
+            # Headings below headings, of which the last is meant.
+            fragment = fragment.rpartition("#")[2]
+        key = _anchor_key(fragment.removeprefix(_BY_GITHUB))
+        if key in _ANYWHERE or _NO_HEADING.match(fragment):
+            return ""
+        # Most links are right, and lines are read much faster than Markdown.
+        if _is_among(key, self._collect_plain_keys(uri)):
+            return ""
+        anchors = self._collect_anchors(uri)
+        if anchors is None or _is_among(key, anchors.by_key):
+            return ""
+        self._left -= 1
+        near = suggest(fragment, anchors.by_key.values()) if self._left >= 0 else ()
+        advice = f"; did you mean '#{near[0]}'?" if near else ""
+        return f"names no heading of {anchors.path!r}{advice}"
+
+    def _collect_plain_keys(self, uri: str) -> frozenset[str]:
+        """Return the keys of the headings of a document that have a line of their own."""
+        if uri not in self._plain:
+            self._plain[uri] = frozenset(
+                key for text in self._texts(uri) for key in map(_anchor_key, _plain_headings(text))
+            )
+        return self._plain[uri]
+
+    def _collect_anchors(self, uri: str) -> _Anchors | None:
+        """Return the anchors of a document, `None` where they are not known."""
+        if uri not in self._known:
+            texts = self._texts(uri)
+            is_known = bool(texts) and all(len(text) <= MAX_PARSED for text in texts)
+            self._known[uri] = (
+                _Anchors(
+                    self._items[uri].place, {_anchor_key(one): one for one in _anchors_in(texts)}
+                )
+                if is_known
+                else None
+            )
+        return self._known[uri]
+
+    def _texts(self, uri: str) -> list[str]:
+        """Return the texts that are written of a document, none where it is not at hand."""
+        item = self._items.get(uri)
+        return [one.source.content for one in (item, *item.about)] if item else []
+
+
+def _plain_headings(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text[:MAX_PARSED].splitlines():
+        fence = fence_after(line, fence)
+        level, title = (0, "") if fence else parse_heading(line)
+        if level:
+            yield title
+
+
+def _anchors_in(texts: Iterable[str]) -> Iterator[str]:
+    yield from map(_slug, _GENERATED)
+    for text in texts:
+        for found in _STATED_ID.findall(text):
+            yield from filter(None, found)
+        yield from (_slug(_TAG.sub("", title)) for _, title in _HTML_HEADING.findall(text))
+        yield from map(_slug, read_markdown(text).headings)
+
+
+def _slug(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.casefold()).strip().replace(" ", "-")
+
+
+def _is_among(key: str, keys: Collection[str]) -> bool:
+    # Programs count what is headed alike.
+    return key in keys or key.rstrip("0123456789") in keys
+
+
+def _anchor_key(fragment: str) -> str:
+    return "".join(filter(str.isalnum, normalize("NFKC", fragment).casefold()))
+
 
 Suggest = Callable[[str], str]
 """Returns advice on a name that nobody bears, such as one that is nearly the same; "" for none."""
@@ -429,3 +574,110 @@ def _is_broken(
 
 def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+_SHOWN = 3
+_BOTH = "; "  # between what was observed and what was inferred
+
+
+def observed_edges(
+    files: Sequence[ObservedFile], tools: Iterable[Tool]
+) -> tuple[Mapping[str, Sequence[Edge]] | None, list[Diagnostic]]:
+    """Return the edges that observed calls show, by tool id, the strongest first.
+
+    Several files are counted together. A file that is damaged is left out, with a diagnostic.
+
+    Args:
+        files: The files among the sources.
+        tools: The tools of the catalogue; what was observed of others is left out.
+
+    Returns:
+        The edges, `None` where no file can be used, and diagnostics.
+    """
+    if not files:
+        return None, []
+    known = ToolNames(tools)
+    parts: list[ObservedCalls] = []
+    noticed: list[Diagnostic] = []
+    for file in files:
+        try:
+            read = decode(file.text, file.place)
+        except SourceError as fault:
+            message = f"{fault.message}: it is left out"
+            noticed.append(error(Code.OBSERVED_INVALID, message, fault.place))
+            continue
+        noticed += _report_unknown_tools(read, known, file.place)
+        parts.append(rename_tools(read, known))
+    if not parts:
+        return None, noticed
+    edges: defaultdict[str, list[Edge]] = defaultdict(list)
+    for one in learned_edges(merge(parts)):
+        edges[one.edge.source].append(one.edge)
+    return edges, noticed
+
+
+def _report_unknown_tools(
+    observed: ObservedCalls, known: ToolNames, place: str
+) -> list[Diagnostic]:
+    names = list_tool_names(observed)
+    unknown = sorted(name for name in names if known(name) is None)
+    if not unknown:
+        return []
+    shown = ", ".join(repr(name[:80]) for name in unknown[:_SHOWN])
+    more = ", ..." if len(unknown) > _SHOWN else ""
+    message = f"{format_count(len(unknown), 'observed tool')} of no source: {shown}{more}"
+    # Tools come and go; a file of which nothing is known is likely another's.
+    report = warning if len(unknown) == len(names) else info
+    return [report(Code.OBSERVED_TOOL_UNKNOWN, message, place)]
+
+
+def with_observed(
+    document: ToolDocument, edges: Iterable[Edge], addresses: Mapping[str, tuple[str, str]]
+) -> ToolDocument:
+    """Return *document* with what was observed of its tool, in place of what was before.
+
+    What an author states stays as it is. Of an edge that is inferred as well, the greater weight
+    and both reasons count.
+
+    Args:
+        document: The document, its links resolved.
+        edges: What was observed of its tool, the strongest first.
+        addresses: Path and URI of every tool, by id.
+    """
+    authored, others = [], {}
+    for link in document.links:
+        if link.origin is EdgeOrigin.AUTHORED:
+            authored.append(link)
+        elif (other := _not_observed(link)) is not None:
+            others[link.kind, link.target] = other
+    observed: list[Link] = []
+    for edge in edges:
+        uri = addresses[edge.target][1]
+        link = Link(edge.kind, uri, edge.weight, edge.reason, EdgeOrigin.OBSERVED)
+        observed.append(_confirm_link(others.pop((edge.kind, uri), None), link))
+    links = joined_links([*authored, *observed], others.values())
+    return document if links == document.links else replace(document, links=links)
+
+
+def _not_observed(link: Link) -> Link | None:
+    """Return what of *link* was not observed, `None` where all of it was.
+
+    Documents hold one weight for both, so the other is known by its upper bound.
+    """
+    if link.origin is not EdgeOrigin.OBSERVED:
+        return link
+    reason = link.reason.partition(_BOTH)[2]
+    if not reason:
+        return None
+    origin = EdgeOrigin.SCHEMA if link.fields else EdgeOrigin.INFERRED
+    part = COVERAGE_FACTORS[link.coverage] if link.coverage else 1.0
+    weight = min(link.weight, compute_weight(link.kind, origin, part))
+    return replace(link, weight=weight, reason=reason, origin=origin)
+
+
+def _confirm_link(inferred: Link | None, observed: Link) -> Link:
+    if inferred is None:
+        return observed
+    reason = f"{observed.reason}{_BOTH}{inferred.reason}" if inferred.reason else observed.reason
+    weight = max(inferred.weight, observed.weight)
+    return replace(inferred, weight=weight, reason=reason, origin=EdgeOrigin.OBSERVED)

@@ -14,19 +14,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mcpg.bundle.codec import ReadDocument
-from mcpg.bundle.definitions import is_generated
 from mcpg.bundle.links import LINK_MARKS, Suggest, joined_links, meanings, resolve_links
+from mcpg.bundle.metadata import is_generated
 from mcpg.catalog.catalog import assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.documents.addresses import normal_path, path_key, tool_uri
-from mcpg.documents.authored import write_authored_lines, written_lines
 from mcpg.documents.facts import TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import one_line, split_front_matter
-from mcpg.documents.markdown import Reference, LinkTargets, read_markdown, retarget
+from mcpg.documents.front_matter_edits import write_authored_lines, written_lines
+from mcpg.documents.markdown import LinkTargets, Reference, read_markdown, retarget
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import likeliest
 
 

@@ -16,9 +16,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from mcpg.catalog.api_schemas import Schema, acceptable
+from mcpg.catalog.api_schemas import (
+    NotStrictError,
+    Schema,
+    acceptable,
+    strict_schema,
+    without_left_out,
+)
 from mcpg.catalog.model import Tool
-from mcpg.catalog.strict_schemas import NotStrictError, strict_schema, without_left_out
 from mcpg.errors import NotFoundError, UsageError
 
 ApiName: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini", "mcp"]

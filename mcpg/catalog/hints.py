@@ -9,12 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mcpg.catalog.model import HINT_LISTS, NO_HINTS, HintRule, Hints, Tier, ToolExample
-from mcpg.catalog.view import unique
+from mcpg.catalog.model import (
+    HINT_LISTS,
+    NO_HINTS,
+    HintRule,
+    Hints,
+    Tier,
+    Tool,
+    ToolExample,
+    unique,
+)
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.text.json_values import JsonObject, JsonValue
 
 
 TYPED_ANNOTATIONS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -175,7 +183,7 @@ def hints_of_tool(
         annotations: Its MCP annotations: first the specified booleans, then custom keys.
         meta: Its `_meta`: the object itself, then its namespaced objects.
         trusts_entry: Whether the lists in *entry* are hints.
-        trusts_server: Whether those in *annotations* and *meta* are; see `mcpg.catalog.claims`.
+        trusts_server: Whether those in *annotations* and *meta* are; see `mcpg.catalog.hints`.
     """
     own, claimed = _entry_hints(entry), claimed_hints(annotations, meta)
     if own is NO_HINTS and claimed is NO_HINTS:
@@ -330,6 +338,94 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
 
 def _closest(key: str, names: Sequence[str]) -> str:
     """Return the one of *names* that *key* may mean, or ""."""
-    from mcpg.suggestions import suggest  # noqa: PLC0415 - most keys are right
+    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most keys are right
 
     return next(iter(suggest(key, names)), "")
+
+
+MOST_WORDS = 64
+"""How many distinct words of the claims of one tool are searched."""
+
+
+_KEYS = frozenset(key for name in HINT_LISTS for key in HINT_FIELDS[name].keys)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedWords:
+    """The words of a tool's claims.
+
+    Attributes:
+        text: The first `MOST_WORDS` distinct ones, as the server writes them.
+        kept: How many distinct words these are.
+        total: How many there are in all.
+    """
+
+    text: str
+    kept: int
+    total: int
+
+
+def read_claims(tool: Tool) -> Hints:
+    """Return the lists of hints that the server of *tool* states and that are not its hints."""
+    # Most tools have annotations, and hardly one has such keys among them.
+    if all(_KEYS.isdisjoint(part) for part in (tool.annotations, *meta_parts(tool.meta))):
+        return NO_HINTS
+    claimed = claimed_hints(tool.annotations, tool.meta)
+    kept: dict[str, tuple[object, ...]] = {}
+    for name in HINT_LISTS:
+        own = set(map(_key, getattr(tool.hints, name)))
+        kept[name] = tuple(one for one in getattr(claimed, name) if _key(one) not in own)
+    return Hints(**kept)  # type: ignore[arg-type]
+
+
+def _key(entry: object) -> object:
+    return entry.casefold() if isinstance(entry, str) else entry
+
+
+def claimed_texts(claims: Hints) -> tuple[str, ...]:
+    """Return the entries of *claims*, each once."""
+    return unique(_claim_texts(claims))
+
+
+def claimed_words(claims: Hints) -> ClaimedWords:
+    """Return the words of *claims*, each once, in order of their first place."""
+    stated = [token for text in _claim_texts(claims) for token in text.split()]
+    if not stated:
+        return ClaimedWords("", 0, 0)
+    from mcpg.text import split_words  # noqa: PLC0415 - most servers state none
+
+    every: set[str] = set()
+    kept: set[str] = set()
+    tokens: list[str] = []
+    for token in stated:
+        words = split_words(token)
+        if every.issuperset(words):
+            continue
+        every.update(words)
+        if len(kept.union(words)) <= MOST_WORDS:
+            kept.update(words)
+            tokens.append(token)
+    return ClaimedWords(" ".join(tokens), len(kept), len(every))
+
+
+def _claim_texts(claims: Hints) -> Iterable[str]:
+    asked = (text for one in claims.examples for text in (one.input, one.description, one.output))
+    return (
+        *(*claims.aliases, *claims.keywords, *claims.categories, *claims.tags),
+        *(*claims.data_sources, *filter(None, asked)),
+    )
+
+
+def overlong_claims(tools: Iterable[Tool]) -> Iterator[Diagnostic]:
+    """Report the *tools* of whose claims words are left out."""
+    for tool in tools:
+        claims = read_claims(tool)
+        if claims is NO_HINTS or claims == NO_HINTS:
+            continue
+        words = claimed_words(claims)
+        if words.kept < words.total:
+            message = (
+                f"the server of {tool.id!r} states hints of {words.total:,} words for it;"
+                f" {words.kept} are searched, the others are left out"
+            )
+            yield warning(Code.HINT_UNTRUSTED, message, tool.place or tool.id)

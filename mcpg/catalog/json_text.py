@@ -11,8 +11,8 @@ from functools import partial
 from typing import NoReturn
 
 from mcpg.errors import SourceError
-from mcpg.json_types import JsonObject, JsonValue
-from mcpg.library_errors import json_reason
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.library_errors import json_reason
 
 MAX_DEPTH = 100
 """Deepest nesting of arrays and objects that is read, in levels."""

@@ -10,7 +10,7 @@ from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, states_lists
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
 from mcpg.catalog.model import Hints, SourceKind, Tool
 from mcpg.errors import Code, Diagnostic, SourceError, info, warning
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")

@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from mcpg.cli.fast_path import quick_run
 from mcpg.cli.output import Output
-from mcpg.cli.quick import quick_run
 
 __all__ = ["main"]
 
@@ -18,7 +18,7 @@ _COMPLETION_VARIABLE = "_MCPG_COMPLETE"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code; see `mcpg.cli.exits.ExitCode`.
+    """Run the program and return its exit code; see `mcpg.cli.exit_codes.ExitCode`.
 
     Args:
         argv: Arguments without the program's name; those of the process when `None`.
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_guarded(arguments: list[str]) -> int:
-    from mcpg.cli.exits import run_guarded  # noqa: PLC0415 - a quick run needs none of it
+    from mcpg.cli.exit_codes import run_guarded  # noqa: PLC0415 - a quick run needs none of it
     from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
 
     prepare_streams()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.query import Question, make_search_arguments, exit_code, nothing_found
+from mcpg.cli.query import Question, exit_code, make_search_arguments, nothing_found
 from mcpg.errors import UsageError
 
 

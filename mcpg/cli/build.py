@@ -13,27 +13,27 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from mcpg.build_cache import (
+from mcpg.bundle import RANKING, Assembly, decode_bundle
+from mcpg.caching.build_cache import (
     NO_BUILD_CACHE,
-    StoredBuildCache,
     BuildCache,
+    StoredBuildCache,
     load_build_cache,
     save_build_cache,
 )
-from mcpg.build_workers import COLLECTED_AFTER, Workers, processors
-from mcpg.bundle import RANKING, Assembly, decode_bundle
+from mcpg.caching.build_pool import COLLECTED_AFTER, Workers, processors
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli.environment import SOURCES, cache_folder
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.code.page import is_code_page
+from mcpg.code.model import is_code_page
 from mcpg.documents.model import ToolDocument
-from mcpg.engine.loading import report_ignored_model, ranking_json, choose_ranking, with_graphs_read
+from mcpg.engine.loading import choose_ranking, ranking_json, report_ignored_model, with_graphs_read
 from mcpg.errors import (
     Code,
     Diagnostic,
@@ -46,13 +46,13 @@ from mcpg.errors import (
     info,
 )
 from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
-from mcpg.gateway.sources import ServerSource
 from mcpg.index.file import cached_path
-from mcpg.index.word_sections import WorkerFiles, WordSections
-from mcpg.json_types import JsonValue
+from mcpg.index.word_sections import WordSections, WorkerFiles
 from mcpg.sources import SourceBatch, is_failure
 from mcpg.sources.client_config import Live
 from mcpg.sources.model import CODE, FailedSource
+from mcpg.sources.registry import ServerSource
+from mcpg.text.json_values import JsonValue
 from mcpg.values import format_count
 
 if TYPE_CHECKING:
@@ -152,13 +152,18 @@ class PreviousBuild:
         output: Output,
     ) -> Assembly:
         """Return *assembly*, which is made of *batch*, with the tools of failed sources."""
-        from mcpg.bundle import stale  # noqa: PLC0415 - only where a source failed
+        from mcpg.bundle.assemble import (  # noqa: PLC0415 - only where a source failed
+            list_names,
+            missing_documents,
+            names_by_source,
+            with_missing,
+        )
 
-        missing = stale.missing_documents(self._documents(), assembly, batch.failed)
+        missing = missing_documents(self._documents(), assembly, batch.failed)
         if missing and not self.allows_missing:
-            return stale.with_missing(batch, missing, assemble)
-        for source_id, names in stale.names_by_source(missing).items():
-            output.note(f"left out, because {source_id} failed: {stale.list_names(names)}")
+            return with_missing(batch, missing, assemble)
+        for source_id, names in names_by_source(missing).items():
+            output.note(f"left out, because {source_id} failed: {list_names(names)}")
         return assembly
 
     def _documents(self) -> Iterable[SourceDocument]:
@@ -346,7 +351,7 @@ class BuildCacheSession:
     def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
         """Return what the index takes from the words of *documents*, in the order of ids."""
         from mcpg.documents.model import encode_content  # noqa: PLC0415 - as above
-        from mcpg.index.analysed import analyse_documents  # noqa: PLC0415 - as above
+        from mcpg.index.document_terms import analyse_documents  # noqa: PLC0415 - as above
         from mcpg.index.word_sections import (  # noqa: PLC0415 - as above
             digest_contents,
             make_cached_sections,
@@ -424,8 +429,8 @@ def write_index_and_cache(
         OutputError: It cannot be written.
     """
     from mcpg.engine.loading import assembly_sections  # noqa: PLC0415 - as above
-    from mcpg.engine.opening import pack_notices  # noqa: PLC0415 - as above
     from mcpg.index.file import write_index_beside  # noqa: PLC0415
+    from mcpg.search.model import pack_notices  # noqa: PLC0415 - as above
 
     if build_stamp(bundle) == run:
         return False
@@ -567,9 +572,9 @@ class BuildSources:
         self, live: Live, exclude: Collection[str | Path], memo: BuildCache
     ) -> SourceBatch:
         from mcpg.cli.source_settings import open_entries  # noqa: PLC0415
-        from mcpg.gateway.sources import FileSource, ServerSource  # noqa: PLC0415
         from mcpg.sources import read_sources  # noqa: PLC0415 - as above
         from mcpg.sources.live import query_servers  # noqa: PLC0415
+        from mcpg.sources.registry import FileSource, ServerSource  # noqa: PLC0415
 
         sources, noticed = open_entries(
             [one.as_read() for one in self._entries],

@@ -14,8 +14,7 @@ from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings.provider import EmbeddingProvider
-from mcpg.embeddings.stores import EmbeddingStore
+from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
 from mcpg.errors import Diagnostic, OutputError, UsageError
 from mcpg.index.file import cached_path
 from mcpg.telemetry import Observer
@@ -47,7 +46,7 @@ class EmbeddingSetup:
         """Return what *make* builds, reporting it to the observer."""
         if self.observer is None:
             return make()
-        from mcpg.engine.observed import observe_vectors  # noqa: PLC0415 - most runs tell nobody
+        from mcpg.search.telemetry import observe_vectors  # noqa: PLC0415 - most runs tell nobody
 
         return observe_vectors(self.observer, make)
 
@@ -104,7 +103,8 @@ class EmbeddingOutcome:
         """The facts as the end of a sentence."""
         texts, vectors = self.facts["embedded"], self.facts["reused"]
         written = "; wrote its vectors" if self.facts["vectorsWritten"] else ""
-        return f"; embedded {format_count(texts, 'tool')}, reused {format_count(vectors, 'vector')}{written}"
+        embedded, reused = format_count(texts, "tool"), format_count(vectors, "vector")
+        return f"; embedded {embedded}, reused {reused}{written}"
 
 
 def embedding_by(settings: Settings, kind: str) -> EmbeddingSetup:

@@ -11,10 +11,10 @@ from typing import Any
 from mcpg.cli.environment import SOURCES, cache_folder, login_folder
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
-from mcpg.engine.results import EngineServices
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway import Gateway, Limits, OnChange, Source, ToolLock
 from mcpg.net.addresses import TCHAR
+from mcpg.search.results import EngineServices
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live
 
 _LIMITS = {
@@ -84,7 +84,7 @@ def open_wanted(
         McpgError: See `make_gateway`.
     """
     from mcpg.files import present_paths  # noqa: PLC0415 - as above
-    from mcpg.gateway.opening import open_sources  # noqa: PLC0415
+    from mcpg.sources.arguments import open_sources  # noqa: PLC0415
 
     is_bundle = bool(settings.flags.get("bundle"))
     if wanted.sources and is_bundle:
@@ -140,8 +140,8 @@ def read_limits(settings: Settings) -> Limits:
 def _arguments(
     wanted: GatewayRequest, settings: Settings, reserved: Collection[str]
 ) -> dict[str, Any]:
-    from mcpg.gateway.opening import with_headers  # noqa: PLC0415 - as above
-    from mcpg.gateway.sources import GENERATED, FileGraph, FileSource  # noqa: PLC0415
+    from mcpg.sources.arguments import with_headers  # noqa: PLC0415 - as above
+    from mcpg.sources.registry import GENERATED, FileGraph, FileSource  # noqa: PLC0415
 
     live = _options(wanted).live()
     sources, noticed = open_wanted(wanted, settings, live)
@@ -166,7 +166,7 @@ def _arguments(
 
 
 def _reaction(settings: Settings) -> OnChange:
-    from mcpg.gateway.sources import OnChange  # noqa: PLC0415 - as above
+    from mcpg.sources.registry import OnChange  # noqa: PLC0415 - as above
 
     found = settings.find("serve.on_change")
     return OnChange(found.value) if found else OnChange.WARN
@@ -175,7 +175,7 @@ def _reaction(settings: Settings) -> OnChange:
 def _tool_lock(settings: Settings) -> ToolLock | None:
     """Return the lock to which tools are held, `None` where nothing asks for that."""
     from mcpg.cli.locks import is_locked, lock_path, open_lock  # noqa: PLC0415 - as above
-    from mcpg.gateway.sources import OnChange, ToolLock  # noqa: PLC0415 - as above
+    from mcpg.sources.registry import OnChange, ToolLock  # noqa: PLC0415 - as above
 
     if not is_locked(settings):
         return None
@@ -198,7 +198,7 @@ def _options(wanted: GatewayRequest) -> ServerOptions:
 
 
 def _services(settings: Settings) -> EngineServices:
-    from mcpg.engine.results import EngineServices  # noqa: PLC0415 - as above
+    from mcpg.search.results import EngineServices  # noqa: PLC0415 - as above
 
     factory = ServiceFactory(settings)
     given = factory.arguments()

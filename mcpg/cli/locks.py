@@ -9,16 +9,23 @@ from pathlib import Path
 from typing import TextIO
 
 from mcpg.bundle import Assembly
-from mcpg.bundle.locked import assembly_changes, change_diagnostics, leave_out_unapproved
-from mcpg.catalog.definitions import DefinitionPart
-from mcpg.catalog.lock import LockChangeKind, ApprovedTools, LockChange, change_diff, visible
-from mcpg.catalog.lock_file import DEFAULT_LOCK, read_lock
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept, paint
 from mcpg.errors import NotFoundError
-from mcpg.json_types import JsonObject
+from mcpg.review.definitions import DefinitionPart
+from mcpg.review.lock import (
+    DEFAULT_LOCK,
+    ApprovedTools,
+    LockChange,
+    LockChangeKind,
+    change_diff,
+    read_lock,
+    visible,
+)
+from mcpg.review.lock_sources import assembly_changes, change_diagnostics, leave_out_unapproved
 from mcpg.sources import SourceBatch, is_failure
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 REFUSE, WARN, HIDE = "refuse", "warn", "hide"
@@ -159,8 +166,8 @@ class LockGuard:
         names = [one.name for one in found[:_NAMED]]
         more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
         output.error(
-            f"{format_count(len(found), 'tool')} not as approved: {', '.join(names)}{more}; nothing was "
-            "written",
+            f"{format_count(len(found), 'tool')} not as approved: {', '.join(names)}{more}; nothing"
+            " was written",
             place=self.path,
             remedy="review them with `mcpg lock`, and approve with `mcpg lock --approve TOOL`",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TextIO
 
 from mcpg.catalog.model import Tool
-from mcpg.cli.indexed import IndexedTool
+from mcpg.cli.open_bundle import IndexedTool
 from mcpg.cli.terminal import cut, one_line, one_lines, pad, width
 from mcpg.engine import Match, SearchResult
 from mcpg.index.layout import SUMMARY_LENGTH

@@ -6,7 +6,7 @@ import errno
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -27,6 +27,32 @@ from mcpg.errors import Diagnostic, OutputError, Severity, UsageError, os_reason
 
 if TYPE_CHECKING:
     from rich.status import Status
+
+
+def progress(what: str, *, quiet: bool, colored: bool) -> AbstractContextManager[Status | None]:
+    """Show *what* goes on for as long as the block runs; only on a terminal, unless *quiet*."""
+    if quiet or not is_terminal(sys.stderr):
+        return nullcontext()
+    from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    # As a text, since rich reads markup in what is a mere string.
+    return Console(stderr=True, no_color=not colored).status(Text(f"{what}..."))
+
+
+@contextmanager
+def counting(what: str, *, quiet: bool, colored: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show *what* goes on as `progress` does, and give what shows how many of how many."""
+    with progress(what, quiet=quiet, colored=colored) as shown:
+
+        def tell(done: int, of: int) -> None:
+            if shown is not None:
+                from rich.text import Text  # noqa: PLC0415 - as above
+
+                shown.update(Text(f"{what} {done:,} of {of:,}..."))
+
+        yield tell
+
 
 _SAME_KIND_LIMITS = {Severity.INFO: 10, Severity.WARNING: 50, Severity.ERROR: 1000}
 
@@ -161,14 +187,10 @@ class Output:
 
     def progress(self, what: str) -> AbstractContextManager[Status | None]:
         """Show *what* goes on for as long as the block runs; only on a terminal."""
-        from mcpg.cli.progress import progress  # noqa: PLC0415 - a search takes no time
-
         return progress(what, quiet=self.quiet, colored=self.is_colored(sys.stderr))
 
     def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
         """Show *what* goes on as `progress` does, and give what shows how many of how many."""
-        from mcpg.cli.progress import counting  # noqa: PLC0415 - as above
-
         return counting(what, quiet=self.quiet, colored=self.is_colored(sys.stderr))
 
 
@@ -290,7 +312,7 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
             remedy="name a file",
         )
     if not force:
-        from mcpg.reports import MARK  # noqa: PLC0415 - few runs write a report
+        from mcpg.show import MARK  # noqa: PLC0415 - few runs write a report
 
         check_replaceable(path, (MARK,), "report of mcpg")
 

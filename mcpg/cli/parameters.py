@@ -1,6 +1,6 @@
 """Options and arguments that commands share, each declared once.
 
-Nothing here imports a command-line library: `mcpg.cli.quick` parses frequent commands by these
+Nothing here imports a command-line library: `mcpg.cli.fast_path` parses frequent commands by these
 declarations, and `mcpg.cli.options` makes Typer parameters of them.
 """
 
@@ -464,7 +464,7 @@ ASK = (
 )
 
 FREQUENT = {"search": SEARCH, "list": LIST, "show": SHOW, "explain": EXPLAIN}
-"""The commands that `mcpg.cli.quick` parses."""
+"""The commands that `mcpg.cli.fast_path` parses."""
 
 
 def select_filters(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

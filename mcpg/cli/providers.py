@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcpg.caches import SearchCache
 from mcpg.cli.environment import (
     FOREIGN_KEY_VARIABLE,
     FOREIGN_URL_VARIABLE,
@@ -20,11 +19,11 @@ from mcpg.cli.environment import (
     cache_folder,
 )
 from mcpg.cli.settings import Setting, Settings
-from mcpg.embeddings.provider import EmbeddingProvider
-from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
+from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.llm.normalizer import Normalizer
 from mcpg.net.http import Budget
+from mcpg.search.caches import SearchCache
 from mcpg.telemetry import Observer
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ class ServiceFactory:
         """
         kind = self._value("store.kind", default="sqlite")
         if kind == "memory":
-            from mcpg.embeddings.stores import MemoryStore  # noqa: PLC0415 - as above
+            from mcpg.embeddings.provider import MemoryStore  # noqa: PLC0415 - as above
 
             return MemoryStore()
         if kind == POSTGRES:
@@ -203,7 +202,7 @@ class ServiceFactory:
             from mcpg.postgres import PostgresCache  # noqa: PLC0415 - as above
 
             return PostgresCache(self.database, **given)
-        from mcpg.caches import MemoryCache  # noqa: PLC0415 - as above
+        from mcpg.search.caches import MemoryCache  # noqa: PLC0415 - as above
 
         return MemoryCache(**given)
 

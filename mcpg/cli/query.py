@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import FUSION, SETTINGS, select_filters
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.result_forms import result_text
+from mcpg.cli.render import RecordListing
+from mcpg.cli.search_output import result_text
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
 from mcpg.errors import McpgError, UsageError
-from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Block
+from mcpg.search.results import SearchResult, Strategy, check_fusion, check_strategy
+from mcpg.show.blocks import Block
+from mcpg.text.json_values import JsonObject
 
 _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
@@ -180,7 +180,7 @@ def nothing_found(question: Question) -> str:
 
 def answer_explain(question: Question, shown: DisplayOptions, output: Output) -> int:
     """Search and print everything that led to the result; write a report of it where asked."""
-    from mcpg.gateway.json import result_json  # noqa: PLC0415 - a search explains nothing
+    from mcpg.show.json import result_json  # noqa: PLC0415 - a search explains nothing
 
     arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
@@ -195,7 +195,7 @@ def answer_explain(question: Question, shown: DisplayOptions, output: Output) ->
         output.diagnostics(explanation.result.diagnostics)
     data = explanation.to_dict()
     if shown.form in LIST_FORMS:
-        from mcpg.cli.listing import write_listing  # noqa: PLC0415 - as above
+        from mcpg.cli.render import write_listing  # noqa: PLC0415 - as above
 
         write_listing(_explanations_listing(data["matches"]), shown.form, output)
     else:
@@ -207,8 +207,8 @@ def answer_explain(question: Question, shown: DisplayOptions, output: Output) ->
 
 
 def _explanations_listing(matches: Sequence[JsonObject]) -> RecordListing:
-    from mcpg.cli.listing import RecordListing  # noqa: PLC0415 - text and JSON do without
-    from mcpg.reports.blocks import Table  # noqa: PLC0415 - as above
+    from mcpg.cli.render import RecordListing  # noqa: PLC0415 - text and JSON do without
+    from mcpg.show.blocks import Table  # noqa: PLC0415 - as above
 
     members = ("rank", "toolId", "sourceId", "score", "fusedScore", "description")
     return RecordListing(matches, members, "toolId", Table("Matches", (), ()))
@@ -217,10 +217,10 @@ def _explanations_listing(matches: Sequence[JsonObject]) -> RecordListing:
 def explanation_blocks(data: JsonObject, shown: DisplayOptions, output: Output) -> list[Block]:
     """Return what is shown of *data*, the JSON of an explanation: one screen, or all of it."""
     if shown.is_whole(output):
-        from mcpg.reports.explain import explain_blocks  # noqa: PLC0415 - few runs show all
+        from mcpg.show.explain import explain_blocks  # noqa: PLC0415 - few runs show all
 
         return [*explain_blocks(data, shows_times=shown.shows_times)]
-    from mcpg.reports.explain_summary import summary_blocks  # noqa: PLC0415 - JSON does without
+    from mcpg.show.explain_summary import summary_blocks  # noqa: PLC0415 - JSON does without
 
     return summary_blocks(data, shows_times=shown.shows_times)
 
@@ -230,11 +230,11 @@ def write_blocks(
 ) -> None:
     """Write *blocks* as text, or as Markdown below a *title* that ends with *about*."""
     if form == "markdown":
-        from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
+        from mcpg.cli.render import markdown  # noqa: PLC0415 - only for this format
 
         output.text(markdown(blocks, title, about))
     else:
-        from mcpg.cli.text import text  # noqa: PLC0415 - a search does without
+        from mcpg.cli.render import text  # noqa: PLC0415 - a search does without
 
         output.text(text(blocks, output))
 
@@ -242,7 +242,7 @@ def write_blocks(
 def report_explain(path: str, data: JsonObject, shown: DisplayOptions, output: Output) -> None:
     """Write what `explain` prints as JSON to the file at *path*, as a page."""
     from mcpg.cli.output import write_report  # noqa: PLC0415 - few runs write a report
-    from mcpg.reports.pages import explain_page  # noqa: PLC0415
+    from mcpg.show.reports import explain_page  # noqa: PLC0415
 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
 

@@ -23,13 +23,13 @@ from typer.main import get_command
 
 from mcpg.cli.app import app
 from mcpg.cli.commands.rule import rule_page
+from mcpg.cli.commands.schema import MARKER as FORMATS_MARKER
+from mcpg.cli.commands.schema import refreshed_formats
 from mcpg.cli.environment import KEYS, SECTIONS
-from mcpg.cli.help_text import command_help, group_help
-from mcpg.cli.schema_page import MARKER as FORMATS_MARKER
-from mcpg.cli.schema_page import refreshed_formats
+from mcpg.cli.options import command_help, group_help
 from mcpg.cli.setting_models import UNSET, Configuration
 from mcpg.cli.source_settings import KINDS
-from mcpg.lint.registry import RULES
+from mcpg.lint.model import RULES
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -22,8 +22,8 @@ from mcpg.cli.environment import (
     holds_password,
 )
 from mcpg.errors import McpgError
-from mcpg.library_errors import pydantic_choices, pydantic_expected
-from mcpg.suggestions import suggest
+from mcpg.text.library_errors import pydantic_choices, pydantic_expected
+from mcpg.text.suggestions import suggest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -14,11 +14,12 @@ from mcpg.cli.environment import (
     POSTGRES_VARIABLE,
     SECTIONS,
     SOURCES,
+    NotPlainError,
     SettingKey,
     holds_password,
     may_be_key,
+    plain_values,
 )
-from mcpg.cli.plain_settings import NotPlainError, plain_values
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
 
@@ -285,7 +286,7 @@ class ConfigFile:
         if entries is UNREAD:
             import tomllib  # noqa: PLC0415 - as above
 
-            from mcpg.text.written_numbers import read_float  # noqa: PLC0415 - as above
+            from mcpg.text.json_values import read_float  # noqa: PLC0415 - as above
 
             # An environment variable `3.10` is not `3.1`.
             entries = tomllib.loads(self.text, parse_float=read_float)[SOURCES]
@@ -331,8 +332,8 @@ def _plainly_read(path: str, text: str) -> ConfigFile | None:
 def _read_wholly(path: str, text: str, above: tuple[str, ...]) -> ConfigFile | None:
     import tomllib  # noqa: PLC0415 - most files are plain
 
-    from mcpg.library_errors import toml_reason  # noqa: PLC0415 - as above
-    from mcpg.text.written_numbers import read_float  # noqa: PLC0415 - as above
+    from mcpg.text.json_values import read_float  # noqa: PLC0415 - as above
+    from mcpg.text.library_errors import toml_reason  # noqa: PLC0415 - as above
 
     try:
         table: Any = tomllib.loads(text, parse_float=read_float)

@@ -158,7 +158,7 @@ def json_safe(text: str) -> str:
 
 def json_text(members: Mapping[str, Any]) -> str:
     """Return *members* as indented JSON in which nothing can steer a terminal."""
-    from mcpg.text.plain_json import write_json  # noqa: PLC0415 - text does without
+    from mcpg.text.json_values import write_json  # noqa: PLC0415 - text does without
 
     return json_safe(write_json(members, indent=2))
 

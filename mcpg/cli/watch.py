@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from mcpg.cli.exits import ExitCode, report_error
+from mcpg.cli.exit_codes import ExitCode, report_error
 from mcpg.cli.output import Output
 from mcpg.errors import McpgError, NotFoundError, UsageError
-from mcpg.sources.watching import Stamp, changed_files, forget_modules, watched_files
+from mcpg.sources.model import Stamp, changed_files, forget_modules, watched_files
 from mcpg.values import format_count
 
 Files = Mapping[str, Stamp]

@@ -10,8 +10,15 @@ from functools import cached_property
 from itertools import groupby
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
-from mcpg.code.page import read_page
+from mcpg.code.model import (
+    SEPARATOR,
+    CodeEdge,
+    CodeEdgeKind,
+    CodeFile,
+    Symbol,
+    SymbolKind,
+    read_page,
+)
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
 
 DEEPEST = 12

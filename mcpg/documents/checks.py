@@ -15,10 +15,7 @@ from typing import TypeAlias
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
 from mcpg.catalog.model import Hints, SourceKind
-from mcpg.documents.facts import lexical_form, means_itself
-from mcpg.documents.front_matter import EXTRAS_KEY
-from mcpg.documents.model import TAG_KEYS, LineNumbers, possible_values, text_items
-from mcpg.documents.namespaces import (
+from mcpg.documents.facts import (
     DATATYPES,
     LANGUAGE,
     PREFIXES,
@@ -26,9 +23,13 @@ from mcpg.documents.namespaces import (
     XSD,
     is_date,
     is_of_datatype,
+    lexical_form,
+    means_itself,
 )
+from mcpg.documents.front_matter import EXTRAS_KEY
+from mcpg.documents.model import TAG_KEYS, LineNumbers, possible_values, text_items
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import edit_distance, likeliest
 
 Path: TypeAlias = tuple[str | int, ...]

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from mcpg.catalog.json_text import is_deeper
 from mcpg.errors import DocumentError
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue, WrittenNumber
 from mcpg.text.safeyaml import MAX_DEPTH, plain_value
-from mcpg.text.written_numbers import WrittenNumber
 
 MAX_FRONT_MATTER = 256 * 1024
 """Longest front matter that is read or written, in characters."""

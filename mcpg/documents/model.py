@@ -12,15 +12,13 @@ from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample
-from mcpg.catalog.view import unique
+from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample, unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
-from mcpg.text.plain_json import read_json
-from mcpg.text.written_numbers import read_float, write_exact_json
+from mcpg.text.json_values import read_float, read_json, write_exact_json
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.text.json_values import JsonObject, JsonValue
     from mcpg.text.safeyaml import YamlPath
 
 
@@ -66,7 +64,8 @@ class ToolDocument:
             `mcpg.documents.facts` reads what they state. Shared, not copied: read-only.
         is_page: Whether the document is of no tool.
         written: The YAML of *further* as its author wrote it, with the comments of all front
-            matter; "" where it says nothing beyond *further*. See `mcpg.documents.authored`.
+            matter; "" where it says nothing beyond *further*. See
+            `mcpg.documents.front_matter_edits`.
     """
 
     tool: Tool

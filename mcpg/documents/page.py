@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
-from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
-from mcpg.catalog.view import unique
+from mcpg.catalog.model import Hints, Tier, Tool, ToolExample, unique
 from mcpg.documents.front_matter import one_line
 from mcpg.documents.model import read_enabled, read_flag, read_tier
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 
 IDENTITY_HEADING = "Tool Identity"
 CONTRACT_HEADING = "Execution Contract"

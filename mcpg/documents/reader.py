@@ -11,18 +11,19 @@ from urllib.parse import unquote
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
 from mcpg.documents.addresses import is_absolute, tool_uri
-from mcpg.documents.authored import written_lines
 from mcpg.documents.checks import check_front_matter, suggestion
-from mcpg.documents.facts import TARGET_KEYS, read_facts, pick_text, with_extras
+from mcpg.documents.facts import TARGET_KEYS, pick_text, read_facts, with_extras
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
+from mcpg.documents.front_matter_edits import authored_text, written_lines
+from mcpg.documents.markdown import check_page
 from mcpg.documents.model import (
     TAG_KEYS,
     LineNumbers,
     Link,
     TagFacts,
     ToolDocument,
-    read_tags,
     make_tags,
+    read_tags,
     text_items,
 )
 from mcpg.documents.page import (
@@ -40,12 +41,9 @@ from mcpg.documents.page import (
     read_labels,
     read_page,
 )
-from mcpg.documents.page_checks import check_page
-from mcpg.documents.rewritten import authored_text
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
-from mcpg.json_types import JsonObject, JsonValue
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
-from mcpg.text.written_numbers import without_spelling
+from mcpg.text.json_values import JsonObject, JsonValue, without_spelling
 
 GROUPS_KEY = "graph_groups"
 RELATIONS_KEY = "relations"

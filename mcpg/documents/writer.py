@@ -8,20 +8,19 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from mcpg.build_cache import ResultKind
+from mcpg.caching.build_cache import ResultKind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents.addresses import is_absolute, tool_uri
-from mcpg.documents.authored import write_authored_lines
 from mcpg.documents.facts import extras_for
 from mcpg.documents.front_matter import (
     EXTRAS_KEY,
     MAX_FRONT_MATTER,
     FrontMatter,
     compact,
+    dump_indented,
     flow,
     front_matter_text,
-    dump_indented,
     member,
     needs_yaml,
     one_line,
@@ -29,6 +28,7 @@ from mcpg.documents.front_matter import (
     split_front_matter,
     without_breaks,
 )
+from mcpg.documents.front_matter_edits import write_authored_lines
 from mcpg.documents.model import (
     GENERATED_TAG,
     ToolDocument,
@@ -53,13 +53,13 @@ from mcpg.documents.reader import (
     RELATIONS_KEY,
     UNNAMED,
     URI_KEYS,
-    state_evidence,
     parse_document,
+    state_evidence,
     tool_as_shown,
     tool_without_extras,
 )
 from mcpg.errors import DocumentError
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 
 # What stands in a record stands in front matter four times at most, each time with six characters
 # for one at most, and each time beside a key.

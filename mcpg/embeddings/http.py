@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.embeddings.provider import EmbeddingError, count_tokens
 from mcpg.errors import UsageError
-from mcpg.json_types import JsonObject
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage, read_usage
+from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
     import numpy as np

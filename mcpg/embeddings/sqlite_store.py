@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcpg.embeddings.stores import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
+from mcpg.embeddings.provider import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
 from mcpg.errors import os_reason
 
 if TYPE_CHECKING:

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpg.engine.ask import Answer, AskResult, IntentPattern
-    from mcpg.engine.candidate_source import CandidateSource
+    from mcpg.ask import Answer, AskResult, IntentPattern
     from mcpg.engine.engine import Engine
     from mcpg.engine.loading import load
-    from mcpg.engine.plan import Plan, Task
-    from mcpg.engine.results import (
+    from mcpg.explain.trace import Explanation
+    from mcpg.plan import Plan, Task
+    from mcpg.search.guards import CandidateSource
+    from mcpg.search.results import (
         EngineServices,
         Evidence,
         FocusedGraph,
+        LinkReason,
         Match,
         RankingMode,
         SearchResult,
         Strategy,
-        LinkReason,
     )
-    from mcpg.engine.trace import Explanation
 
 __all__ = [
     "Answer",
@@ -34,17 +34,25 @@ __all__ = [
     "Explanation",
     "FocusedGraph",
     "IntentPattern",
+    "LinkReason",
     "Match",
     "Plan",
     "RankingMode",
     "SearchResult",
     "Strategy",
     "Task",
-    "LinkReason",
     "load",
 ]
 
-_MODULES = ("results", "engine", "trace", "loading", "plan", "ask", "candidate_source")
+_MODULES = (
+    "mcpg.search.results",
+    "mcpg.engine.engine",
+    "mcpg.explain.trace",
+    "mcpg.engine.loading",
+    "mcpg.plan",
+    "mcpg.ask",
+    "mcpg.search.guards",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -53,7 +61,7 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module  # noqa: PLC0415 - a search does without
 
         for module_name in _MODULES:
-            module = import_module(f"{__name__}.{module_name}")
+            module = import_module(module_name)
             if name in vars(module):
                 return vars(module)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

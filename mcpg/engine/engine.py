@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from mcpg.catalog.model import Hints, Tool
-from mcpg.catalog.view import ToolView
+from mcpg.catalog.model import Hints, Tool, ToolView
 from mcpg.documents.model import ToolDocument
-from mcpg.engine.results import (
+from mcpg.errors import Diagnostic
+from mcpg.index import Index
+from mcpg.index.layout import StaleIndexError
+from mcpg.search.results import (
     ASK_LIMIT,
     DEFAULT_LIMIT,
     Context,
@@ -26,23 +28,20 @@ from mcpg.engine.results import (
     check_text,
     check_texts,
 )
-from mcpg.engine.searcher import Searcher
-from mcpg.errors import Diagnostic
-from mcpg.index import Index
-from mcpg.index.layout import StaleIndexError
+from mcpg.search.searcher import Searcher
 from mcpg.values import format_count
 
 if TYPE_CHECKING:
+    from mcpg.ask import AskResult, IntentPattern
+    from mcpg.ask.model import IntentName
     from mcpg.catalog.catalog import Catalog
     from mcpg.code.graph import CodeScope
-    from mcpg.engine.ask import AskResult, IntentPattern
-    from mcpg.engine.ask.model import IntentName
-    from mcpg.engine.circuit_breaker import GuardedCache
-    from mcpg.engine.code_search import CodeSearch
-    from mcpg.engine.plan import Plan
-    from mcpg.engine.result_cache import Answering
-    from mcpg.engine.trace import Explanation, Trace
-    from mcpg.telemetry.observer import GuardedObserver
+    from mcpg.code.search import CodeSearch
+    from mcpg.explain.trace import Explanation, Trace
+    from mcpg.plan import Plan
+    from mcpg.search.guards import GuardedCache
+    from mcpg.search.observer import GuardedObserver
+    from mcpg.search.result_cache import Answering
 
 
 Given = ParamSpec("Given")
@@ -118,7 +117,7 @@ class Engine:
     @property
     def code(self) -> CodeSearch:
         """The source code among the pages, read when it is first asked for."""
-        from mcpg.engine.code_search import CodeSearch  # noqa: PLC0415 - a search reads no code
+        from mcpg.code.search import CodeSearch  # noqa: PLC0415 - a search reads no code
 
         index, known = self.index, self._code
         if known is None or known[0] is not index:
@@ -201,7 +200,7 @@ class Engine:
         )
         request, diagnostics = self._check_request(query, context, asked)
         if self._observer is not None:
-            from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
+            from mcpg.search.telemetry import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
 
             timings = Timings()
             with self._observer.search(request.query, request.strategy) as tell:
@@ -244,7 +243,7 @@ class Engine:
 
         Args:
             question: The question, in any words; `similar:ID` asks for what is like a tool.
-            intent: What it wants, one of `mcpg.engine.ask.INTENTS`, where that need not be decided.
+            intent: What it wants, one of `mcpg.ask.INTENTS`, where that need not be decided.
             limit: Most results, at least 1; more than 200 is cut to 200.
             include_disabled: Whether tools that are off by default may be results.
             patterns: Wordings that always have an intent, the first that fits counts.
@@ -258,7 +257,7 @@ class Engine:
             UsageError: There is no question, an argument has the wrong type, *limit* is below 1,
                 or *intent* or a pattern is unknown.
         """
-        from mcpg.engine.ask import AskRequest  # noqa: PLC0415 - a search answers no questions
+        from mcpg.ask import AskRequest  # noqa: PLC0415 - a search answers no questions
 
         asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope)
         sources, categories = check_texts("sources", sources), check_texts("categories", categories)
@@ -326,7 +325,7 @@ class Engine:
 
             message = "without a query every tool stands where its name puts it"
             raise UsageError(message, place="--tool", remedy="add a query, or leave the tool out")
-        from mcpg.engine.why_not import report_graph_rank, explain_rank  # noqa: PLC0415 - a search needs none of it
+        from mcpg.explain.why_not import explain_rank, report_graph_rank  # noqa: PLC0415 - a search needs none of it
 
         explanation = self._ask(_explain_request, request, diagnostics)
         rank_explanation = self._ask(explain_rank, request, tool_id)
@@ -457,7 +456,7 @@ class Engine:
 def _guarded_observer(services: EngineServices | None) -> GuardedObserver | None:
     if services is None or services.observer is None:
         return None
-    from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - most engines have none
+    from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - most engines have none
 
     return GuardedObserver.of(services.observer)
 
@@ -465,7 +464,7 @@ def _guarded_observer(services: EngineServices | None) -> GuardedObserver | None
 def _guarded_cache(services: EngineServices | None) -> GuardedCache | None:
     if services is None or services.cache is None:
         return None
-    from mcpg.engine.circuit_breaker import GuardedCache  # noqa: PLC0415 - most engines have none
+    from mcpg.search.guards import GuardedCache  # noqa: PLC0415 - most engines have none
 
     return GuardedCache(services.cache)
 
@@ -474,7 +473,7 @@ def _answering(cache: GuardedCache | None) -> Answering:
     """Return what answers searches: the *cache* before the searcher, if there is one."""
     if cache is None:
         return _answer_request
-    from mcpg.engine.result_cache import ResultCache  # noqa: PLC0415 - most engines have no cache
+    from mcpg.search.result_cache import ResultCache  # noqa: PLC0415 - most engines have no cache
 
     return ResultCache(cache, _answer_request).answer
 
@@ -487,7 +486,7 @@ def _answer_request(
 ) -> SearchResult:
     if not _is_rewritten(searcher, request):
         return searcher.answer(request, diagnostics, trace)[0]
-    from mcpg.engine.rewrite import normalized_answer  # noqa: PLC0415 - only where it is asked for
+    from mcpg.rewrite import normalized_answer  # noqa: PLC0415 - only where it is asked for
 
     return normalized_answer(searcher, request, diagnostics, trace)
 
@@ -497,17 +496,17 @@ def _explain_request(
 ) -> Explanation:
     """Answer as `_answered` does, and explain every part of the answer."""
     if _is_rewritten(searcher, request):
-        from mcpg.engine.rewrite import normalized_explanation  # noqa: PLC0415 - as above
+        from mcpg.rewrite import normalized_explanation  # noqa: PLC0415 - as above
 
         explanation = normalized_explanation(searcher, request, diagnostics)
     else:
-        from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
+        from mcpg.explain.explain import explain  # noqa: PLC0415 - a search explains nothing
 
         explanation = explain(searcher, request, diagnostics)
     filtered = searcher.apply_filter(request)
     if filtered is None:
         return explanation
-    from mcpg.engine.trace import FilterExplanation  # noqa: PLC0415 - as above
+    from mcpg.explain.trace import FilterExplanation  # noqa: PLC0415 - as above
 
     conditions = request.sources, request.categories, request.read_only
     counts = len(filtered.allowed), len(searcher.index)
@@ -527,7 +526,7 @@ def _in_use(
 
     A context of nothing but names of tools is one of tools, not of words.
     """
-    from mcpg.engine.context import context_numbers, unknown_tools  # noqa: PLC0415 - most searches have none
+    from mcpg.search.scope import context_numbers, unknown_tools  # noqa: PLC0415 - most searches have none
 
     named, others = context_numbers(request.context.split(), searcher.index)
     if request.query and named and not others:
@@ -545,7 +544,7 @@ def _is_rewritten(searcher: Searcher, request: SearchRequest) -> bool:
 
 
 def _recompile_hints(searcher: Searcher, tool_id: str, hints: Hints) -> Index:
-    from mcpg.engine.hint_suggestions import recompile_with_hints  # noqa: PLC0415 - a search changes nothing
+    from mcpg.explain.why_not import recompile_with_hints  # noqa: PLC0415 - a search changes nothing
 
     return recompile_with_hints(searcher.index, searcher.number(tool_id), hints)
 

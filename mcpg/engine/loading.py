@@ -13,36 +13,11 @@ from os import PathLike, fspath
 from os.path import isfile
 from typing import Any
 
-from mcpg.build_cache import BuildCache
 from mcpg.bundle import Assembly
-from mcpg.caches import SearchCache
+from mcpg.caching.build_cache import BuildCache
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings.provider import EmbeddingProvider
-from mcpg.embeddings.stores import EmbeddingStore
-from mcpg.engine.candidate_source import CandidateSource
+from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
 from mcpg.engine.engine import Engine
-from mcpg.engine.model import (
-    FEATURES,
-    INPUTS,
-    Model,
-    ModelProvenance,
-    default_model,
-    default_provenance,
-    flatten,
-    read_ignored_reason,
-    provenance_sections,
-    recipe,
-)
-from mcpg.engine.opening import pack_notices
-from mcpg.engine.results import (
-    DEFAULT_LIMIT,
-    LOCAL,
-    NONE,
-    EngineServices,
-    check_limit,
-    check_text,
-    wrong_type,
-)
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index.file import (
     IN_MEMORY,
@@ -56,10 +31,34 @@ from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.index.word_sections import WordSections
-from mcpg.json_types import JsonObject, JsonValue
 from mcpg.llm.normalizer import Normalizer
+from mcpg.search.caches import SearchCache
+from mcpg.search.guards import CandidateSource
+from mcpg.search.model import (
+    FEATURES,
+    INPUTS,
+    Model,
+    ModelProvenance,
+    default_model,
+    default_provenance,
+    flatten,
+    pack_notices,
+    provenance_sections,
+    read_ignored_reason,
+    recipe,
+)
+from mcpg.search.observer import Observer
+from mcpg.search.results import (
+    DEFAULT_LIMIT,
+    LOCAL,
+    NONE,
+    EngineServices,
+    check_limit,
+    check_text,
+    wrong_type,
+)
 from mcpg.sources import SourceBatch
-from mcpg.telemetry.observer import Observer
+from mcpg.text.json_values import JsonObject, JsonValue
 
 SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
@@ -325,8 +324,8 @@ def _observe_making(make: Callable[[], Engine], observer: Observer | None) -> En
     """Make an engine, and report that to the *observer*."""
     if observer is None:
         return make()
-    from mcpg.engine.observed import build_facts  # noqa: PLC0415 - only where somebody watches
-    from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - as above
+    from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - as above
+    from mcpg.search.telemetry import build_facts  # noqa: PLC0415 - only where somebody watches
 
     with GuardedObserver.of(observer).build() as tell:
         engine = make()
@@ -427,7 +426,7 @@ def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Ind
 
     if observer is None:
         return make()
-    from mcpg.engine.observed import observe_index  # noqa: PLC0415 - as above
+    from mcpg.search.telemetry import observe_index  # noqa: PLC0415 - as above
 
     return observe_index(observer, make)
 
@@ -475,7 +474,7 @@ def assembly_sections(
     see `index_sections`.
     """
     ranking, reason = choose_ranking(assembly.ranking)
-    from mcpg.build_cache import NO_BUILD_CACHE  # noqa: PLC0415 - as above
+    from mcpg.caching.build_cache import NO_BUILD_CACHE  # noqa: PLC0415 - as above
     from mcpg.index.compile import index_sections  # noqa: PLC0415 - as above
 
     return index_sections(

@@ -16,7 +16,7 @@ from itertools import groupby, product
 from operator import itemgetter
 from typing import TypeAlias
 
-from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.values import SHOWN_DECIMALS
 
 

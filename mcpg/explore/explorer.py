@@ -6,33 +6,166 @@ Searches, explanations, comparisons and evaluations are the objects that the com
 from __future__ import annotations
 
 import os
+import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.model import Hints, Tool
 from mcpg.engine import Engine
-from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.errors import InputError, UsageError
+from mcpg.errors import InputError, McpgError, UsageError
 from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.evaluation.report import EvaluationReport, evaluate, report_json
 from mcpg.evaluation.report import compare as compare_runs
-from mcpg.explore.judged_file import QueryVerdict
-from mcpg.explore.live import LoadedEngine, LiveEngine
-from mcpg.explore.trials import compare_with_hints
-from mcpg.gateway.explanation_json import ComparedCatalogue, compare_json
-from mcpg.gateway.json import diagnostics_json, result_json
+from mcpg.explain.compare import RankingComparison, compare
+from mcpg.explore.files import QueryVerdict
 from mcpg.graph import distinct_documents
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.index import Index
+from mcpg.index.hint_overlay import HintOverlay
+from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.results import Strategy
+from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, result_json
+from mcpg.sources.model import Stamp, watched_files
+from mcpg.text.json_values import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from mcpg.explore.hints_file import HintsEdit, HintsFile
-    from mcpg.explore.judged_file import JudgedFile
+    from mcpg.explore.files import HintsEdit, HintsFile, JudgedFile
+
+
+POLL_SECONDS = 0.5
+"""Time between two looks at the files."""
+
+SETTLE_SECONDS = 0.1
+"""Time for which no file must change before the engine is opened again."""
+
+
+@dataclass(frozen=True)
+class LoadedEngine:
+    """What was opened, once.
+
+    Attributes:
+        engine: The engine.
+        number: How often one was opened, counted from 1.
+        tools: How many tools it has.
+        secret: A name for what is shown of this generation only.
+    """
+
+    engine: Engine
+    number: int
+    tools: int
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The tools, for look-ups; made when it is first needed."""
+        return self.engine.catalog
+
+
+class LiveEngine:
+    """The engine that is searched now.
+
+    Attributes:
+        current: The last one that could be opened.
+        fault: Why what stands there now cannot be opened, `None` where it is *current*.
+    """
+
+    def __init__(self, opening: Callable[[], Engine], watched: Callable[[], Sequence[str]]) -> None:
+        """Open the engine.
+
+        Args:
+            opening: Opens it, whenever something has changed.
+            watched: Returns the files and folders that it is read from.
+
+        Raises:
+            McpgError: It cannot be opened.
+        """
+        self._opening = opening
+        self._watched = watched
+        self._paths: Sequence[str] = ()
+        self._files = self._look()
+        self.current = self._load_engine(1)
+        self.fault: McpgError | None = None
+
+    def follow(self, stop: threading.Event) -> None:
+        """Open the engine again whenever a file changes, until *stop* is set."""
+        while not stop.wait(POLL_SECONDS):
+            files = self._look()
+            if files == self._files:
+                continue
+            while not stop.wait(SETTLE_SECONDS):
+                settled, files = files, self._look()
+                if files == settled:
+                    break
+            self._files = files
+            self._load_again()
+
+    def _load_again(self) -> None:
+        try:
+            self.current = self._load_engine(self.current.number + 1)
+            self.fault = None
+        except McpgError as fault:
+            self.fault = fault
+        except Exception as fault:  # noqa: BLE001 - what a source raises must not end the watch
+            self.fault = InputError(f"cannot be opened: {fault}")
+
+    def _load_engine(self, number: int) -> LoadedEngine:
+        engine = self._opening()
+        return LoadedEngine(engine, number, len(engine.index))
+
+    def _look(self) -> Mapping[str, Stamp]:
+        try:
+            self._paths = self._watched()
+        except (McpgError, OSError):
+            # Something is missing or broken now; what was watched before may come back.
+            if not self._paths:
+                raise
+        return watched_files(self._paths)
+
+
+def compare_with_hints(
+    engine: Engine, tool: Tool, hints: Hints, query: str, asked: Mapping[str, Any]
+) -> tuple[Engine, RankingComparison]:
+    """Compare the ranking for *query* with the one that *hints* added to *tool* would give.
+
+    Both rankings are those of the strategy `graph`: there are no vectors of what is only tried.
+
+    Args:
+        engine: The engine.
+        tool: The tool.
+        hints: What is added.
+        query: The query.
+        asked: What else `Engine.explain` takes, with a limit.
+
+    Raises:
+        UsageError: See `Engine.explain`.
+        DocumentError: The tool's document becomes too long to be written.
+    """
+    trial = engine_with_hints(engine, tool, hints)
+    plain = {**asked, "strategy": Strategy.GRAPH, "fusion": "", "normalize": False}
+    return trial, compare(engine, trial, query, **plain)
+
+
+def engine_with_hints(engine: Engine, tool: Tool, hints: Hints) -> Engine:
+    """Return an engine whose matches are those of `Engine.with_hints`.
+
+    Aliases and keywords alone are tried without compiling the index, within milliseconds.
+    """
+    if hints != replace(Hints(), aliases=hints.aliases, keywords=hints.keywords):
+        return engine.with_hints(tool.id, hints)
+
+    def what_if(index: Index) -> Index:
+        number = next(n for n in range(len(index)) if index.tool_id(n) == tool.id)
+        return HintOverlay(index, number).with_hints(Hints.merge(hints, tool.hints))
+
+    return Engine(engine.consult(what_if))
+
 
 MOST_TOOL_NAME = 1_000
 """Characters of a name of a tool that are looked at."""
@@ -96,7 +229,7 @@ class Explorer:
 
         With `/frame` behind the secret it is made to be shown within the page.
         """
-        from mcpg.reports.map import framed_map, graph_page  # noqa: PLC0415 - seldom looked at
+        from mcpg.graph.map import framed_map, graph_page  # noqa: PLC0415 - seldom looked at
 
         generation = self._live.current
         secret, _, form = name.partition("/")

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import McpgError, NotFoundError, UsageError
-from mcpg.explore.hints_file import ChangedFileError
+from mcpg.explore.files import ChangedFileError
 from mcpg.net.addresses import split_address
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _OWN = (
     *("why.js", "hints.js", "judged.js"),
 )
 _FILES = {name: ("mcpg.explore", name) for name in _OWN} | {
-    "report.css": ("mcpg.reports", "report.css")
+    "report.css": ("mcpg.show", "report.css")
 }
 _POLICY = "; ".join(
     (

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
     from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.index.manager import Snapshot
-    from mcpg.gateway.opening import SourceLike, open_sources
-    from mcpg.gateway.routing.preference import Preference
-    from mcpg.gateway.routing.route import (
+    from mcpg.gateway.snapshots import Snapshot
+    from mcpg.gateway.sync_gateway import SyncGateway
+    from mcpg.route.preference import Preference
+    from mcpg.route.route import (
         Adjustment,
         RoutedCategory,
         RoutedMatch,
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
         RouteWeights,
         route,
     )
-    from mcpg.gateway.sources import (
+    from mcpg.sources.arguments import SourceLike, open_sources
+    from mcpg.sources.client_config import HttpServer, Live, StdioServer
+    from mcpg.sources.registry import (
         CustomGraph,
         FileGraph,
         FileSource,
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
         Source,
         ToolLock,
     )
-    from mcpg.gateway.sync_gateway import SyncGateway
-    from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
 __all__ = [
     "Adjustment",
@@ -70,13 +70,13 @@ __all__ = [
 # Routing needs no MCP SDK: modules are imported when needed.
 _MODULES = (
     "mcpg.gateway.calls",
-    "mcpg.gateway.sources",
-    "mcpg.gateway.opening",
-    "mcpg.gateway.routing.preference",
-    "mcpg.gateway.routing.route",
+    "mcpg.sources.registry",
+    "mcpg.sources.arguments",
+    "mcpg.route.preference",
+    "mcpg.route.route",
     "mcpg.gateway.gateway",
     "mcpg.gateway.sync_gateway",
-    "mcpg.gateway.index.manager",
+    "mcpg.gateway.snapshots",
     "mcpg.sources.client_config",
 )
 

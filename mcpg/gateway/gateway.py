@@ -18,49 +18,80 @@ import anyio.to_thread
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.engine.results import (
+from mcpg.errors import Diagnostic, NotFoundError, UsageError
+from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
+from mcpg.gateway.index_build import IndexSpec
+from mcpg.gateway.invoke import Invoker
+from mcpg.gateway.prompts_and_resources import Primitives
+from mcpg.gateway.sessions import Sessions
+from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
+from mcpg.route.route import route
+from mcpg.search.caches import MemoryCache, NoCache
+from mcpg.search.observer import Observer
+from mcpg.search.results import (
     DEFAULT_LIMIT,
     NONE,
     EngineServices,
+    Strategy,
     check_kind,
     check_limit,
     check_text,
     check_texts,
 )
-from mcpg.errors import Diagnostic, NotFoundError, UsageError
-from mcpg.gateway.brief_searches import is_brief_search
-from mcpg.gateway.calls import Fault, Invoked, Limits
-from mcpg.gateway.calls.invoke import Invoker
-from mcpg.gateway.calls.record import CallRecorder, RecordedCall
-from mcpg.gateway.index.build import IndexSpec
-from mcpg.gateway.index.manager import IndexManager, OnIndex, Snapshot
-from mcpg.gateway.opening import (
+from mcpg.sources.arguments import (
     ConfigurationLike,
     GatewayOptions,
     SourceLike,
-    read_configuration,
     collect_sources,
+    read_configuration,
 )
-from mcpg.gateway.primitives.service import Primitives
-from mcpg.gateway.routing.route import route
-from mcpg.gateway.sessions import Sessions
-from mcpg.gateway.sources import (
+from mcpg.sources.client_config import Live, Server
+from mcpg.sources.live.requests import Progress, current_session
+from mcpg.sources.registry import (
     GENERATED,
     CustomGraph,
     FileGraph,
     GeneratedGraph,
     GraphSource,
-    SourceRegistry,
     ServerSource,
     Source,
+    SourceRegistry,
     ToolLock,
     name_source_kind,
 )
-from mcpg.json_types import JsonObject, JsonValue
-from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.requests import Progress, current_session
-from mcpg.telemetry.observer import Observer
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
+
+_MOST_CHARACTERS = 240
+_MOST_TOOLS = 20_000
+# Options by which a search takes no longer; others count where they are set.
+_FREE = frozenset(("limit", "include_disabled", "min_score", "abstain", "fusion", "lexicon"))
+
+
+def is_brief_search(engine: Engine, query: object = None, **options: Any) -> bool:
+    """Return whether a search is sure to be short, once the engine has answered another one.
+
+    Args:
+        engine: The engine.
+        query: The query.
+        **options: The other arguments of `Engine.search`.
+    """
+    if not isinstance(query, str) or len(query) > _MOST_CHARACTERS or not query.strip():
+        return False
+    if options.pop("strategy", Strategy.GRAPH) != Strategy.GRAPH:
+        return False
+    if any(value for name, value in options.items() if name not in _FREE):
+        return False
+    return len(engine.index) <= _MOST_TOOLS and not _waits(engine.services)
+
+
+def _waits(services: EngineServices | None) -> bool:
+    """Return whether searches by the graph use a service that may have to be waited for."""
+    if services is None:
+        return False
+    is_at_hand = services.cache is None or isinstance(services.cache, MemoryCache | NoCache)
+    return not is_at_hand or services.candidates is not None or services.observer is not None
+
 
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")
@@ -526,7 +557,7 @@ def observed_call(
     if observer is None:
         yield lambda *_: None
         return
-    from mcpg.telemetry.observer import SUCCESS, GuardedObserver, InvokeFacts  # noqa: PLC0415 - as above
+    from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts  # noqa: PLC0415 - as above
 
     with GuardedObserver.of(observer).invoke() as record:
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server, StdioServer
 from mcpg.sources.live.connection import LEGACY, ServerConnection
 from mcpg.sources.session_scope import decide_scope
+from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
     from mcpg.sources.live.client import ServerTools

@@ -15,9 +15,8 @@ from mcp.shared.exceptions import MCPError
 from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.gateway.server_state import PAUSES, ServerState
-from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
-from mcpg.sources.live.client import ServerTools
+from mcpg.sources.live.client import ServerTools, read_listing
 from mcpg.sources.live.connection import (
     AUTO,
     LEGACY,
@@ -25,22 +24,24 @@ from mcpg.sources.live.connection import (
     ROOTS_CHANGED,
     ServerConnection,
 )
-from mcpg.sources.live.errors import FailureKind, NotProcessedError, ServerError
-from mcpg.sources.live.listing import read_listing
-from mcpg.sources.live.questions import ROOTS
 from mcpg.sources.live.requests import (
     CallResult,
+    FailureKind,
     Host,
     MessageOrigin,
-    RequestDeadline,
-    Progress,
+    NotProcessedError,
     PendingRequest,
+    Progress,
+    RequestDeadline,
+    ServerError,
     current_caller,
     current_session,
 )
+from mcpg.sources.live.server_requests import ROOTS
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.session_scope import SessionScope
+from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

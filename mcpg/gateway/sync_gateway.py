@@ -13,16 +13,15 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from mcpg.engine.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.errors import Diagnostic, UsageError
-from mcpg.gateway.calls import Limits
-from mcpg.gateway.calls.record import CallRecorder
+from mcpg.gateway.calls import CallRecorder, Limits
 from mcpg.gateway.gateway import WRAPPED, Gateway, not_open
-from mcpg.gateway.index.manager import OnIndex
-from mcpg.gateway.opening import ConfigurationLike, GatewayOptions, SourceLike, read_configuration
-from mcpg.gateway.sources import GENERATED, GraphSource, Source, ToolLock
+from mcpg.gateway.snapshots import OnIndex
+from mcpg.search.observer import Observer
+from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
+from mcpg.sources.arguments import ConfigurationLike, GatewayOptions, SourceLike, read_configuration
 from mcpg.sources.client_config import Live
-from mcpg.telemetry.observer import Observer
+from mcpg.sources.registry import GENERATED, GraphSource, Source, ToolLock
 from mcpg.values import format_count
 
 Answer = TypeVar("Answer")

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from mcpg import __version__
-from mcpg.caches import add_digest, check_digest
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.files import atomic_write, read_bytes
 from mcpg.graph.terms import Triple
+from mcpg.search.caches import add_digest, check_digest
 from mcpg.values import to_json
 
 SUFFIX = ".triples"

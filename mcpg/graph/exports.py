@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.network import GROUP, PAGE, THING, TOOL, NetworkEdge, Network, NetworkNode
+from mcpg.graph.schema import GROUP, PAGE, THING, TOOL, Network, NetworkEdge, NetworkNode
 from mcpg.graph.terms import (
     KB_MEMBER_OF,
     KB_NEXT_STEP,
@@ -33,7 +33,7 @@ from mcpg.graph.terms import (
 )
 from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
-from mcpg.text.safeyaml import UNSAFE, json_form, escape_unsafe, turtle_form, visible_form
+from mcpg.text.safeyaml import UNSAFE, escape_unsafe, json_form, turtle_form, visible_form
 
 if TYPE_CHECKING:
     import pyoxigraph

@@ -7,12 +7,12 @@ from typing import Any
 
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import DocumentError, SourceError
-from mcpg.graph.document_nodes import by_subject, tools_in
 from mcpg.graph.iris import node_iri
 from mcpg.graph.parsing import RdfFormat, triples_in, triples_of_json_ld
+from mcpg.graph.reading import by_subject, tools_in
 from mcpg.graph.terms import compact_iri, context
 from mcpg.graph.triples import framed_documents, triples_of
-from mcpg.json_types import JsonValue
+from mcpg.text.json_values import JsonValue
 
 
 def to_jsonld(document: ToolDocument) -> dict[str, Any]:

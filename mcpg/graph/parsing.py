@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
 from mcpg.graph.terms import CONTEXT_IRI, RDF_LANG_STRING, XSD_STRING, RdfLiteral, Triple, context
-from mcpg.json_types import JsonObject, JsonValue
-from mcpg.library_errors import rdf_reason
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.library_errors import rdf_reason
 
 if TYPE_CHECKING:
     import pyoxigraph

@@ -7,28 +7,394 @@ reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import chain
+from typing import TypeAlias, TypeVar
 
-from mcpg.catalog.model import SourceDocument
-from mcpg.documents.authored import write_authored_lines
+from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, Tool, ToolExample
+from mcpg.documents.addresses import tool_path, tool_uri
 from mcpg.documents.facts import infer_datatype, lexical_form
 from mcpg.documents.front_matter import EXTRAS_KEY, member
-from mcpg.documents.model import ToolDocument
-from mcpg.documents.reader import GROUPS_KEY, LINK_KEYS, RELATIONS_KEY, state_evidence
+from mcpg.documents.front_matter_edits import write_authored_lines
+from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.reader import (
+    GROUPS_KEY,
+    LINK_KEYS,
+    RELATIONS_KEY,
+    TOOL_KEY,
+    parse_stem,
+    read_mappings,
+    state_evidence,
+)
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, SourceError, error, warning
 from mcpg.graph import terms as v
-from mcpg.graph.document_nodes import NodeReader, Statements, by_subject, pages_in, tools_in
-from mcpg.graph.iris import node_iri
+from mcpg.graph.iris import BASE, SOURCES, document_uri, node_iri, original_iri, slug, source_iri
 from mcpg.graph.parsing import ANONYMOUS, detect_format, triples_in
 from mcpg.graph.terms import RdfLiteral, Triple, compact_iri
-from mcpg.graph.triples import FLAGS, TEXTS, TIERS, distinct_documents, number, triples_of
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.graph.triples import (
+    FLAGS,
+    PREDICATES,
+    TEXTS,
+    TIERS,
+    distinct_documents,
+    number,
+    stated_by,
+    triples_of,
+)
+from mcpg.relations.edges import Coverage, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 from mcpg.sources.model import RawGraph
+from mcpg.text.json_values import JsonObject, JsonValue, read_float
 from mcpg.text.safeyaml import plain_value
 from mcpg.values import format_count
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+Statements: TypeAlias = Mapping[str, Mapping[str, Sequence[str | RdfLiteral]]]
+"""The values of each predicate of each subject, in the order of the graph."""
+
+_Gathered: TypeAlias = dict[str, dict[str, dict[str | RdfLiteral, None]]]
+
+MAX_PARTS = 256 * 1024 * 1024
+"""The most characters of all examples, edges and sources of the tools of a graph."""
+
+_PARTS = (v.MCPG_HAS_SOURCE, v.MCPG_HAS_EXAMPLE, v.MCPG_HAS_RELATION)
+_KINDS = {iri: kind for kind, iri in PREDICATES.items()}
+_ORDER = {kind: place for place, kind in enumerate(PREDICATES)}
+_NUMBERED = re.compile(r"example/(\d{1,9})\Z")
+_TRUE = frozenset({"true", "1"})
+
+
+def by_subject(triples: Iterable[Triple], place: str) -> Statements:
+    """Gather *triples* by subject and predicate, each once.
+
+    Args:
+        triples: Those of a graph.
+        place: What to call it in messages.
+
+    Raises:
+        SourceError: Tools share parts such that together they are far longer than the graph.
+    """
+    found = _collect_statements(triples)
+    base = _find_base(found)
+    if base is not None:
+        found = _collect_statements(_with_original_iris(found, base))
+    if _measure_parts(found) > MAX_PARTS:
+        message = f"has parts of tools that come to more than {MAX_PARTS:,} characters"
+        raise SourceError(message, place=place, remedy="give each tool examples of its own")
+    return {
+        subject: {predicate: tuple(values) for predicate, values in facts.items()}
+        for subject, facts in found.items()
+    }
+
+
+def _collect_statements(triples: Iterable[Triple]) -> _Gathered:
+    found: _Gathered = {}
+    for subject, predicate, value in triples:
+        found.setdefault(subject, {}).setdefault(predicate, {})[value] = None
+    return found
+
+
+def _measure_parts(found: _Gathered) -> int:
+    """Return how long the parts of all nodes are, each as often as it is one."""
+    sizes = {
+        node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, RdfLiteral))
+        for node, facts in found.items()
+    }
+    return sum(
+        sizes.get(one, 0)
+        for facts in found.values()
+        for predicate in _PARTS
+        for one in facts.get(predicate, ())
+        if isinstance(one, str)
+    )
+
+
+def _find_base(found: _Gathered) -> str | None:
+    """Return the base IRI below which a graph has its nodes, which sources give away.
+
+    A graph that was merged of several keeps the IRIs that tell them apart.
+    """
+    bases: set[str] = set()
+    for node, facts in found.items():
+        is_source = v.MCPG_SOURCE in facts.get(v.RDF_TYPE, ())
+        for name in facts.get(v.SCHEMA_NAME, ()) if is_source else ():
+            usual = source_iri(name.text if isinstance(name, RdfLiteral) else name)
+            own = f"source/{usual.removeprefix(SOURCES)}"
+            is_own = node != usual and node.endswith(own)
+            bases.add(node.removesuffix(own) if is_own else BASE)
+    # One without sources has at most the names of the .NET library, which are replaced.
+    return BASE if not bases else bases.pop() if len(bases) == 1 else None
+
+
+def _with_original_iris(found: _Gathered, base: str) -> Iterator[Triple]:
+    for subject, facts in found.items():
+        own = original_iri(subject, base)
+        for predicate, values in facts.items():
+            for value in values:
+                named = value if isinstance(value, RdfLiteral) else original_iri(value, base)
+                yield own, predicate, named
+
+
+def tools_in(statements: Statements, place: str) -> Iterator[NodeReader]:
+    """Return a reader of each tool, in the order of the graph."""
+    return _of_class(statements, place, v.MCPG_TOOL)
+
+
+def pages_in(statements: Statements, place: str) -> Iterator[NodeReader]:
+    """Return a reader of each document of no tool, in the order of the graph."""
+    for reader in _of_class(statements, place, v.KB_MARKDOWN_DOCUMENT):
+        if v.MCPG_TOOL not in statements[reader.node].get(v.RDF_TYPE, ()):
+            yield reader
+
+
+def _of_class(statements: Statements, place: str, kind: str) -> Iterator[NodeReader]:
+    for node, facts in statements.items():
+        if kind in facts.get(v.RDF_TYPE, ()):
+            yield NodeReader(node, statements, f"{place}: {node}")
+
+
+class NodeReader:
+    """Reads one node, of which any value may be anything that RDF allows.
+
+    Attributes:
+        node: Its IRI, or the name of a blank node.
+        place: What to call it in messages.
+    """
+
+    def __init__(self, node: str, statements: Statements, place: str) -> None:
+        self.node = node
+        self.place = place
+        self._statements = statements
+        self._facts = statements.get(node, {})
+        self._stated: Mapping[tuple[str, str | RdfLiteral], None] = {}
+
+    def tool(self) -> ToolDocument:
+        """Read the document of the tool.
+
+        Raises:
+            DocumentError: Nothing names the tool, or it has what no tool can have.
+        """
+        self._read_front_matter()
+        name = self._text(v.MCPG_TOOL_NAME) or self._text(v.SCHEMA_NAME)
+        if not name:
+            raise self._make_error("nothing names the tool", "give it a `toolName`")
+        schema = self._json(v.MCPG_INPUT_SCHEMA)
+        members: JsonObject = {} if schema is None else {"input_schema": schema}
+        tool = Tool(
+            id=self._text(v.MCPG_TOOL_ID) or "",
+            source_id=self._source(),
+            name=name,
+            title=self._text(v.MCPG_TITLE),
+            description=self._text(v.SCHEMA_DESCRIPTION) or "",
+            output_schema=self._json(v.MCPG_OUTPUT_SCHEMA),
+            annotations=self._json(v.MCPG_ANNOTATIONS) or {},
+            meta=self._json(v.MCPG_META) or {},
+            hints=self._hints(),
+            source_kind=self._choice(SourceKind, v.MCPG_SOURCE_KIND) or SourceKind.LOCAL,
+            place=self.place,
+            **members,  # type: ignore[arg-type]
+        )
+        path = self._text(v.MCPG_PATH) or tool_path(tool.source_id, tool.name)
+        return self._document(tool, path, tool_uri(tool.source_id, tool.name))
+
+    def page(self) -> ToolDocument:
+        """Read the document of no tool.
+
+        Raises:
+            DocumentError: It has what no document can have.
+        """
+        self._read_front_matter()
+        title = self._text(v.SCHEMA_NAME) or self._text(v.MCPG_PATH) or self.node
+        path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
+        # Links may name a page by its file.
+        name = parse_stem(path) or title
+        tool = Tool(
+            id="",
+            source_id="",
+            name=name,
+            title=None if title == name else title,
+            description=self._text(v.SCHEMA_DESCRIPTION) or "",
+            hints=self._hints(),
+            place=self.place,
+        )
+        page = self._document(tool, path, tool_uri("pages", slug(title)))
+        further = page.further if TOOL_KEY in page.further else {TOOL_KEY: False, **page.further}
+        return replace(page, further=further, is_page=True)
+
+    def _read_front_matter(self) -> None:
+        """Find out which statements about the node its front matter makes, beside the rest."""
+        further = self._json(v.MCPG_FRONT_MATTER)
+        if further:
+            bare = ToolDocument(
+                Tool("", "", self.node),
+                "",
+                self._uri(""),
+                further=further,
+                written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
+            )
+            stated = stated_by([bare]).of[node_iri(bare.uri)]
+            own = (v.MCPG_FRONT_MATTER, v.MCPG_FRONT_MATTER_TEXT)
+            self._stated = {key: None for key in stated if key[0] not in own}
+
+    def _uri(self, standard: str) -> str:
+        own = "" if self.node.startswith(ANONYMOUS) else document_uri(self.node)
+        return self._text(v.MCPG_STATED_URI) or own or standard
+
+    def _document(self, tool: Tool, path: str, standard: str) -> ToolDocument:
+        return ToolDocument(
+            tool=tool,
+            path=path,
+            uri=self._uri(standard),
+            groups=self._groups(),
+            links=self._links(),
+            body=self._text(v.SCHEMA_ARTICLE_BODY) or "",
+            states_relations=self._flag(v.MCPG_STATES_RELATIONS) is not False,
+            further=self._json(v.MCPG_FRONT_MATTER) or {},
+            written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
+        )
+
+    def _source(self) -> str:
+        """Return the name of the source, which its IRI carries as well."""
+        for source in self._facts.get(v.MCPG_HAS_SOURCE, ()):
+            if isinstance(source, RdfLiteral):
+                return source.text
+            name = self._of(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
+            return source.removeprefix(SOURCES) if name is None else name
+        return ""
+
+    def _hints(self) -> Hints:
+        lists = {name: tuple(self._texts(predicate)) for name, predicate in TEXTS.items()}
+        # Those that another producer writes, who knows no others.
+        own = {*lists["keywords"], *lists["tags"]}
+        own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
+        further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
+        lists["keywords"] = (*lists["keywords"], *further)
+        flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
+        tiers = {name: self._choice(Tier, predicate) for name, predicate in TIERS.items()}
+        return Hints(**lists, **flags, **tiers, examples=tuple(self._examples()))  # type: ignore[arg-type]
+
+    def _examples(self) -> Iterator[ToolExample]:
+        nodes = sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_number)
+        for one in map(self._of, nodes):
+            texts = v.MCPG_OUTPUT, v.SCHEMA_DESCRIPTION
+            yield ToolExample(one._text(v.MCPG_INPUT) or "", *map(one._text, texts))  # noqa: SLF001
+
+    def _groups(self) -> tuple[str, ...]:
+        stated = list(self._texts(v.MCPG_STATED_GROUP))
+        covered = set(map(node_iri, stated))
+        others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
+        return (*stated, *others)
+
+    def _links(self) -> tuple[Link, ...]:
+        """Return the edges that statements describe, then lone ones that no front matter states."""
+        described = (self._of(one).link() for one in self._parts(v.MCPG_HAS_RELATION))
+        links = {(link.kind, node_iri(link.target)): link for link in described if link}
+        for predicate, kind in _KINDS.items():
+            for target in self._nodes(predicate):
+                if (predicate, target) not in self._stated:
+                    links.setdefault((kind, target), Link(kind, document_uri(target)))
+        return tuple(sorted(links.values(), key=lambda link: _ORDER[link.kind]))
+
+    def link(self) -> Link | None:
+        """Read a statement; `None` when it is about no edge between tools."""
+        kind = next(map(_KINDS.get, self._nodes(v.RDF_PREDICATE)), None)
+        stated = self._text(v.MCPG_STATED_TARGET)
+        target = stated or next(map(document_uri, self._nodes(v.RDF_OBJECT)), "")
+        if kind is None or not target:
+            return None
+        return Link(
+            kind,
+            target,
+            self._weight(),
+            self._text(v.MCPG_REASON) or "",
+            self._choice(EdgeOrigin, v.MCPG_ORIGIN) or EdgeOrigin.AUTHORED,
+            self._mapping(),
+            self._choice(Coverage, v.MCPG_COVERAGE),
+        )
+
+    def _mapping(self) -> tuple[FieldMapping, ...]:
+        stated = self._json(v.MCPG_MAPPING)
+        found, faults = read_mappings(stated.get("fields") if stated else [])
+        if faults:
+            raise self._make_error(f"the mapping of an edge has {faults[0]}", "correct the mapping")
+        return found
+
+    def _weight(self) -> float:
+        stated = self._text(v.KB_CONFIDENCE) or "1"
+        try:
+            weight = float(stated)
+        except ValueError:
+            weight = 0.0
+        if not 0 < weight <= 1:
+            remedy = "use a number in (0, 1]"
+            raise self._make_error(f"the confidence {stated!r} of an edge is invalid", remedy)
+        return weight
+
+    def _of(self, node: str) -> NodeReader:
+        return NodeReader(node, self._statements, self.place)
+
+    def _parts(self, predicate: str) -> Iterator[str]:
+        """Return the values of *predicate* that are nodes."""
+        return (one for one in self._facts.get(predicate, ()) if isinstance(one, str))
+
+    def _nodes(self, predicate: str) -> Iterator[str]:
+        """Return the values of *predicate* that are nodes with an IRI."""
+        return (one for one in self._parts(predicate) if not one.startswith(ANONYMOUS))
+
+    def _texts(self, predicate: str) -> Iterator[str]:
+        """Return the texts of *predicate*, those in no language first.
+
+        What front matter states in a language, or of another type, is said beside the text.
+        """
+        found = [one for one in self._facts.get(predicate, ()) if isinstance(one, RdfLiteral)]
+        for one in sorted(found, key=lambda one: bool(one.language)):
+            if one.datatype == v.XSD_STRING or (predicate, one) not in self._stated:
+                yield one.text
+
+    def _text(self, predicate: str) -> str | None:
+        return next(self._texts(predicate), None)
+
+    def _flag(self, predicate: str) -> bool | None:
+        stated = self._text(predicate)
+        return None if stated is None else stated.lower() in _TRUE
+
+    def _json(self, predicate: str) -> JsonObject | None:
+        stated = self._text(predicate)
+        try:
+            value = None if stated is None else json.loads(stated, parse_float=read_float)
+        except (ValueError, RecursionError):
+            value = stated
+        if value is not None and not isinstance(value, dict):
+            raise self._make_error(f"its `{_key(predicate)}` is no JSON object", "write an object")
+        return value
+
+    def _choice(self, kind: type[Choice], predicate: str) -> Choice | None:
+        stated = self._text(predicate)
+        try:
+            return None if stated is None else kind(stated)
+        except ValueError as fault:
+            remedy = f"write {', '.join(kind)}"
+            raise self._make_error(f"its `{_key(predicate)}` is {stated!r}", remedy) from fault
+
+    def _make_error(self, message: str, remedy: str) -> DocumentError:
+        return DocumentError(message, place=self.place, remedy=remedy)
+
+
+def _key(predicate: str) -> str:
+    return v.terms()[predicate].name
+
+
+def _number(example: str) -> int:
+    """Return the number that the IRI of an example ends in, 0 for none."""
+    found = _NUMBERED.search(example)
+    return int(found[1]) if found else 0
+
 
 _TYPES, _PROPERTIES = "rdf_types", "rdf_properties"
 _THINGS = {

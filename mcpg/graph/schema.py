@@ -3,15 +3,468 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean, median
 from typing import Any, Self
 
-from mcpg.documents.model import ToolDocument
+from mcpg.documents.facts import parse_facts
+from mcpg.documents.model import Link, ToolDocument
+from mcpg.graph import terms as v
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
-from mcpg.graph.terms import PREFIXES, RDF_TYPE, RdfLiteral, Triple
+from mcpg.graph.terms import PREFIXES, RDF_TYPE, RdfLiteral, Triple, compact_iri, terms
 from mcpg.graph.triples import triples_of
-from mcpg.values import to_json
+from mcpg.relations.edges import EdgeKind, EdgeOrigin
+from mcpg.values import SHOWN_DECIMALS, to_json
+
+TOOL, PAGE, GROUP, THING = "tool", "page", "group", "thing"
+"""The kinds of nodes: a tool, a document of none, a group of tools, and what else edges reach."""
+
+LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
+"""The predicates whose objects are nodes even where nothing else is known of them."""
+
+# The first class that a node has decides.
+_KINDS = {v.MCPG_TOOL: TOOL, v.KB_MARKDOWN_DOCUMENT: PAGE, v.SCHEMA_DEFINED_TERM: GROUP}
+# What describes another node, or the vocabulary, is part of a drawing in another way or not at all.
+_HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SECTION, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
+    v.SKOS_CONCEPT_SCHEME
+}
+_NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER}
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkNode:
+    """One thing to draw.
+
+    Attributes:
+        iri: Its IRI.
+        kind: `TOOL`, `PAGE`, `GROUP` or `THING`.
+        label: What to call it: the tool's id, the name, or the IRI where there is neither.
+        title: The name for people.
+        description: What it is; "" when nothing says.
+        source: The source of a tool; "" for what is none.
+    """
+
+    iri: str
+    kind: str
+    label: str
+    title: str
+    description: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkEdge:
+    """One line to draw.
+
+    Attributes:
+        source: Place of the node that it leaves, counted from 0.
+        target: Place of the node that it reaches.
+        name: What it says, as JSON-LD has it: `related`, `nextSteps`, `groups`, ...
+        predicate: The IRI of that.
+        weight: Its strength in (0, 1].
+        reason: Why, for people; "" when nobody says.
+        origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
+    """
+
+    source: int
+    target: int
+    name: str
+    predicate: str
+    weight: float = 1.0
+    reason: str = ""
+    origin: str = "authored"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What is drawn.
+
+    Attributes:
+        nodes: In the order in which the triples name them first.
+        edges: In the order of their triples.
+    """
+
+    nodes: tuple[NetworkNode, ...]
+    edges: tuple[NetworkEdge, ...]
+
+
+@dataclass(slots=True)
+class _SubjectFacts:
+    """What the triples say of one subject.
+
+    Attributes:
+        types: Its classes.
+        texts: The first value of each predicate.
+        references: Predicate and object where that is an IRI.
+    """
+
+    types: list[str] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    references: list[tuple[str, str]] = field(default_factory=list)
+
+
+def build_network(triples: Iterable[Triple]) -> Network:
+    """Return what *triples* say as nodes and edges.
+
+    Parameters, examples, sources and statements are no nodes; a statement's weight and reason stand
+    at the edge that it is about.
+    """
+    facts = _collect_facts(triples)
+    drawn = {iri: one for iri, one in facts.items() if _HIDDEN.isdisjoint(one.types)}
+    lines = [
+        (subject, predicate, target)
+        for subject, one in drawn.items()
+        for predicate, target in one.references
+        if target != subject and (target in drawn or predicate in LINKS)
+    ]
+    targets = (target for _, _, target in lines)
+    places = {iri: place for place, iri in enumerate(dict.fromkeys((*drawn, *targets)))}
+    statements = dict(_statements(facts))
+    return Network(
+        tuple(_node(iri, facts) for iri in places),
+        tuple(_edge(line, places, statements.get(line)) for line in lines),
+    )
+
+
+def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
+    facts: dict[str, _SubjectFacts] = {}
+    for subject, predicate, value in triples:
+        one = facts.get(subject)
+        if one is None:
+            one = facts[subject] = _SubjectFacts()
+        if isinstance(value, RdfLiteral):
+            one.texts.setdefault(predicate, value.text)
+        elif predicate == v.RDF_TYPE:
+            one.types.append(value)
+        elif predicate not in _NO_EDGES:
+            one.references.append((predicate, value))
+    return facts
+
+
+def _statements(
+    facts: dict[str, _SubjectFacts],
+) -> Iterator[tuple[tuple[str, str, str], _SubjectFacts]]:
+    for one in facts.values():
+        if v.RDF_STATEMENT in one.types:
+            parts = dict(one.references)
+            subject, predicate = parts.get(v.RDF_SUBJECT, ""), parts.get(v.RDF_PREDICATE, "")
+            yield (subject, predicate, parts.get(v.RDF_OBJECT, "")), one
+
+
+def _node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
+    facts = known.get(iri) or _SubjectFacts()
+    kind = next((kind for one, kind in _KINDS.items() if one in facts.types), THING)
+    source = known.get(dict(facts.references).get(v.MCPG_HAS_SOURCE, ""))
+    name = facts.texts.get(v.SCHEMA_NAME) or iri
+    return NetworkNode(
+        iri,
+        kind,
+        facts.texts.get(v.MCPG_TOOL_ID) or name,
+        name,
+        facts.texts.get(v.SCHEMA_DESCRIPTION, ""),
+        source.texts.get(v.SCHEMA_NAME, "") if source else "",
+    )
+
+
+def _edge(
+    line: tuple[str, str, str], places: dict[str, int], stated: _SubjectFacts | None
+) -> NetworkEdge:
+    subject, predicate, target = line
+    term = terms().get(predicate)
+    texts = stated.texts if stated else {}
+    return NetworkEdge(
+        places[subject],
+        places[target],
+        term.name if term else compact_iri(predicate),
+        predicate,
+        _weight(texts.get(v.KB_CONFIDENCE, "")),
+        texts.get(v.MCPG_REASON, ""),
+        texts.get(v.MCPG_ORIGIN, "authored"),
+    )
+
+
+def _weight(stated: str) -> float:
+    """Return the weight that a statement has; 1 where an author writes something that is none."""
+    try:
+        weight = float(stated)
+    except ValueError:
+        return 1.0
+    return weight if 0 < weight <= 1 else 1.0
+
+
+SMALLEST_GROUP = 3
+"""How many members a group has at least to be called dense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a number is spread over the tools.
+
+    Attributes:
+        smallest: The smallest value.
+        median: The median.
+        mean: The mean.
+        largest: The largest value.
+    """
+
+    smallest: int = 0
+    median: float = 0.0
+    mean: float = 0.0
+    largest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeStatistics:
+    """The edges of one kind.
+
+    Attributes:
+        kind: What they say.
+        count: How many there are.
+        authored: How many of them an author wrote.
+        weight: Their mean weight.
+    """
+
+    kind: str
+    count: int
+    authored: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A tool and its edges.
+
+    Attributes:
+        tool: Its id.
+        incoming: How many edges reach it.
+        outgoing: How many edges leave it.
+    """
+
+    tool: str
+    incoming: int
+    outgoing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group and how closely its members are linked.
+
+    Attributes:
+        name: Its id.
+        members: How many tools it has.
+        edges: How many ordered pairs of its members an edge joins.
+        density: Share of all ordered pairs of members that is, in [0, 1].
+    """
+
+    name: str
+    members: int
+    edges: int
+    density: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a graph is made of.
+
+    Attributes:
+        tools: How many tools there are.
+        sources: How many sources they come from.
+        groups: How many groups they are in.
+        things: How many topics and things documents name.
+        pages: How many documents are of no tool.
+        kinds: The edges of each kind from tools and pages, related first.
+        dangling: How many of them reach neither a tool nor a page of the graph.
+        incoming: How many edges reach a tool.
+        outgoing: How many edges leave a tool.
+        degree: Both together.
+        components: Sizes of the parts that no edge joins with another, largest first; tools
+            without an edge are parts of their own.
+        orphans: Ids of the tools without an edge to or from another, sorted.
+        hubs: The tools with most edges, first of all by their number.
+        densest: The groups of at least `SMALLEST_GROUP` tools with the highest density.
+    """
+
+    tools: int
+    sources: int
+    groups: int
+    things: int
+    pages: int
+    kinds: tuple[EdgeStatistics, ...]
+    dangling: int
+    incoming: Spread
+    outgoing: Spread
+    degree: Spread
+    components: tuple[int, ...]
+    orphans: tuple[str, ...]
+    hubs: tuple[Hub, ...]
+    densest: tuple[Group, ...]
+
+
+def compute_statistics(
+    documents: Mapping[str, ToolDocument], pages: Sequence[ToolDocument] = (), *, top: int = 10
+) -> Statistics:
+    """Count what the graph of *documents* and *pages* is made of.
+
+    Args:
+        documents: Documents by tool id, links resolved.
+        pages: Documents of no tool.
+        top: The most hubs and groups to name.
+    """
+    ids = sorted(documents)
+    by_uri = {documents[tool].uri: number for number, tool in enumerate(ids)}
+    known = {page.uri for page in pages} | by_uri.keys()
+    edges = [
+        (number, by_uri.get(link.target, -1))
+        for number, tool in enumerate(ids)
+        for link in documents[tool].links
+    ]
+    links = [link for one in (*documents.values(), *pages) for link in one.links]
+    joined = [(source, target) for source, target in edges if target >= 0 and source != target]
+    outgoing = [0] * len(ids)
+    incoming = outgoing.copy()
+    for source, target in joined:
+        outgoing[source] += 1
+        incoming[target] += 1
+    degree = [sum(pair) for pair in zip(incoming, outgoing, strict=True)]
+    hubs = sorted(range(len(ids)), key=lambda number: (-degree[number], ids[number]))
+    groups = _members(ids, documents)
+    return Statistics(
+        tools=len(ids),
+        sources=len({documents[tool].tool.source_id for tool in ids}),
+        groups=len(groups),
+        things=len(set(_things((*documents.values(), *pages)))),
+        pages=len(pages),
+        kinds=tuple(_kinds(links)),
+        dangling=sum(link.target not in known for link in links),
+        incoming=measure_spread(incoming),
+        outgoing=measure_spread(outgoing),
+        degree=measure_spread(degree),
+        components=component_sizes(len(ids), joined),
+        orphans=tuple(tool for number, tool in enumerate(ids) if not degree[number]),
+        hubs=tuple(
+            Hub(ids[number], incoming[number], outgoing[number])
+            for number in hubs[:top]
+            if degree[number]
+        ),
+        densest=tuple(densest_groups(groups, joined)[:top]),
+    )
+
+
+def measure_spread(values: Sequence[int]) -> Spread:
+    """Return how *values* are spread; all zeros for none."""
+    if not values:
+        return Spread()
+    mean = round(fmean(values), SHOWN_DECIMALS)
+    return Spread(min(values), float(median(values)), mean, max(values))
+
+
+def component_sizes(nodes: int, edges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the sizes of the weakly connected components of a graph, largest first.
+
+    By union-find with path halving: Tarjan & van Leeuwen, "Worst-case analysis of set union
+    algorithms", Journal of the ACM 31(2), 1984.
+
+    Args:
+        nodes: How many nodes there are, numbered from 0.
+        edges: Pairs of nodes.
+    """
+    parents = list(range(nodes))
+
+    def root(node: int) -> int:
+        while parents[node] != node:
+            parents[node] = parents[parents[node]]
+            node = parents[node]
+        return node
+
+    for source, target in edges:
+        low, high = sorted((root(source), root(target)))
+        parents[high] = low
+    return tuple(sorted(Counter(map(root, range(nodes))).values(), reverse=True))
+
+
+def densest_groups(
+    members: Mapping[str, Sequence[int]], edges: Iterable[tuple[int, int]]
+) -> list[Group]:
+    """Return the groups of at least `SMALLEST_GROUP` members, the densest first.
+
+    Args:
+        members: The nodes of each group.
+        edges: Pairs of nodes; a pair that comes twice counts once.
+    """
+    of_node: dict[int, set[str]] = {}
+    for name, nodes in members.items():
+        if len(nodes) >= SMALLEST_GROUP:
+            for node in nodes:
+                of_node.setdefault(node, set()).add(name)
+    inside: Counter[str] = Counter()
+    for source, target in set(edges):
+        inside.update(of_node.get(source, set()) & of_node.get(target, set()))
+    found = [
+        Group(name, size, inside[name], round(inside[name] / (size * (size - 1)), SHOWN_DECIMALS))
+        for name, nodes in members.items()
+        if (size := len(nodes)) >= SMALLEST_GROUP
+    ]
+    return sorted(found, key=lambda group: (-group.density, -group.members, group.name))
+
+
+def _members(ids: Iterable[str], documents: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
+    members: dict[str, list[int]] = {}
+    for number, tool in enumerate(ids):
+        for name in dict.fromkeys(documents[tool].groups):
+            members.setdefault(name, []).append(number)
+    return members
+
+
+def _things(documents: Iterable[ToolDocument]) -> Iterator[str]:
+    for document in documents:
+        if document.further:
+            facts = parse_facts(document.further)
+            yield from (entity.id or entity.label for entity in (*facts.about, *facts.mentions))
+
+
+def _kinds(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
+    for kind in EdgeKind:
+        own = [link for link in links if link.kind is kind]
+        authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
+        weight = fmean(link.weight for link in own) if own else 0.0
+        yield EdgeStatistics(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
+
+
+def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth: int) -> set[str]:
+    """Return the URIs of documents within *depth* edges, in either direction, of any root.
+
+    Args:
+        documents: The documents of tools, and pages.
+        roots: URIs of the documents to begin with.
+        depth: How many edges to follow, at least 0.
+    """
+    documents = list(documents)
+    beside: dict[str, set[str]] = {document.uri: set() for document in documents}
+    for document in documents:
+        for link in document.links:
+            if link.target in beside:
+                beside[document.uri].add(link.target)
+                beside[link.target].add(document.uri)
+    reached = set(roots)
+    edge = set(reached)
+    for _ in range(depth):
+        edge = {other for one in edge for other in beside.get(one, ())} - reached
+        if not edge:
+            break
+        reached |= edge
+    return reached
+
+
+def select_subgraph(documents: Iterable[ToolDocument], uris: Collection[str]) -> list[ToolDocument]:
+    """Return the *documents* with one of *uris*, without edges that lead elsewhere."""
+    kept = [document for document in documents if document.uri in uris]
+    known = {document.uri for document in kept}
+    return [
+        replace(one, links=tuple(link for link in one.links if link.target in known))
+        for one in kept
+    ]
+
 
 NODE = "IRI"
 """The class of objects of which the graph says nothing."""

@@ -6,16 +6,476 @@ import logging
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any, TypeAlias
 
 import pyoxigraph
 import pyshacl
 import rdflib
+from rdflib import RDF, RDFS, XSD
+from rdflib.store import Store
 
-from mcpg.graph.rdflib_view import OxigraphView, rdflib_term
-from mcpg.graph.shacl_suspects import ShaclPrefilter
 from mcpg.graph.worker import bound_memory, memory_taken
+
+_STRING = str(rdflib.XSD.string)
+
+
+class OxigraphView(Store):
+    """Reads the default graph of an Oxigraph store; nothing can be added."""
+
+    # The validator wraps a graph in a dataset, which asks for both.
+    context_aware = graph_aware = True
+
+    def __init__(self, store: pyoxigraph.Store) -> None:
+        super().__init__()
+        self._store = store
+        self._bound: dict[str, Any] = {}
+        # The validator looks for the graph that a blank node is in.
+        self._graph = rdflib.Graph(self, bind_namespaces="none")
+
+    def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
+        """Return the triples of *triple_pattern*, in which `None` stands for any term."""
+        _ = context  # there is one graph
+        subject, predicate, value = triple_pattern
+        if isinstance(subject, rdflib.Literal) or not isinstance(predicate, rdflib.URIRef | None):
+            return
+        # To rdflib, the forms of a number are one value; here they are several.
+        is_sought = isinstance(value, rdflib.Literal) and (value.datatype or value.language)
+        given: list[Any] = [subject, predicate, None if is_sought else value, None]
+        for quad in self._store.quads_for_pattern(*map(_oxigraph_term, given)):
+            found = rdflib_term(quad.object)
+            if not is_sought or found == value:
+                triple = rdflib_term(quad.subject), rdflib_term(quad.predicate), found
+                yield triple, iter((self._graph,))
+
+    def __len__(self, context: Any = None) -> int:
+        _ = context
+        return len(self._store)
+
+    def bind(self, prefix: str, namespace: Any, override: bool = True) -> None:
+        """Bind *prefix*."""
+        if override or prefix not in self._bound:
+            self._bound[prefix] = namespace
+
+    def namespace(self, prefix: str) -> Any:
+        """Return the namespace of *prefix*."""
+        return self._bound.get(prefix)
+
+    def prefix(self, namespace: Any) -> Any:
+        """Return the prefix of *namespace*."""
+        return next((one for one, bound in self._bound.items() if bound == namespace), None)
+
+    def namespaces(self) -> Iterator[tuple[str, Any]]:
+        """Return all prefixes and their namespaces."""
+        yield from self._bound.items()
+
+
+def rdflib_term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
+    """Return *term* of Oxigraph as one of rdflib; a plain text has no datatype there."""
+    if isinstance(term, pyoxigraph.NamedNode):
+        return rdflib.URIRef(term.value)
+    if isinstance(term, pyoxigraph.BlankNode):
+        return rdflib.BNode(term.value)
+    if term.language:
+        return rdflib.Literal(term.value, lang=term.language)
+    datatype = term.datatype.value
+    if datatype == _STRING:
+        return rdflib.Literal(term.value)
+    return rdflib.Literal(term.value, datatype=rdflib.URIRef(datatype))
+
+
+def _oxigraph_term(term: Any) -> Any:
+    if term is None:
+        return None
+    if isinstance(term, rdflib.URIRef):
+        return pyoxigraph.NamedNode(str(term))
+    if isinstance(term, rdflib.BNode):
+        return pyoxigraph.BlankNode(str(term))
+    return pyoxigraph.Literal(str(term))
+
+
+SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
+
+Value: TypeAlias = Any
+"""A term of Oxigraph."""
+
+Facts: TypeAlias = Mapping[str, Sequence[Value]]
+"""The values of a node by predicate."""
+
+Check: TypeAlias = Callable[[Facts, Sequence[Value]], bool]
+"""From the facts of a focus node, and its values, to whether it surely conforms."""
+
+_TARGETS = (SH.targetNode, SH.targetClass, SH.targetSubjectsOf, SH.targetObjectsOf)
+# What neither constrains nor is a parameter of a constraint.
+_SILENT = {
+    *_TARGETS,
+    *(SH[name] for name in ("message", "severity", "name", "description", "order", "group")),
+    *(SH[name] for name in ("defaultValue", "path", "flags")),
+}
+_COUNTS = (SH.minCount, SH.maxCount)
+_PLAIN_FORMS = {
+    XSD.boolean: re.compile(r"(?:true|false)\Z"),
+    XSD.integer: re.compile(r"-?[0-9]{1,18}\Z"),
+    XSD.decimal: re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?\Z"),
+    XSD.string: re.compile(r""),
+    # Every month has 28 days; the others are left to the validator.
+    XSD.date: re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])\Z"),
+}
+_NUMBERS = {str(XSD.integer), str(XSD.decimal)}
+_KINDS = {
+    SH.IRI: (pyoxigraph.NamedNode,),
+    SH.Literal: (pyoxigraph.Literal,),
+    SH.BlankNode: (pyoxigraph.BlankNode,),
+    SH.BlankNodeOrIRI: (pyoxigraph.BlankNode, pyoxigraph.NamedNode),
+    SH.BlankNodeOrLiteral: (pyoxigraph.BlankNode, pyoxigraph.Literal),
+    SH.IRIOrLiteral: (pyoxigraph.NamedNode, pyoxigraph.Literal),
+}
+
+
+class _UnprovableError(Exception):
+    """A shape has something that is not looked at here."""
+
+
+class ShaclPrefilter:
+    """Narrows the targets of shapes to nodes that may violate them.
+
+    Attributes:
+        count: How many nodes are left to the validator, over all shapes.
+        is_narrow: Whether the targets of every shape were narrowed.
+    """
+
+    def __init__(self, store: pyoxigraph.Store, shapes: rdflib.Graph) -> None:
+        self._store = store
+        # Its terms are of more kinds than the signatures of rdflib admit.
+        self._shapes: Any = shapes
+        self._checks: dict[Any, Callable[[Value, Facts], bool]] = {}
+        self.count, self.is_narrow = 0, True
+
+    def narrow(self) -> None:
+        """Make the suspects of each shape its only targets, where the shape can be narrowed."""
+        targeted = {shape for target in _TARGETS for shape in self._shapes.subjects(target)}
+        for shape in sorted(targeted):
+            nodes: Any = self._store  # more than it can target
+            try:
+                nodes = self._find_targets(shape)
+                suspects = self._suspects(shape, nodes)
+            except _UnprovableError:
+                self.is_narrow = False
+                self.count += len(nodes)
+                continue
+            self.count += len(suspects)
+            for target in _TARGETS:
+                self._shapes.remove((shape, target, None))
+            for node in suspects:
+                self._shapes.add((shape, SH.targetNode, rdflib_term(node)))
+        self.is_narrow &= not any(self._implicit())
+
+    def _suspects(self, shape: Any, nodes: Mapping[Value, None]) -> list[Value]:
+        conforms = self._compile_shape(shape, ())
+        return [node for node in nodes if not conforms(node, self._facts(node))]
+
+    def _implicit(self) -> Iterator[Any]:
+        """Find shapes that are classes, which target their instances."""
+        for shape in self._shapes.subjects(RDF.type, RDFS.Class):
+            kinds = set(self._shapes.objects(shape, RDF.type))
+            if kinds & {SH.NodeShape, SH.PropertyShape}:
+                yield shape
+
+    def _find_targets(self, shape: Any) -> dict[Value, None]:
+        found: dict[Value, None] = {}
+        for node in self._shapes.objects(shape, SH.targetNode):
+            found[_prove_term(node)] = None
+        for node_class in self._shapes.objects(shape, SH.targetClass):
+            for one in self._with_subclasses(_prove_term(node_class)):
+                found.update((quad.subject, None) for quad in self._quads(None, RDF.type, one))
+        for predicate in self._shapes.objects(shape, SH.targetSubjectsOf):
+            found.update((quad.subject, None) for quad in self._quads(None, predicate, None))
+        for predicate in self._shapes.objects(shape, SH.targetObjectsOf):
+            found.update((quad.object, None) for quad in self._quads(None, predicate, None))
+        return found
+
+    def _with_subclasses(self, node_class: Value) -> list[Value]:
+        found = [node_class]
+        for one in found:
+            for quad in self._quads(None, RDFS.subClassOf, one):
+                if quad.subject not in found:
+                    found.append(quad.subject)
+        return found
+
+    def _quads(self, subject: Value, predicate: Any, value: Value) -> Iterator[Any]:
+        if isinstance(subject, pyoxigraph.Literal) or not isinstance(predicate, rdflib.URIRef):
+            return iter(())
+        name = pyoxigraph.NamedNode(str(predicate))
+        return iter(self._store.quads_for_pattern(subject, name, value, None))
+
+    def _facts(self, node: Value) -> Facts:
+        found: defaultdict[str, list[Value]] = defaultdict(list)
+        if not isinstance(node, pyoxigraph.Literal):
+            for quad in self._store.quads_for_pattern(node, None, None, None):
+                found[quad.predicate.value].append(quad.object)
+        return found
+
+    def _compile_shape(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
+        """Return the function that proves that a node, of which the facts are given, conforms."""
+        if shape not in self._checks:
+            if shape in above:
+                raise _UnprovableError
+            self._checks[shape] = self._build_check(shape, (*above, shape))
+        return self._checks[shape]
+
+    def _build_check(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
+        if (None, SH.parameter, None) in self._shapes:
+            raise _UnprovableError
+        if (shape, RDF.type, RDFS.Class) in self._shapes:
+            raise _UnprovableError
+        values_of = self._compile_path(shape)
+        checks = [*self._build_checks(shape, above)]
+
+        def conforms(node: Value, facts: Facts) -> bool:
+            values = values_of(node, facts)
+            return all(check(facts, values) for check in checks)
+
+        return conforms
+
+    def _compile_path(self, shape: Any) -> Callable[[Value, Facts], Sequence[Value]]:
+        paths = list(self._shapes.objects(shape, SH.path))
+        if not paths:
+            return lambda node, _: (node,)
+        if len(paths) > 1:
+            raise _UnprovableError
+        (path,) = paths
+        if isinstance(path, rdflib.URIRef):
+            name = str(path)
+            return lambda _, facts: facts.get(name, ())
+        steps = list(self._shapes.predicate_objects(path))
+        if len(steps) != 1 or steps[0][0] != SH.inversePath:
+            raise _UnprovableError
+        inverse = steps[0][1]
+        if not isinstance(inverse, rdflib.URIRef):
+            raise _UnprovableError
+        return lambda node, _: [quad.subject for quad in self._quads(None, inverse, node)]
+
+    def _read_parameters(self, shape: Any) -> Mapping[Any, list[Any]]:
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        for predicate, value in self._shapes.predicate_objects(shape):
+            if predicate not in _SILENT and predicate.startswith(SH):
+                found[predicate].append(value)
+        if not found.keys().isdisjoint(_COUNTS) and not self._has_path(shape):
+            raise _UnprovableError
+        return found
+
+    def _build_checks(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
+        for predicate, values in self._read_parameters(shape).items():
+            if len(values) > 1 and predicate in (*_SINGLE, SH["in"]):
+                raise _UnprovableError  # the validator refuses such a shape
+            if predicate in _SINGLE:
+                yield _SINGLE[predicate](values[0])
+            elif predicate in (SH.property, SH.node, SH["and"]):
+                yield from self._nested_checks(shape, predicate, values, above)
+            elif predicate == SH["not"]:
+                yield self._negation_check(values, above)
+            else:
+                yield from (self._value_check(shape, predicate, value) for value in values)
+
+    def _value_check(self, shape: Any, predicate: Any, value: Any) -> Check:
+        """Return the check of a parameter that may have several values, all of which count."""
+        if predicate == SH["class"]:
+            return self._class_check(value)
+        if predicate == SH.disjoint:
+            return _disjoint_check(value)
+        if predicate == SH.pattern and (shape, SH.flags, None) not in self._shapes:
+            return _pattern_check(value)
+        if predicate == SH["in"]:
+            return self._membership_check(value)
+        raise _UnprovableError
+
+    def _nested_checks(
+        self, shape: Any, predicate: Any, nested: Sequence[Any], above: tuple[Any, ...]
+    ) -> Iterator[Check]:
+        is_of_node = not self._has_path(shape)
+        if predicate == SH["and"]:
+            nested = [one for head in nested for one in self._items(head)]
+        for one in nested:
+            has_path = self._has_path(one)
+            is_known = (one, None, None) in self._shapes
+            if not is_known or (predicate != SH["and"] and has_path != (predicate == SH.property)):
+                raise _UnprovableError
+            yield self._nested_check(self._compile_shape(one, above), is_of_node=is_of_node)
+
+    def _nested_check(self, conforms: Callable[[Value, Facts], bool], *, is_of_node: bool) -> Check:
+        if is_of_node:
+            return lambda facts, values: conforms(values[0], facts)
+        return lambda _, values: all(conforms(value, self._facts(value)) for value in values)
+
+    def _negation_check(self, nested: Sequence[Any], above: tuple[Any, ...]) -> Check:
+        for one in nested:
+            # Whatever is wrong with it shows here.
+            self._compile_shape(one, above)
+        # Without a value there is nothing to violate; with one, the validator decides.
+        return lambda _, values: not values
+
+    def _has_path(self, shape: Any) -> bool:
+        return (shape, SH.path, None) in self._shapes
+
+    def _items(self, head: Any) -> list[Any]:
+        if head != RDF.nil and (head, RDF.first, None) not in self._shapes:
+            raise _UnprovableError
+        try:
+            return list(self._shapes.items(head))
+        except ValueError as fault:  # it has no end
+            raise _UnprovableError from fault
+
+    def _class_check(self, node_class: Any) -> Check:
+        wanted = _prove_term(node_class)
+        is_member = cache(lambda node: any(True for _ in self._quads(node, RDF.type, wanted)))
+        return lambda _, values: all(is_member(value) for value in values)
+
+    def _membership_check(self, head: Any) -> Check:
+        members = {_prove_term(one) for one in self._items(head)}
+        return lambda _, values: all(value in members for value in values)
+
+
+def _count_check(number: Any, *, is_least: bool) -> Check:
+    count = _whole(number)
+    if is_least:
+        # Two forms of one number are one value for the validator.
+        return lambda _, values: len(set(map(rdflib_term, values))) >= count
+    return lambda _, values: len(values) <= count
+
+
+def _length_check(number: Any, *, is_least: bool) -> Check:
+    length = _whole(number)
+    if is_least:
+        return lambda _, values: all(len(_text(value)) >= length for value in values)
+    return lambda _, values: (
+        all(len(_text(value)) <= length for value in values if _is_named(value))
+        and all(map(_is_named, values))
+    )
+
+
+def _kind_check(kind: Any) -> Check:
+    if kind not in _KINDS:
+        raise _UnprovableError
+    kinds = _KINDS[kind]
+    return lambda _, values: all(isinstance(value, kinds) for value in values)
+
+
+def _datatype_check(datatype: Any) -> Check:
+    if datatype not in _PLAIN_FORMS:
+        raise _UnprovableError
+    name, form = str(datatype), _PLAIN_FORMS[datatype]
+    return lambda _, values: all(
+        isinstance(value, pyoxigraph.Literal)
+        and value.datatype.value == name
+        and form.match(value.value) is not None
+        for value in values
+    )
+
+
+def _range_check(bound: Any, holds: Callable[[Decimal, Decimal], bool]) -> Check:
+    term = _prove_term(bound)
+    limit = _number(term)
+    if limit is None:
+        raise _UnprovableError
+
+    def check(_: Facts, values: Sequence[Value]) -> bool:
+        numbers = [
+            _number(value) if getattr(value, "datatype", None) == term.datatype else None
+            for value in values
+        ]
+        return all(number is not None and holds(limit, number) for number in numbers)
+
+    return check
+
+
+def _pattern_check(pattern: Any) -> Check:
+    if not isinstance(pattern, rdflib.Literal) or pattern.datatype or len(pattern) < 1:
+        raise _UnprovableError
+    try:
+        search = re.compile(str(pattern)).search
+    except (re.error, OverflowError) as fault:
+        raise _UnprovableError from fault
+    return lambda _, values: all(
+        _is_named(value) and search(value.value) is not None for value in values
+    )
+
+
+def _disjoint_check(predicate: Any) -> Check:
+    if not isinstance(predicate, rdflib.URIRef):
+        raise _UnprovableError
+    name = str(predicate)
+    # Of literals, the validator decides which are equal.
+    return lambda facts, values: (
+        not (values and facts.get(name))
+        or (
+            all(isinstance(value, pyoxigraph.NamedNode) for value in (*values, *facts[name]))
+            and set(values).isdisjoint(facts[name])
+        )
+    )
+
+
+def _presence_check(wanted: Any) -> Check:
+    value = _prove_term(wanted)
+    return lambda _, values: value in values
+
+
+_SINGLE: Mapping[Any, Callable[[Any], Check]] = {
+    SH.minCount: lambda number: _count_check(number, is_least=True),
+    SH.maxCount: lambda number: _count_check(number, is_least=False),
+    SH.minLength: lambda number: _length_check(number, is_least=True),
+    SH.maxLength: lambda number: _length_check(number, is_least=False),
+    SH.nodeKind: _kind_check,
+    SH.datatype: _datatype_check,
+    SH.hasValue: _presence_check,
+    SH.minInclusive: lambda bound: _range_check(bound, lambda limit, number: limit <= number),
+    SH.minExclusive: lambda bound: _range_check(bound, lambda limit, number: limit < number),
+    SH.maxInclusive: lambda bound: _range_check(bound, lambda limit, number: limit >= number),
+    SH.maxExclusive: lambda bound: _range_check(bound, lambda limit, number: limit > number),
+}
+
+
+def _whole(number: Any) -> int:
+    form = _PLAIN_FORMS[XSD.integer]
+    is_whole = isinstance(number, rdflib.Literal) and number.datatype == XSD.integer
+    if not is_whole or not form.match(str(number)) or int(number) < 0:
+        raise _UnprovableError
+    return int(number)
+
+
+def _number(value: Value) -> Decimal | None:
+    if isinstance(value, pyoxigraph.Literal) and value.datatype.value in _NUMBERS:
+        form = _PLAIN_FORMS[rdflib.URIRef(value.datatype.value)]
+        return Decimal(value.value) if form.match(value.value) else None
+    return None
+
+
+def _is_named(value: Value) -> bool:
+    """Return whether *value* has a text that validators read alike: an IRI or a plain text."""
+    if isinstance(value, pyoxigraph.Literal):
+        return value.datatype.value == str(XSD.string)
+    return isinstance(value, pyoxigraph.NamedNode)
+
+
+def _text(value: Value) -> str:
+    return value.value if _is_named(value) else ""
+
+
+def _prove_term(term: Any) -> Value:
+    if isinstance(term, rdflib.URIRef):
+        try:
+            return pyoxigraph.NamedNode(str(term))
+        except ValueError as fault:
+            raise _UnprovableError from fault
+    if not isinstance(term, rdflib.Literal):
+        raise _UnprovableError
+    if term.language:
+        return pyoxigraph.Literal(str(term), language=term.language)
+    datatype = str(term.datatype or XSD.string)
+    return pyoxigraph.Literal(str(term), datatype=pyoxigraph.NamedNode(datatype))
+
 
 MAX_DEPTH = 30
 """How deeply shapes may refer to one another."""
@@ -31,9 +491,9 @@ _BLANK = re.compile(r"['\"]?\b(?:_:)?n?[0-9a-f]{32}b[0-9]+\b['\"]?")
 def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any]:
     """Return the function that validates the graph *data*, in Turtle, against `shapes` in Turtle.
 
-    It returns the members of a `mcpg.graph.validation.ShaclResult` for each result, or the reason why
-    there are none. From now on this process has no way to the network, and the memory that *head*
-    grants beyond what it has taken.
+    It returns the members of a `mcpg.graph.validation.ShaclResult` for each result, or the reason
+    why there are none. From now on this process has no way to the network, and the memory that
+    *head* grants beyond what it has taken.
     """
     sys.addaudithook(_refuse_network)
     logging.disable(logging.CRITICAL)

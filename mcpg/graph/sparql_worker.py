@@ -15,7 +15,7 @@ import pyoxigraph
 
 from mcpg.graph.terms import PREFIXES, XSD_STRING
 from mcpg.graph.worker import bound_memory, memory_taken
-from mcpg.json_types import JsonObject
+from mcpg.text.json_values import JsonObject
 from mcpg.text.safeyaml import UNSAFE, turtle_form
 
 SELECT, ASK, GRAPH = "select", "ask", "graph"

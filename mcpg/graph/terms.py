@@ -12,11 +12,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeAlias
 
-from mcpg.documents import namespaces
-from mcpg.json_types import JsonObject
-from mcpg.text.written_numbers import write_exact_json
+from mcpg.documents import facts
+from mcpg.text.json_values import JsonObject, write_exact_json
 
-PREFIXES = namespaces.PREFIXES
+PREFIXES = facts.PREFIXES
 """The prefix of each namespace, as in every export and every query."""
 
 KB, MCPG = PREFIXES["kb"], PREFIXES["mcpg"]

@@ -18,10 +18,10 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample, walk_parameters
-from mcpg.code.page import ENTRY_TYPE as CODE_ENTRY_TYPE
-from mcpg.documents.authored import values_as_written
-from mcpg.documents.facts import Entity, FrontMatterFacts, Property, parse_facts, means_itself
-from mcpg.documents.markdown import read_markdown, collect_targets, with_pages
+from mcpg.code.model import ENTRY_TYPE as CODE_ENTRY_TYPE
+from mcpg.documents.facts import Entity, FrontMatterFacts, Property, means_itself, parse_facts
+from mcpg.documents.front_matter_edits import values_as_written
+from mcpg.documents.markdown import collect_targets, read_markdown, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import mapping_json
 from mcpg.errors import Code, Diagnostic, warning

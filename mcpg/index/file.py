@@ -98,7 +98,7 @@ def write_index_beside(source: str, sections: Iterable[Section], header: Header)
         OutputError: It cannot be written.
     """
     from mcpg.files import output_error  # noqa: PLC0415 - as for `write_index`
-    from mcpg.index.spooled import SpooledIndex  # noqa: PLC0415 - as above
+    from mcpg.index.packing import SpooledIndex  # noqa: PLC0415 - as above
 
     path, stamp = source + SUFFIX, _stamp(source)
     try:

@@ -16,9 +16,10 @@ order of their ids; sources, groups, reasons, keys, terms and words in the order
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 from zlib import crc32
 
 Buffer: TypeAlias = "bytes | memoryview"
@@ -351,3 +352,155 @@ SUMMARY_LENGTH = 300
 
 ABSENT = -1
 """What a look-up gives for something that is not there."""
+
+
+Read: TypeAlias = Callable[[int, int], bytes]
+
+_BLOCK_BITS = BLOCK_SIZE.bit_length() - 1
+
+
+class Blocks:
+    """The blocks of a file."""
+
+    __slots__ = ("_checksums", "_data", "_read", "start", "unread")
+
+    def __init__(self, data: memoryview, read: Read | None = None) -> None:
+        """Find the checksums.
+
+        Args:
+            data: A file that can be unpacked.
+            read: Returns that many bytes of it from an offset, to be written to *data* before
+                they are compared; without, they are there already.
+        """
+        self._data = data
+        self._read = read
+        self.start, self._checksums = block_table(data)
+        """Offset of the first block."""
+        self.unread = bytearray(b"\1") * len(self._checksums)
+        """For each block whether it has yet to be compared."""
+
+    def check(self, start: int, end: int) -> None:
+        """Compare those blocks that hold the bytes from *start* to *end*, each once.
+
+        Raises:
+            StaleIndexError: One is damaged.
+        """
+        unread = self.unread
+        last = count_blocks(end - self.start)
+        first = unread.find(1, (start - self.start) // BLOCK_SIZE, last)
+        while first >= 0:
+            after = unread.find(0, first, last)
+            self._compare(first, last if after < 0 else after)
+            first = unread.find(1, first, last)
+
+    def verify(self, start: int, end: int) -> None:
+        """Compare them, also those that have been compared before.
+
+        Raises:
+            StaleIndexError: One is damaged.
+        """
+        first, last = (start - self.start) // BLOCK_SIZE, count_blocks(end - self.start)
+        self.unread[first:last] = b"\1" * len(range(first, last))
+        self.check(start, end)
+
+    def _compare(self, first: int, last: int) -> None:
+        place = self.start + first * BLOCK_SIZE
+        end = min(self.start + last * BLOCK_SIZE, len(self._data))
+        if self._read:
+            read = self._read(place, end - place)
+            if len(read) != end - place:
+                raise StaleIndexError("it was cut short")
+            self._data[place:end] = read
+        for block in range(first, last):
+            if crc32(self._data[place : min(place + BLOCK_SIZE, end)]) != self._checksums[block]:
+                raise StaleIndexError("a block of it is damaged")
+            self.unread[block] = 0
+            place += BLOCK_SIZE
+
+
+class CheckedItems:
+    """The items of a section, whose blocks are compared with their checksums when they are read."""
+
+    __slots__ = ("_blocks", "_first", "_items", "_shift", "_start", "_unread", "_width")
+
+    def __init__(self, items: memoryview, entry: Entry, blocks: Blocks) -> None:
+        self._items = items
+        self._blocks = blocks
+        self._unread = blocks.unread
+        self._start = entry.start
+        self._width = items.itemsize
+        # Sections begin at multiples of 8 bytes, so that no item lies in two blocks.
+        self._first = (entry.start - blocks.start) // items.itemsize
+        self._shift = _BLOCK_BITS - items.itemsize.bit_length() + 1
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, key: int, /) -> Any: ...
+        @overload
+        def __getitem__(self, key: slice, /) -> memoryview: ...
+
+    def __getitem__(self, key: Any, /) -> Any:
+        items = self._items
+        if key.__class__ is slice:
+            start, end, _ = key.indices(len(items))
+            if start < end:
+                self._check(start, end)
+            return items[key]
+        item = items[key]
+        place = key if key >= 0 else key + len(items)
+        if self._unread[(self._first + place) >> self._shift]:
+            self._check(place, place + 1)
+            return items[key]
+        return item
+
+    def _check(self, start: int, end: int) -> None:
+        width = self._width
+        self._blocks.check(self._start + start * width, self._start + end * width)
+
+
+# Less memory is faster for texts as short as records, and a window of 16 KB reaches as far back.
+_WINDOW, _MEMORY = -14, 6
+_SAMPLES, _SAMPLE_LENGTH = 8, 1_024
+# Longer records are stored as they are, so that no file is unpacked to much more than its length.
+_LONGEST_COMPRESSED = 4 << 20
+
+
+def sample_dictionary(record_of: Callable[[int], bytes], size: int) -> bytes:
+    """Return what to compress *size* records with: the beginnings of some, evenly spread."""
+    count = min(_SAMPLES, size)
+    places = (number * size // count for number in range(count))
+    return b"".join(record_of(place)[:_SAMPLE_LENGTH] for place in places)
+
+
+def own_dictionary(dictionary: Buffer, texts: Iterable[Buffer]) -> bytes:
+    """Return the dictionary for one record, whose tool has *texts* in other sections."""
+    return b"\n".join((dictionary, *texts))
+
+
+def compress_record(record: bytes, dictionary: bytes) -> bytes:
+    """Return *record* as it is kept."""
+    is_long = len(record) > _LONGEST_COMPRESSED
+    level = zlib.Z_NO_COMPRESSION if is_long else zlib.Z_DEFAULT_COMPRESSION
+    compressor = zlib.compressobj(level, zlib.DEFLATED, _WINDOW, _MEMORY, zdict=dictionary)
+    return compressor.compress(record) + compressor.flush()
+
+
+def decompress_record(data: Buffer, dictionary: bytes, checksum: int) -> bytes:
+    """Return the record that is kept as *data*.
+
+    Raises:
+        StaleIndexError: It is not the one with that *checksum*.
+    """
+    bound = max(len(data), _LONGEST_COMPRESSED)
+    try:
+        decompressor = zlib.decompressobj(_WINDOW, zdict=dictionary)
+        record = decompressor.decompress(data, bound)
+    except zlib.error as fault:
+        raise StaleIndexError("a record is damaged") from fault
+    if not decompressor.eof or zlib.crc32(record) != checksum:
+        raise StaleIndexError("a record is damaged")
+    return record

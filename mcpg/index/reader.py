@@ -13,10 +13,8 @@ from itertools import compress, islice
 from typing import Any
 
 from mcpg import __version__
-from mcpg.catalog.view import ToolView
+from mcpg.catalog.model import ToolView
 from mcpg.documents.model import ToolDocument
-from mcpg.index.blocks import Blocks, CheckedItems, Read
-from mcpg.index.decoded import Grams, NameTable, Postings
 from mcpg.index.layout import (
     ABSENT,
     BLOCK_SIZE,
@@ -27,16 +25,18 @@ from mcpg.index.layout import (
     OPTIONAL_SECTIONS,
     SECTIONS,
     STEM,
+    Blocks,
     Buffer,
+    CheckedItems,
     Entry,
     Items,
+    Read,
     StaleIndexError,
     section_sizes,
     unpack,
 )
-from mcpg.index.links import LinkTables
-from mcpg.index.speller import Speller
-from mcpg.index.tables import KeyTable, RowTable, TextTable
+from mcpg.index.lookups import Grams, NameTable, Postings, Speller
+from mcpg.index.tables import KeyTable, LinkTables, RowTable, TextTable
 
 CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""
@@ -347,7 +347,7 @@ class Index:
     @property
     def names(self) -> NameTable:
         if not self._names:
-            from mcpg.index.decoded import NameTable  # noqa: PLC0415 - as above
+            from mcpg.index.lookups import NameTable  # noqa: PLC0415 - as above
 
             self._names.append(NameTable(self))
         return self._names[0]
@@ -380,8 +380,8 @@ class Index:
 
     def view(self, tool: int) -> ToolView:
         """Return what lists show of a tool."""
-        from mcpg.catalog.view import record_view  # noqa: PLC0415 - the ranking does without
-        from mcpg.text.plain_json import read_json  # noqa: PLC0415 - as above
+        from mcpg.catalog.model import record_view  # noqa: PLC0415 - the ranking does without
+        from mcpg.text.json_values import read_json  # noqa: PLC0415 - as above
 
         try:
             text = str(self._record_data(tool), "utf-8", "surrogatepass")
@@ -400,7 +400,7 @@ class Index:
         return _decode_document(self._record_data(tool))
 
     def _record_data(self, tool: int) -> bytes:
-        from mcpg.index.records import decompress_record, own_dictionary  # noqa: PLC0415 - as above
+        from mcpg.index.layout import decompress_record, own_dictionary  # noqa: PLC0415 - as above
 
         texts = (self.rows(name)[tool] for name in _RECORD_TEXTS)
         dictionary = own_dictionary(self.section("records.dictionary"), texts)
@@ -416,7 +416,7 @@ class Index:
     @property
     def relations(self) -> LinkTables:
         if not self._relations:
-            from mcpg.index.links import LinkTables  # noqa: PLC0415 - as above
+            from mcpg.index.tables import LinkTables  # noqa: PLC0415 - as above
 
             self._relations.append(LinkTables(self))
         return self._relations[0]
@@ -509,7 +509,7 @@ class Index:
         The number is 0 and the words are none when no word is within `allowed_edits`.
         """
         if not self._spellers:
-            from mcpg.index.speller import Speller  # noqa: PLC0415 - most words are spelt right
+            from mcpg.index.lookups import Speller  # noqa: PLC0415 - most words are spelt right
 
             deletions = self.items("deletions"), self.items("deletions.word")
             pairs = self.items("pairs.key"), self.rows("pairs")
@@ -519,7 +519,7 @@ class Index:
     @property
     def grams(self) -> Grams:
         if not self._grams:
-            from mcpg.index.decoded import Grams  # noqa: PLC0415 - as above
+            from mcpg.index.lookups import Grams  # noqa: PLC0415 - as above
 
             self._grams.append(Grams(self))
         return self._grams[0]
@@ -630,7 +630,7 @@ class Index:
 
     def _held_terms(self) -> Postings:
         if not self._postings:
-            from mcpg.index.decoded import Postings  # noqa: PLC0415 - as above
+            from mcpg.index.lookups import Postings  # noqa: PLC0415 - as above
 
             self._postings.append(Postings(self))
         return self._postings[0]

@@ -18,7 +18,7 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.documents.model import ToolDocument
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+    from mcpg.text.json_values import JsonObject
 
 
 FIELDS = (
@@ -121,7 +121,7 @@ def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
 def _claimed_texts(tool: Tool) -> Iterator[tuple[str, str]]:
     """Return the words of hints that a server states."""
     if tool.meta or tool.annotations:
-        from mcpg.catalog.claims import claimed_words, read_claims  # noqa: PLC0415 - few tools have
+        from mcpg.catalog.hints import claimed_words, read_claims  # noqa: PLC0415 - few tools have
 
         yield "claims", claimed_words(read_claims(tool)).text
 

@@ -8,23 +8,385 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from mcpg.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
-from mcpg.build_pieces import ChunkFile, read_chunks
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
+from mcpg.caching.build_pool import ChunkFile, read_chunks
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import OutputError
-from mcpg.index.analysed import DocumentTerms, analyse_contents
-from mcpg.index.fuzzy_sections import GramCollector, spelling_sections
-from mcpg.index.inverted import InvertedFile
-from mcpg.index.meanings import ForeignTool, meaning_sections
-from mcpg.index.packing import Section, iter_pieces
-from mcpg.index.scoring import HINTS_MASK
-from mcpg.index.spooled import StoredPieces
-from mcpg.text import lexicon
+from mcpg.index.document_terms import (
+    DocumentTerms,
+    ForeignTool,
+    GramCollector,
+    analyse_contents,
+    meaning_sections,
+    spelling_sections,
+)
+from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
+from mcpg.index.packing import (
+    Section,
+    StoredPieces,
+    halves,
+    iter_pieces,
+    keys_sections,
+    rows_sections,
+)
+from mcpg.index.scoring import (
+    BY_NUMBER,
+    FIELDS,
+    HINTS_MASK,
+    SATURATION,
+    field_texts,
+    inverse_document_frequency,
+    occurrence_weight,
+    saturate,
+)
+from mcpg.text import iter_words, language_of, lexicon, stem
+from mcpg.text.words import every_stop_word
+
+# Few tools have claims: their own mean would be that of the longest.
+_CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
+# The longest title of some 9,000 tools has 16 words.
+_TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
+
+Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
+
+
+class PostingArrays(NamedTuple):
+    """The postings of all terms.
+
+    Attributes:
+        starts: Where those of each term begin, and the last ones end.
+        tools: The tools that hold each term, in order.
+        impacts: What the term weighs in each.
+    """
+
+    starts: array[int]
+    tools: array[int]
+    impacts: array[int]
+
+
+# Takes the place of postings that are not needed any more.
+_READ = array("Q")
+
+
+class InvertedFile:
+    """The terms of a set of documents, numbered in order of their texts.
+
+    Args:
+        analysed: What each document holds; none of it is kept.
+
+    Attributes:
+        words: The words that occur, sorted.
+        language: The language that most descriptions are in, `None` if unknown.
+    """
+
+    def __init__(self, analysed: Iterable[DocumentTerms]) -> None:
+        self._terms = _TermNumbers()
+        self._occurrences = _Occurrences()
+        self._names: list[array[int]] = []
+        spoken: Counter[str] = Counter()
+        stop_words = every_stop_word()
+        for document, held in enumerate(analysed):
+            for field, words, wholes in held.fields:
+                if field == _DESCRIPTION:
+                    # No other word tells a language.
+                    spoken.update({word: words[word] for word in stop_words.intersection(words)})
+                terms = [*map(self._terms.of_word.__getitem__, words)]
+                terms += map(self._terms.of_whole.__getitem__, wholes)
+                counts = (*words.values(), *wholes.values())
+                self._occurrences.add(document, field, terms, counts, sum(words.values()))
+            self._names.append(array("I", map(self._terms.of_word.__getitem__, held.name)))
+        self.language = language_of(spoken.elements())
+        self.words = sorted(self._terms.of_word)
+        self._order = sorted(self._terms.numbers)
+        self._final = array("I", bytes(4 * len(self._order)))
+        for number, text in enumerate(self._order):
+            self._final[self._terms.numbers[text]] = number
+
+    def sections(self) -> Iterator[Section]:
+        yield from keys_sections("terms", self._order)
+        yield Section("terms.word", "I", self._first_words().tobytes())
+        yield from keys_sections("words", self.words)
+        yield Section("words.term", "I", array("I", map(self.find_term, self.words)).tobytes())
+        yield from self._posting_sections()
+        yield from rows_sections("names.terms", map(self._name_terms, self._names))
+
+    def find_term(self, word: str) -> int:
+        """Return the number of the term of a *word* that occurs."""
+        return self._final[self._terms.of_word[word]]
+
+    def stem_terms(self) -> Iterator[tuple[str, int]]:
+        """Yield the stems of the words that occur, sorted, each with the number of its term."""
+        for number, text in enumerate(self._order):
+            if self._terms.kinds[self._terms.numbers[text]] & STEM:
+                yield text, number
+
+    def _first_words(self) -> array[int]:
+        """For each term, the number of the first word in alphabetical order that has it."""
+        first = array("I", [NONE]) * len(self._order)
+        numbers = range(len(self.words) - 1, -1, -1)
+        for number, term in zip(numbers, map(self.find_term, reversed(self.words)), strict=True):
+            first[term] = number
+        return first
+
+    def _name_terms(self, name: Iterable[int]) -> list[int]:
+        return list(dict.fromkeys(map(self._final.__getitem__, name)))
+
+    def _posting_sections(self) -> Iterator[Section]:
+        numbers = self._terms.numbers
+        rows = self._occurrences.postings(len(numbers))
+        starts, packed = array("I", [0]), array("Q")
+        kinds, holders = bytearray(), array("I")
+        for text in self._order:
+            number = numbers[text]
+            row = rows[number]
+            packed += row
+            starts.append(len(packed))
+            by_hints, by_hints_alone = self._occurrences.hinted.get(number, (0, 0))
+            by_text = len(row) - by_hints_alone
+            if not by_hints:
+                rows[number] = _READ
+            kinds.append(self._terms.kinds[number] | (0 if by_text else HINTED))
+            holders.append(max(by_text, by_hints))
+        yield Section("terms.kind", "B", bytes(kinds))
+        yield Section("terms.tools", "I", holders.tobytes())
+        yield Section("postings.at", "I", starts.tobytes())
+        tools, impacts, fields = _unpack_postings(packed)
+        del packed  # all postings are in memory as few times as can be
+        yield Section("postings", "I", tools.tobytes())
+        yield Section("postings.impact", "H", impacts.tobytes())
+        yield Section("postings.fields", "H", fields.tobytes())
+        highest = (max(impacts[start:end]) for start, end in pairwise(starts))
+        yield Section("terms.impact", "H", array("H", highest).tobytes())
+        postings = PostingArrays(starts, tools, impacts)
+        yield Section("tools.norm", "d", self._norms(rows, postings, holders).tobytes())
+        yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
+
+    def _norms(
+        self, rows: Sequence[array[int]], postings: PostingArrays, holders: Iterable[int]
+    ) -> array[float]:
+        """For each tool, the length of the vector of its text, in which hints have no part."""
+        squares = [0.0] * len(self._names)
+        starts, tools, impacts = postings
+        terms = zip(self._order, pairwise(starts), holders, strict=True)
+        for text, (start, end), count in terms:
+            number = self._terms.numbers[text]
+            weight = term_weight(len(squares), count)
+            row: Iterable[tuple[int, int]] = zip(tools[start:end], impacts[start:end], strict=True)
+            if number in self._occurrences.hinted:
+                row = self._occurrences.without_hints(number, rows[number])
+            for tool, impact in row:
+                squares[tool] += (weight * impact) ** 2
+        return array("d", (square**0.5 or 1.0 for square in squares))
+
+
+class _TermNumbers:
+    """Provisional numbers of terms, in the order in which they are met.
+
+    Attributes:
+        numbers: The number of each term.
+        kinds: What each term is, by number.
+        of_word: The number of each word's term.
+        of_whole: The number of each whole identifier, which is a term as it stands.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.kinds = bytearray()
+        self.of_word = _TextNumbers(lambda word: self._number(stem(word), STEM))
+        self.of_whole = _TextNumbers(lambda whole: self._number(whole, IDENTIFIER))
+
+    def _number(self, term: str, kind: int) -> int:
+        number = self.numbers.setdefault(term, len(self.numbers))
+        if number == len(self.kinds):
+            self.kinds.append(0)
+        self.kinds[number] |= kind
+        return number
+
+
+class _TextNumbers(dict[str, int]):
+    """Texts and their numbers, each given when it is first asked for."""
+
+    def __init__(self, number: Callable[[str], int]) -> None:
+        super().__init__()
+        self._number = number
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = self._number(text)
+        return number
+
+
+class _Occurrences:
+    """How often each term occurs in each field of each document, in flat arrays.
+
+    Attributes:
+        hinted: For each term that hints hold, how many documents have it in hints, and how many in
+            hints alone; known once the postings are.
+    """
+
+    def __init__(self) -> None:
+        self.hinted: dict[int, tuple[int, int]] = {}
+        # Of each filled field: document, field, number of words, end of its terms.
+        self._fields = array("I"), array("I"), array("I"), array("Q")
+        self._terms = array("I")
+        self._counts = array("I")
+        # By document and term.
+        self._text_impacts: dict[tuple[int, int], int] = {}
+
+    def add(
+        self, document: int, field: int, terms: Iterable[int], counts: Iterable[int], words: int
+    ) -> None:
+        """Note the terms of one field; documents and then fields must come in order.
+
+        A term may come several times, for several words share one stem.
+        """
+        self._terms.extend(terms)
+        self._counts.extend(counts)
+        documents, fields, lengths, ends = self._fields
+        documents.append(document)
+        fields.append(field)
+        lengths.append(words)
+        ends.append(len(self._terms))
+
+    def postings(self, terms: int) -> list[array[int]]:
+        """Return the postings of each term: document, impact and field mask in one number.
+
+        The occurrences are released, so that this can be asked once.
+        """
+        rows = [array("Q") for _ in range(terms)]
+        means = self.mean_lengths()
+        texts: dict[int, float] = {}
+        hints: dict[int, float] = {}
+        masks: dict[int, int] = {}
+        current = start = 0
+        for document, field, words, end in zip(*self._fields, strict=True):
+            if document != current:
+                self._post(rows, current, texts, hints, masks)
+                current = document
+            weight = occurrence_weight(words, means[field], BY_NUMBER[field])
+            bit = 1 << field
+            into = hints if bit & HINTS_MASK else texts
+            frequency_of, mask_of = into.get, masks.get
+            for term, count in zip(self._terms[start:end], self._counts[start:end], strict=True):
+                into[term] = frequency_of(term, 0.0) + weight * count
+                masks[term] = mask_of(term, 0) | bit
+            start = end
+        self._post(rows, current, texts, hints, masks)
+        self._terms, self._counts = array("I"), array("I")
+        return rows
+
+    def _post(
+        self,
+        rows: list[array[int]],
+        document: int,
+        texts: dict[int, float],
+        hints: dict[int, float],
+        masks: dict[int, int],
+    ) -> None:
+        """Add the postings of one document, whose frequencies by texts and by hints are emptied."""
+        place = document << 32
+        for term, frequency in hints.items():
+            by_hints, by_hints_alone = self.hinted.get(term, (0, 0))
+            self.hinted[term] = by_hints + 1, by_hints_alone + (term not in texts)
+            if term in texts:
+                self._text_impacts[document, term] = impact_step(texts[term])
+            texts[term] = texts.get(term, 0.0) + frequency
+        for term, frequency in texts.items():
+            # As `impact_step` has it: a call for each posting takes half of the time.
+            impact = int(frequency / (SATURATION + frequency) * IMPACT_SCALE + 0.5) or 1
+            rows[term].append(place | impact << 16 | masks[term])
+        for emptied in (texts, hints, masks):
+            emptied.clear()
+
+    def without_hints(self, term: int, row: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Yield the documents that hold *term* in their text, and its impacts without hints."""
+        for posting in row:
+            document = posting >> 32
+            if not posting & HINTS_MASK:
+                yield document, posting >> 16 & 0xFFFF
+                continue
+            impact = self._text_impacts.get((document, term))
+            if impact:
+                yield document, impact
+
+    def mean_lengths(self) -> list[float]:
+        """For each field, the mean number of words over the documents that have words in it.
+
+        Claims are measured by descriptions. A title longer than titles are counts as a long one,
+        lest in a catalogue of few titles a stuffed one be the measure of itself.
+        """
+        totals, filled = [0] * len(FIELDS), [0] * len(FIELDS)
+        _, fields, lengths, _ = self._fields
+        for field, words in zip(fields, lengths, strict=True):
+            totals[field] += min(words, _LONGEST_TITLE) if field == _TITLE else words
+            filled[field] += words > 0
+        for counted in (totals, filled):
+            counted[_CLAIMS] = counted[_DESCRIPTION]
+        return [total / max(1, count) or 1.0 for total, count in zip(totals, filled, strict=True)]
+
+
+def impact_step(frequency: float) -> int:
+    """Return the impact of a term of that weighted *frequency*, above 0."""
+    return int(saturate(frequency) * IMPACT_SCALE + 0.5) or 1
+
+
+def term_weight(size: int, frequency: int) -> float:
+    """Return what one step of impact of a term that *frequency* of *size* tools hold weighs."""
+    return inverse_document_frequency(size, frequency) / IMPACT_SCALE
+
+
+def _unpack_postings(postings: array[int]) -> tuple[array[int], array[int], array[int]]:
+    """Return documents, impacts and field masks of *postings*, each of which packs all three."""
+    documents, others = halves(postings)
+    short = memoryview(others).cast("H")
+    impacts, fields = (1, 0) if sys.byteorder == "little" else (0, 1)
+    return (
+        array("I", documents),
+        array("H", short[impacts::2].tobytes()),
+        array("H", short[fields::2].tobytes()),
+    )
+
+
+def count_terms(document: ToolDocument) -> Counts:
+    """Return for each field of *document* that has words, in order, its terms and its length."""
+    texts: defaultdict[int, list[str]] = defaultdict(list)
+    for field, text in field_texts(document):
+        texts[field].append(text)
+    counted = {field: count_words(texts[field]) for field in sorted(texts)}
+    return {field: counts for field, counts in counted.items() if counts[0]}
+
+
+def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
+    """Return how often each term occurs in the *texts* of one field, and the number of words."""
+    counts: Counter[str] = Counter()
+    length = 0
+    for word in iter_words(" ".join(texts)):
+        counts[word.text if word.whole else stem(word.text)] += 1
+        length += not word.whole
+    return counts, length
+
+
+def weigh_frequency(
+    term: str, counts: Counts, means: Sequence[float], *, with_hints: bool = True
+) -> float:
+    """Return the weighted frequency of *term*; *means* are the mean lengths of fields."""
+    texts = hints = 0.0
+    # One by one, as an index is compiled: `sum` adds in other ways from one Python to the next.
+    for field, (terms, length) in counts.items():
+        added = terms[term] * occurrence_weight(length, means[field], BY_NUMBER[field])
+        if not HINTS_MASK >> field & 1:
+            texts += added
+        elif with_hints:
+            hints += added
+    return texts + hints
 
 
 class WordSections(NamedTuple):

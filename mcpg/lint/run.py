@@ -2,34 +2,103 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mcpg.bundle import Assembly
+from mcpg.catalog.hints import LINT_IGNORE, read_texts
 from mcpg.catalog.model import HintRule
 from mcpg.errors import Diagnostic, Severity
 from mcpg.index import Index
-from mcpg.lint import (
-    confusable,
-    descriptions,
-    hidden,
-    labels,
-    links,
-    markup,
-    naming,
-    parameters,
-    poisoning,
-    reachability,
-    schemas,
-)
-from mcpg.lint.catalogue import LintContext
-from mcpg.lint.labels import RESPELT
+from mcpg.lint import deception, findability, schemas, wording
+from mcpg.lint.context import LintContext
+from mcpg.lint.deception import list_texts
 from mcpg.lint.locate import Locator
-from mcpg.lint.model import FAILING, LONGEST_EXCERPT, Finding, Suppression
-from mcpg.lint.registry import RULES, Selection
-from mcpg.lint.strings import list_texts
-from mcpg.lint.suppress import Suppressions
+from mcpg.lint.model import (
+    FAILING,
+    LONGEST_EXCERPT,
+    RULES,
+    Finding,
+    Location,
+    Selection,
+    Suppression,
+    find_codes,
+)
+from mcpg.lint.wording import RESPELT
+
+
+class Suppressions:
+    """What is suppressed for which tool; notes what has suppressed something."""
+
+    def __init__(self, stated: Sequence[tuple[Suppression, Sequence[str]]]) -> None:
+        """Take what is *stated*, each with the ids of the tools that it is for."""
+        self._stated = [one for one, _ in stated]
+        self._by_tool: defaultdict[str, list[tuple[int, frozenset[str]]]] = defaultdict(list)
+        for number, (one, ids) in enumerate(stated):
+            codes = frozenset(code for pattern in one.codes for code in find_codes(pattern))
+            for tool_id in ids:
+                self._by_tool[tool_id].append((number, codes))
+        self._used: set[int] = set()
+
+    @classmethod
+    def of(cls, catalogue: LintContext, further: Iterable[Suppression]) -> Suppressions:
+        """Return what hints files and documents of *catalogue* suppress, and *further* ones."""
+        matching = catalogue.assembly.catalog.matching
+        hinted = (
+            Suppression(rule.pattern, rule.lint_ignore, rule.place)
+            for rule in catalogue.rules
+            if rule.lint_ignore
+        )
+        stated = [(one, [tool.id for tool in matching(one.pattern)]) for one in (*hinted, *further)]
+        return cls([*stated, *_of_documents(catalogue)])
+
+    def has(self, finding: Finding) -> bool:
+        """Return whether *finding* is suppressed for its tool, or for all tools it stands for."""
+        ids = finding.tool_ids or ((finding.tool_id,) if finding.tool_id else ())
+        return bool(ids) and all([*map(partial(self._covers, finding.code), ids)])
+
+    def _covers(self, code: str, tool_id: str) -> bool:
+        covering = [number for number, codes in self._by_tool.get(tool_id, ()) if code in codes]
+        self._used.update(covering)
+        return bool(covering)
+
+    def findings(self) -> Sequence[Finding]:
+        """Return what is wrong with the suppressions; call it after all others."""
+        return [*self._unknown(), *self._find_unused()]
+
+    def _unknown(self) -> Iterator[Finding]:
+        for one in self._stated:
+            for code in one.codes:
+                if not find_codes(code):
+                    yield Finding(
+                        "M101",
+                        f"{code[:80]!r}, suppressed for {one.pattern!r}, is no rule",
+                        suggestion="see `mcpg rule`",
+                        spot=Location(one.place, text=code),
+                    )
+
+    def _find_unused(self) -> Iterator[Finding]:
+        for number, one in enumerate(self._stated):
+            if number not in self._used and any(map(find_codes, one.codes)):
+                codes = ", ".join(one.codes)
+                yield Finding(
+                    "M102",
+                    f"{codes} is suppressed for {one.pattern!r}, where it is not found",
+                    suggestion="remove it",
+                    spot=Location(one.place, text=one.codes[0]),
+                )
+
+
+def _of_documents(catalogue: LintContext) -> Iterator[tuple[Suppression, Sequence[str]]]:
+    for document in catalogue.assembly.documents:
+        for key in LINT_IGNORE:
+            codes = read_texts(document.further[key]) if key in document.further else None
+            if codes:
+                tool = document.tool
+                yield Suppression(tool.id, codes, tool.place), (tool.id,)
+
 
 Tell = Callable[[str, int, int], None]
 
@@ -42,23 +111,23 @@ def _check_texts(catalogue: LintContext) -> Iterator[Finding]:
             key = (text.text, text.is_key, text.holder)
             if key in sound:
                 continue
-            found = [*hidden.find_hidden_text(tool, text), *poisoning.find_poisoning(tool, text)]
+            found = [*deception.find_hidden_text(tool, text), *deception.find_poisoning(tool, text)]
             if not found:
                 sound.add(key)
             yield from found
 
 
 _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[LintContext], Iterator[Finding]]]] = {
-    "descriptions": (("D10",), descriptions.check_descriptions),
-    "markup": (("D107", "D108"), markup.check_markup),
-    "parameters": (("P",), parameters.check_parameters),
+    "descriptions": (("D10",), wording.check_descriptions),
+    "markup": (("D107", "D108"), wording.check_markup),
+    "parameters": (("P",), wording.check_parameters),
     "schemas": (("S",), schemas.check_tool_schemas),
-    "names": (("N",), naming.check_names),
+    "names": (("N",), wording.check_names),
     "hidden text and poisoning": (("H", "X"), _check_texts),
-    "categories and tags": (("T", "K"), labels.check_labels),
-    "relations": (("L101", "L102", "L104"), links.check_relations),
-    "orphans": (("L103",), links.find_orphans),
-    "confusion": (("C",), confusable.check_confusion),
+    "categories and tags": (("T", "K"), wording.check_labels),
+    "relations": (("L101", "L102", "L104"), findability.check_relations),
+    "orphans": (("L103",), findability.find_orphans),
+    "confusion": (("C",), findability.check_confusion),
 }
 
 
@@ -123,7 +192,7 @@ def lint(
         sorted(placed, key=_order),
         len(catalogue.tools),
         len(found) - len(kept),
-        tuple(one for one in assembly.diagnostics if not links.is_reported_here(one)),
+        tuple(one for one in assembly.diagnostics if not findability.is_reported_here(one)),
         locator,
     )
 
@@ -134,7 +203,7 @@ def _run_checks(catalogue: LintContext, chosen: Selection, tell: Tell) -> Iterat
             tell(what, number, len(_CHECKS))
             yield from check(catalogue)
     if chosen.has_any(("R",)):
-        yield from reachability.check_reach(
+        yield from findability.check_reach(
             catalogue, lambda done, total: tell("searching for tools", done, total)
         )
 

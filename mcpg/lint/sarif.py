@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from mcpg.errors import Diagnostic, Severity
 from mcpg.lint.locate import split_place
-from mcpg.lint.model import Finding, RelatedTool, Place
-from mcpg.lint.registry import RULES
+from mcpg.lint.model import RULES, Finding, Place, RelatedTool
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcpg.lint.catalogue import LintContext, make_finding
+from mcpg.lint.context import LintContext, make_finding
 from mcpg.lint.model import Finding
 
 _TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))

@@ -1,6 +1,6 @@
 """Normalisers: they rewrite a query as a short English one.
 
-`mcpg.engine.rewrite` calls them and trusts none: it checks every answer, and searches the
+`mcpg.rewrite` calls them and trusts none: it checks every answer, and searches the
 query as it was given too.
 """
 
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from mcpg.json_types import JsonObject
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
+from mcpg.text.json_values import JsonObject
+
+__all__ = ["Budget", "Endpoint"]
+
 
 BUDGET = Budget(connect=2.0, read=5.0, total=5.0, retries=1)
 """How long a rewrite may take: the search waits for it."""

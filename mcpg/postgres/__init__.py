@@ -6,7 +6,7 @@ Needs the extra `postgres`; without it, the import raises a `PostgresError` that
 from __future__ import annotations
 
 from mcpg.errors import PostgresError
-from mcpg.installation import install_command
+from mcpg.text.install_commands import install_command
 
 try:
     from mcpg.postgres.candidates import PostgresCandidates, PublishedTool

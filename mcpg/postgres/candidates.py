@@ -21,7 +21,7 @@ from pgvector import HalfVector
 from psycopg import sql
 
 from mcpg.errors import PostgresError
-from mcpg.postgres.connection import Database, ensure_extension, compute_lock_number
+from mcpg.postgres.connection import Database, compute_lock_number, ensure_extension
 from mcpg.text import split_words, stem
 
 if TYPE_CHECKING:

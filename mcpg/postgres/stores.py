@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, LiteralString, TypeVar
 
 from pgvector import Vector
 
-from mcpg.caches import ABSOLUTE, SLIDING, check_bounds
-from mcpg.embeddings.stores import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
+from mcpg.embeddings.provider import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
 from mcpg.errors import PostgresError
 from mcpg.postgres.connection import LONGEST_WAIT, Database, building
+from mcpg.search.caches import ABSOLUTE, SLIDING, check_bounds
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from mcpg.errors import SourceError, os_reason
 from mcpg.files import open_at_once
-from mcpg.relations.observed import LearnedFile, usable_name
+from mcpg.relations.observed_calls import LearnedFile, usable_name
 from mcpg.relations.sessions import SessionCounter
 
 LONGEST_LINE = 16 << 20

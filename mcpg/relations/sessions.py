@@ -15,7 +15,7 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import NamedTuple
 
-from mcpg.relations.observed import (
+from mcpg.relations.observed_calls import (
     UNDATED,
     LearnedFile,
     ObservedCalls,

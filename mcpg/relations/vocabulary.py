@@ -5,19 +5,154 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache, partial
 from itertools import chain, repeat
 from math import log
 from sys import intern
 from typing import NamedTuple
 
-from mcpg.build_cache import NO_BUILD_CACHE, ResultKind, BuildCache, encode_parts, cut_runs
-from mcpg.catalog.model import Tool
-from mcpg.relations.kinds import names_operation
-from mcpg.text import language_by, language_votes, split_words, stem, stop_words_in
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind, cut_runs, encode_parts
+from mcpg.catalog.model import Parameter, Tool, walk_parameters
+from mcpg.text import (
+    iter_words,
+    language_by,
+    language_votes,
+    operations,
+    split_words,
+    stem,
+    stop_words_in,
+)
+
+
+class ToolOperation(StrEnum):
+    """The kind of work a tool does."""
+
+    DISCOVER = "discover"
+    INSPECT = "inspect"
+    ACT = "act"
+    OTHER = "other"
+
+
+VERBS: dict[ToolOperation, tuple[str, ...]] = {
+    ToolOperation.DISCOVER: ("browse", "discover", "find", "list", "query", "search"),
+    ToolOperation.INSPECT: (
+        "detail",
+        "details",
+        "fetch",
+        "get",
+        "inspect",
+        "lookup",
+        "read",
+        "retrieve",
+        "show",
+        "status",
+    ),
+    ToolOperation.ACT: (
+        "add",
+        "create",
+        "delete",
+        "execute",
+        "invoke",
+        "post",
+        "remove",
+        "run",
+        "send",
+        "set",
+        "update",
+        "write",
+    ),
+}
+"""The words that name an operation: the .NET gateway's table, kept so that both agree.
+
+They only tell the kind of work; how well a tool answers a query never depends on them.
+"""
+
+FOLLOWED_BY = {
+    ToolOperation.DISCOVER: ToolOperation.INSPECT,
+    ToolOperation.INSPECT: ToolOperation.ACT,
+}
+"""What one does next with what a tool of this kind gave: look at it, then act on it."""
+
+_BY_WORD = {word: operation for operation, words in VERBS.items() for word in words}
+_BY_STEM = {
+    operation: frozenset(stem(word) for word in words) for operation, words in VERBS.items()
+}
+
+
+def names_operation(word: str) -> bool:
+    """Whether the folded *word* names an operation, and so says nothing about the subject."""
+    return word in _BY_WORD
+
+
+def classify_operation(tool: Tool) -> ToolOperation:
+    """Return the kind of work of *tool*.
+
+    The first word of the name, else of the display name, that names an operation decides; where
+    neither holds one, the description is searched for discovery, inspection and action in this
+    order; where it is silent too, the author's hint that a tool changes things makes it an action.
+    """
+    for name in (tool.name, tool.display_name):
+        for word in split_words(name):
+            if word in _BY_WORD:
+                return _BY_WORD[word]
+    return _classify_words(split_words(tool.description)) or _classify_hints(tool)
+
+
+def _classify_words(words: Iterable[str]) -> ToolOperation | None:
+    stems = {stem(word) for word in words}
+    return next((kind for kind, verbs in _BY_STEM.items() if stems & verbs), None)
+
+
+def _classify_hints(tool: Tool) -> ToolOperation:
+    changes = tool.hints.read_only is False or tool.hints.destructive is True
+    return ToolOperation.ACT if changes else ToolOperation.OTHER
+
+
+# The first words of a name tell what a tool does; that of a description may be of another kind.
+_TELLING_NAME_WORDS = 2
+_CREDIT_OF_DESCRIPTION = 0.5
+_OPENING = 300
+# Few verbs open the names and the descriptions of most tools.
+_MOST_REMEMBERED = 4096
+
+
+def weigh_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
+    """Return the probability of each of `operations.KINDS`; nothing where nothing tells.
+
+    Args:
+        tool: The tool, for its description and its hints.
+        words: The words of its name, without those that only name its server.
+    """
+    opening = (word.text for word in iter_words(tool.description[:_OPENING]) if not word.whole)
+    first = next(opening, "")
+    return _weigh_cached_kinds((*words[:_TELLING_NAME_WORDS],), first, tool.hints.read_only)
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _weigh_cached_kinds(
+    words: tuple[str, ...], opening: str, read_only: bool | None
+) -> tuple[float, ...]:
+    evidence = [(operations.find_ratios(stem(word)), 1.0) for word in words]
+    if opening:
+        evidence.append((operations.find_ratios(stem(opening)), _CREDIT_OF_DESCRIPTION))
+    if read_only is not None:
+        evidence.append((operations.ratios_of_hint(read_only), 1.0))
+    return operations.shares_by(evidence)
+
+
+def likely_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
+    """Return the probability of each kind; where nothing tells, how usual each is.
+
+    Without the table of operations all are alike.
+    """
+    count = len(operations.KINDS)
+    usual = ((0.0,) * count, 0.0)
+    return weigh_kinds(tool, words) or operations.shares_by([usual]) or (1 / count,) * count
+
 
 PROSE = 0.3
 """The weight of a term that stands only in prose, which names much besides the subject."""
@@ -215,8 +350,6 @@ def _read_run(run: Sequence[Tool], language: str | None, memo: BuildCache) -> _R
 
 def _name_subjects(tool: Tool) -> tuple[str, ...]:
     """Return what the name of *tool* says it works on, without what names its server."""
-    from mcpg.relations.fields import singular  # noqa: PLC0415 - needed to relate, not to search
-
     server = map(singular, subject_terms(tool.source_id))
     return tuple(sorted({*map(singular, subject_terms(tool.name))}.difference(server)))
 
@@ -301,3 +434,144 @@ def _telling(
     return {
         term: terms[term] for term in chosen[:_TERMS_PER_TOOL] or [row[-1] for row in ranked[:1]]
     }
+
+
+_DEEPEST = 4
+_MOST = 256
+_SHORTEST_PLURAL = 2
+_MOST_KEYS, _LONGEST_REMEMBERED = 16_384, 64
+# Marks of list elements and unnamed members, and the dots between the steps of a path.
+_STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
+_WIDER = {"number": {"integer"}, "string": {"boolean", "integer", "number"}}
+# Formats of JSON Schema and OpenAPI that a value of the other one can stand for.
+_FORMATS = (
+    ("date-time", "datetime", "timestamp"),
+    ("email", "idn-email"),
+    ("guid", "uuid"),
+    ("hostname", "idn-hostname"),
+    ("iri", "iri-reference", "uri", "uri-reference", "uri-template", "url"),
+    ("decimal", "double", "float", "int32", "int64", "integer", "number", "uint32", "uint64"),
+)
+_FAMILIES = {name: family[0] for family in _FORMATS for name in family}
+
+FieldKey = tuple[str, ...]
+"""The stems of a field's name, sorted: `orderId` and `id_of_order` are one field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a schema.
+
+    Attributes:
+        name: As the schema writes it.
+        key: The stems of its name.
+        types: JSON types that its value may have; empty when the schema does not say.
+        owner: The stems of the name of the field that holds it; empty at the top.
+        path: The way to it, as in `orders[].id`.
+        format: The format of its value, or "".
+        required: Whether its object must have it.
+    """
+
+    name: str
+    key: FieldKey
+    types: frozenset[str]
+    owner: FieldKey = ()
+    path: str = ""
+    format: str = ""
+    required: bool = True
+
+
+def field_key(name: str) -> FieldKey:
+    """Return the stems of *name*, sorted, without repeats."""
+    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else _make_key(name)
+
+
+def _make_key(name: str) -> FieldKey:
+    return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
+
+
+# Tools of one server share many names of arguments.
+_remembered = lru_cache(_MOST_KEYS)(_make_key)
+
+
+def singular(term: str) -> str:
+    """Take the plural ending off a stem that kept it because it is short, as in `ids`.
+
+    Keys are only ever compared with keys, so a word such as `status` may lose its ending as well.
+    """
+    is_plural = len(term) > _SHORTEST_PLURAL and term.endswith("s") and not term.endswith("ss")
+    return term[:-1] if is_plural else term
+
+
+def given_fields(tool: Tool) -> list[Field]:
+    """List the fields of the structured result of *tool*, of lists and objects the innermost."""
+    if not tool.output_schema:
+        return []
+    found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
+    holders = {_steps(parameter)[:-1] for parameter in found}
+    # An argument that is a name or a number cannot take a record: its own fields are what flows.
+    return [_field(parameter) for parameter in found if _steps(parameter) not in holders]
+
+
+def taken_fields(tool: Tool) -> list[Field]:
+    """List the arguments of *tool*."""
+    return list(map(_field, walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST)))
+
+
+def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
+    """Name a field of one word in full: the `id` of an order is an `order_id` to others.
+
+    Args:
+        field: The field.
+        subjects: The stems of what its tool works on.
+
+    Yields:
+        Each name, and whether it is made of all that is known.
+    """
+    if len(field.key) != 1:
+        return
+    if field.owner:
+        yield _join_keys(field.key, field.owner), True
+    if subjects:
+        yield _join_keys(field.key, tuple(subjects)), not field.owner
+    if len(subjects) > 1:
+        yield from ((_join_keys(field.key, (subject,)), False) for subject in subjects)
+
+
+def fits(needed: Field, given: Field) -> bool:
+    """Return whether a value of *given* can stand where *needed* is asked for."""
+    return accepts(needed.types, given.types) and _accepts_format(needed.format, given.format)
+
+
+def accepts(needed: frozenset[str], given: frozenset[str]) -> bool:
+    """Whether a value of one of the *given* types can stand where *needed* ones are asked for.
+
+    A list fits everything, for one takes an element out of it or puts one into it.
+    """
+    if not needed or not given or "array" in needed | given:
+        return True
+    wider = needed.union(*(_WIDER.get(kind, ()) for kind in needed))
+    return not wider.isdisjoint(given)
+
+
+def _accepts_format(needed: str, given: str) -> bool:
+    if not needed or not given:
+        return True
+    needed, given = needed.lower(), given.lower()
+    return _FAMILIES.get(needed, needed) == _FAMILIES.get(given, given)
+
+
+def _join_keys(key: FieldKey, owner: FieldKey) -> FieldKey:
+    return tuple(sorted({*key, *owner}))
+
+
+def _steps(parameter: Parameter) -> tuple[str, ...]:
+    return tuple(step for step in _STEPS.split(parameter.path) if step)
+
+
+def _field(parameter: Parameter) -> Field:
+    *owners, name = _steps(parameter) or ("",)
+    types = frozenset(parameter.type.split("|")) if parameter.type else frozenset[str]()
+    owner = field_key(owners[-1]) if owners else ()
+    form, required = parameter.format, parameter.required
+    return Field(name, field_key(name), types, owner, parameter.path, form, required)

@@ -17,11 +17,16 @@ from itertools import chain
 from sys import intern
 from typing import NamedTuple
 
-from mcpg.build_cache import NO_BUILD_CACHE, ResultKind, BuildCache
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
-from mcpg.relations.fields import field_key, singular
-from mcpg.relations.kinds import likely_kinds, names_operation
-from mcpg.relations.vocabulary import rarity, subject_terms
+from mcpg.relations.vocabulary import (
+    field_key,
+    likely_kinds,
+    names_operation,
+    rarity,
+    singular,
+    subject_terms,
+)
 from mcpg.text import split_words, stem
 
 _PREFIX_SHARE = 0.5
@@ -57,7 +62,7 @@ class Work:
     Attributes:
         kinds: The probability of each of `mcpg.text.operations.KINDS`.
         kind: The place of the one that the tool rather does than all others, or -1.
-        stages: The probability of each of `mcpg.relations.steps.STAGES`.
+        stages: The probability of each of `mcpg.relations.server_sequences.STAGES`.
         nouns: What its name says it works on.
         head: The last of these: what `get_board_cards` returns; "" where there is none.
         handles: What its required arguments name that other tools' names name as well.

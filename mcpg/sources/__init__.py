@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from mcpg.build_cache import NO_BUILD_CACHE, BuildCache
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import (
     Code,
@@ -36,11 +36,11 @@ from mcpg.sources.model import (
     RawBundle,
     SourceBatch,
     SourceText,
+    as_list,
     decode,
     kind_in_folder,
     kind_of_named,
     likeness,
-    as_list,
     may_be_source,
     missing_source,
     read_text,
@@ -283,7 +283,7 @@ def _read_module(argument: str, source_id: str | None, *, imports: bool) -> Sour
 
 def _read_code(argument: str, memo: BuildCache) -> SourceBatch:
     # Its packages are an extra.
-    from mcpg.sources.code import read_code  # noqa: PLC0415
+    from mcpg.code.read import read_code  # noqa: PLC0415
 
     pages, noticed = read_code(argument, memo)
     return SourceBatch(documents=pages, diagnostics=noticed, sources=1)

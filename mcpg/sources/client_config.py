@@ -1,6 +1,6 @@
 """Configuration files of desktop and editor clients: which servers they name.
 
-`mcpg.sources.client_layouts` knows where each client keeps them.
+`mcpg.sources.server_entries` knows where each client keeps them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from typing import Literal
 from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
-from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import split_address
-from mcpg.sources.client_layouts import (
+from mcpg.sources.server_entries import (
     CLIENTS_OWN,
+    OAuth,
     disables_tools,
     mentions_servers,
     parse_configuration,
+    read_oauth,
     servers_in,
 )
-from mcpg.sources.oauth_settings import OAuth, read_oauth
+from mcpg.text.json_values import JsonObject, JsonValue
 
 DEFAULT_TIMEOUT = 30.0
 """Timeout of a server in seconds, from its start to its last page of tools."""
@@ -54,7 +55,7 @@ class StdioServer:
         secrets: Texts that must not come back in what it says of its tools.
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
-        sessions: `client` for a connection for each client session, `sum_known_weights` for one of all,
+        sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.session_scope` finds.
         variables: The environment variables that were filled in, with their values.
     """
@@ -91,7 +92,7 @@ class HttpServer:
         oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
-        sessions: `client` for a connection for each client session, `sum_known_weights` for one of all,
+        sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.session_scope` finds.
         variables: The environment variables that were filled in, with their values.
     """

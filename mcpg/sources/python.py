@@ -17,15 +17,15 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError
 
-from mcpg.authoring import read_mark
 from mcpg.catalog.hints import HINT_KEYS, hints_from, unusable_keys
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.manifest import ManifestTools
 from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, warning
-from mcpg.installation import install_command
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.sources.authoring import read_mark
 from mcpg.sources.model import PYTHON
+from mcpg.text.install_commands import install_command
+from mcpg.text.json_values import JsonObject, JsonValue
 
 
 def import_named_module(argument: str) -> tuple[ModuleType, str]:
@@ -84,9 +84,9 @@ def _current_folder_first() -> Iterator[None]:
 def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
     """Import a module and read its functions.
 
-    These are the functions that `mcpg.authoring.tool` marks, or, where none is marked, the public
-    functions that the module defines; with an attribute, the function or the functions that it
-    holds.
+    These are the functions that `mcpg.sources.authoring.tool` marks, or, where none is marked, the
+    public functions that the module defines; with an attribute, the function or the functions that
+    it holds.
 
     Args:
         argument: `python:package.module` or `python:package.module:attribute`.
@@ -118,7 +118,7 @@ def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> M
     """Read functions that are there already.
 
     Args:
-        functions: The functions, perhaps marked with `mcpg.authoring.tool`.
+        functions: The functions, perhaps marked with `mcpg.sources.authoring.tool`.
         source_id: Source id of the tools.
 
     Raises:

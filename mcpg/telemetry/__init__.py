@@ -10,26 +10,26 @@ from importlib.util import find_spec
 from typing import Any
 
 from mcpg.errors import UsageError
-from mcpg.installation import install_command
-from mcpg.telemetry.observer import (
+from mcpg.search.observer import (
     BuildFacts,
+    FactsCallback,
     GuardedObserver,
     InvokeFacts,
     Observer,
     RouteFacts,
     SearchFacts,
-    FactsCallback,
     VectorFacts,
 )
+from mcpg.text.install_commands import install_command
 
 __all__ = [
     "BuildFacts",
+    "FactsCallback",
     "GuardedObserver",
     "InvokeFacts",
     "Observer",
     "RouteFacts",
     "SearchFacts",
-    "FactsCallback",
     "VectorFacts",
     "telemetry",
 ]

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from opentelemetry import context, metrics, trace
 
 from mcpg import __version__
-from mcpg.telemetry.observer import (
+from mcpg.search.observer import (
     BOUNDARIES,
     BUILD,
     ERROR_TYPE,
@@ -28,8 +28,8 @@ from mcpg.telemetry.observer import (
     VECTORS,
     BuildFacts,
     InvokeFacts,
-    OperationKind,
     Metric,
+    OperationKind,
     RouteFacts,
     SearchFacts,
     VectorFacts,

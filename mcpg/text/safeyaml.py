@@ -15,9 +15,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.errors import InputError
-from mcpg.json_types import JsonObject, JsonValue
-from mcpg.library_errors import yaml_reason
-from mcpg.text.written_numbers import read_float
+from mcpg.text.json_values import JsonObject, JsonValue, read_float
+from mcpg.text.library_errors import yaml_reason
 
 if TYPE_CHECKING:
     from yaml import Event, NodeEvent

@@ -17,8 +17,14 @@ import numpy as np
 
 from mcpg.catalog.model import Tool, walk_parameters
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, EmbeddingProvider, embed_texts
-from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
+from mcpg.embeddings.provider import (
+    KINDS_OF_TEXTS,
+    EmbeddingError,
+    EmbeddingKey,
+    EmbeddingProvider,
+    EmbeddingStore,
+    embed_texts,
+)
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.text import split_words
 from mcpg.text.safeyaml import UNSAFE

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings.provider import EmbeddingProvider
-from mcpg.embeddings.stores import EmbeddingStore
+from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, OutputError, info, warning
 from mcpg.files import atomic_write
 from mcpg.vectors import RECIPE

@@ -24,11 +24,11 @@ from mcpg.bundle import (
     encode_bundle,
     plan_folder,
 )
-from mcpg.bundle.locked import collect_statements
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import BundleError, Code, Severity
 from mcpg.relations.edges import EdgeOrigin
+from mcpg.review.lock_sources import collect_statements
 from mcpg.sources import RawBundle, SourceBatch, read_sources
 
 if TYPE_CHECKING:

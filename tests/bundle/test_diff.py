@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from builders import make_tool
 
-from mcpg.bundle import Bundle, FieldChange, assemble, bundle_of, diff_bundles, unified_text
+from mcpg.bundle import Bundle, assemble, bundle_of
 from mcpg.catalog.model import SourceDocument, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.review.diff import FieldChange, diff_bundles, unified_text
 from mcpg.sources import SourceBatch
 
 

@@ -10,7 +10,7 @@ from traces import observed_of
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
 from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin
-from mcpg.relations.observed import encode
+from mcpg.relations.observed_calls import encode
 from mcpg.sources import read_sources
 
 if TYPE_CHECKING:

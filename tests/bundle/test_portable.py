@@ -13,19 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpg.bundle import assemble, bundle_of, decode_bundle, encode_bundle
-from mcpg.bundle.definitions import carried_definitions
+from mcpg.bundle.metadata import carried_definitions
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents import dotnet
-from mcpg.documents.apart import named_nodes, shared_nodes
+from mcpg.documents.dotnet_front_matter import named_nodes, shared_nodes
 from mcpg.documents.front_matter import member, split_front_matter
-from mcpg.documents.rewritten import MAX_REWRITTEN, authored_text
+from mcpg.documents.front_matter_edits import MAX_REWRITTEN, authored_text
 from mcpg.errors import Code
 from mcpg.graph.triples import triples_of
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from mcpg.bundle import Assembly, Bundle
-    from mcpg.json_types import JsonObject
+    from mcpg.text.json_values import JsonObject
 
 pages = st.lists(
     st.builds(lambda first, then: first | then, fronts, node_fronts), min_size=1, max_size=3

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.bundle import Bundle, Encoding, encode_bundle, texts, write_encoded
-from mcpg.bundle.texts import CompressedTexts, hold_texts
+from mcpg.bundle import Bundle, Encoding, encode_bundle, metadata, write_encoded
+from mcpg.bundle.metadata import CompressedTexts, hold_texts
 from mcpg.catalog.model import SourceDocument
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def documents(contents: list[str]) -> tuple[SourceDocument, ...]:
 def small_blocks() -> Iterator[None]:
     """Let few texts make many blocks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(texts, "_PER_BLOCK", 50)
-        patch.setattr(texts, "_MOST_PLAIN", 100)
+        patch.setattr(metadata, "_PER_BLOCK", 50)
+        patch.setattr(metadata, "_MOST_PLAIN", 100)
         yield
 
 

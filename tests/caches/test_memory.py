@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.caches import ABSOLUTE, KINDS, QUERY, RESULT, SLIDING, VECTOR, MemoryCache, NoCache
 from mcpg.errors import UsageError
+from mcpg.search.caches import ABSOLUTE, KINDS, QUERY, RESULT, SLIDING, VECTOR, MemoryCache, NoCache
 
 
 class Clock:

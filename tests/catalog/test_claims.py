@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.catalog import build_catalog
-from mcpg.catalog.claims import MOST_WORDS, claimed_texts, claimed_words, read_claims
+from mcpg.catalog.hints import MOST_WORDS, claimed_texts, claimed_words, read_claims
 from mcpg.catalog.manifest import read_manifest
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.errors import Code

@@ -12,21 +12,23 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog.definitions import DefinitionPart, definition_changes, part_digests
-from mcpg.catalog.lock import (
-    LockedDocument,
-    LockChangeKind,
+from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
+from mcpg.errors import InputError, NotFoundError
+from mcpg.review.definitions import DefinitionPart, definition_changes, part_digests
+from mcpg.review.lock import (
     ApprovedTools,
+    LockChangeKind,
+    LockedDocument,
     ToolStatement,
     approve,
     as_approved,
     change_diff,
     lock_changes,
+    lock_text,
+    parse_lock,
+    read_lock,
     stated_by_source,
 )
-from mcpg.catalog.lock_file import lock_text, parse_lock, read_lock
-from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
-from mcpg.errors import InputError, NotFoundError
 from mcpg.text.safeyaml import UNSAFE
 
 SCHEMA = {"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]}

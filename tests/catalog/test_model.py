@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from builders import make_tool
 
-from mcpg.catalog.model import Hints, Tier, ToolExample
-from mcpg.catalog.view import unique
+from mcpg.catalog.model import Hints, Tier, ToolExample, unique
 
 
 def test_unique() -> None:

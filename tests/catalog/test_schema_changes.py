@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcpg.catalog.schema_changes import (
+from mcpg.review.schema_changes import (
     MOST_CHANGES,
-    SchemaChange,
     Compatibility,
+    SchemaChange,
     input_changes,
     output_changes,
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcpg.catalog.strict_schemas import NotStrictError, strict_schema, without_left_out
+from mcpg.catalog.api_schemas import NotStrictError, strict_schema, without_left_out
 
 TEXT: dict[str, Any] = {"type": "string"}
 NULL: dict[str, Any] = {"type": "null"}

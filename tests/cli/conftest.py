@@ -15,8 +15,8 @@ from shop import HINTS, MANIFEST, Run
 
 from mcpg.cli import main
 from mcpg.cli.environment import KEYS, SECRET_VARIABLES
-from mcpg.engine.model import recipe
 from mcpg.index.file import fresh_index
+from mcpg.search.model import recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

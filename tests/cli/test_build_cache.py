@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.build_pieces import ChunkFile
 from mcpg.bundle import codec
+from mcpg.caching.build_pool import ChunkFile
 from mcpg.cli.build import MOST_FILES
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.index.layout import NO_STAMP
 from mcpg.index.packing import restamp_index
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mcpg.build_cache import StoredBuildCache
-from mcpg.build_pieces import ChunkFile
+from mcpg.caching.build_cache import StoredBuildCache
+from mcpg.caching.build_pool import ChunkFile
 from mcpg.cli import main
 from mcpg.cli.commands import cache as keeping
 from mcpg.cli.commands.cache import shown_size
+from mcpg.embeddings.provider import EmbeddingKey
 from mcpg.embeddings.sqlite_store import SqliteStore
-from mcpg.embeddings.stores import EmbeddingKey
 from mcpg.graph.cache import FEWEST_DOCUMENTS
 from mcpg.index.layout import MAGIC as INDEX_MAGIC
 from mcpg.vectors import matrix

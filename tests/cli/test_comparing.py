@@ -8,12 +8,11 @@ import pytest
 from builders import make_engine, make_tool
 from shop import HINTS, MANIFEST
 
-from mcpg.cli.comparison import compare_blocks
-from mcpg.cli.markdown import markdown
+from mcpg.cli.commands.explain import compare_blocks
 from mcpg.cli.output import Output
-from mcpg.cli.text import text
-from mcpg.engine.compare import compare
-from mcpg.gateway.explanation_json import ComparedCatalogue, compare_json
+from mcpg.cli.render import markdown, text
+from mcpg.explain.compare import compare
+from mcpg.show.json import ComparedCatalogue, compare_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from mcpg.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
 from mcpg.cli.app import app
 from mcpg.cli.environment import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS, SettingKey
 from mcpg.cli.reference import with_tables
@@ -22,9 +21,10 @@ from mcpg.embeddings import http
 from mcpg.errors import UsageError
 from mcpg.gateway import Limits
 from mcpg.gateway.serve import ServingOptions
-from mcpg.gateway.serve.http import HttpOptions, AccessRules
+from mcpg.gateway.serve.http import AccessRules, HttpOptions
 from mcpg.graph.sparql import Limits as QueryLimits
 from mcpg.llm import normalizer
+from mcpg.search.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
 
 WHOLE = """\
 bundle = "graph.mdld"

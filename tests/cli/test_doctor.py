@@ -15,7 +15,7 @@ from mcpg.cli import checks as extras
 from mcpg.cli.checks import Check, Status, run_check
 from mcpg.cli.providers import STORE_FILE
 from mcpg.embeddings.provider import EmbeddingError
-from mcpg.installation import install_command
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -324,8 +324,8 @@ def test_what_gives_back_something_else_is_a_failure(
     """A store and a cache that forget at once do not work."""
     monkeypatch.setenv("MCPG_STORE", "memory")
     monkeypatch.setenv("MCPG_SEARCH_CACHE", "memory")
-    monkeypatch.setattr("mcpg.embeddings.stores.MemoryStore.get", lambda *_: {})
-    monkeypatch.setattr("mcpg.caches.MemoryCache.get", lambda *_: None)
+    monkeypatch.setattr("mcpg.embeddings.provider.MemoryStore.get", lambda *_: {})
+    monkeypatch.setattr("mcpg.search.caches.MemoryCache.get", lambda *_: None)
     code, checks = told(run)
     assert code == 1
     assert [checks[name]["status"] for name in ("store", "search cache")] == ["failed"] * 2

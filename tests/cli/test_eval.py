@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.caches import MemoryCache
+from mcpg.search.caches import MemoryCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ import pytest
 from shop import MANIFEST
 
 from mcpg.cli import main
-from mcpg.cli.exits import ExitCode, run_guarded
+from mcpg.cli.exit_codes import ExitCode, run_guarded
 from mcpg.cli.output import Output
 from mcpg.errors import InputError
 

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 from shop import HINTS
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_hint_rules, read_texts
+from mcpg.cli.commands.schema import FILES, json_schema
 from mcpg.cli.environment import KEYS
-from mcpg.cli.json_schemas import FILES, json_schema
 from mcpg.cli.setting_models import check_settings
 from mcpg.cli.source_settings import check_sources
 from mcpg.errors import InputError, McpgError, UsageError

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.cli.output import ASCII, BLOCKS, wrap_parts
+from mcpg.cli.render import text
 from mcpg.cli.terminal import width
-from mcpg.cli.text import text
-from mcpg.reports.blocks import Bar, Column, Table
+from mcpg.show.blocks import Bar, Column, Table
 
 
 @given(st.floats(-1, 2), st.integers(1, 40))

@@ -10,7 +10,7 @@ from typer.main import get_command
 from mcpg import __version__
 from mcpg.cli.app import app
 from mcpg.cli.environment import KEYS
-from mcpg.cli.help_text import HEADINGS, WIDTH
+from mcpg.cli.options import HEADINGS, WIDTH
 from mcpg.cli.parameters import COMMON, EMBED_WITH, FUSION, SETTINGS, STRATEGY, CommandParameter
 from mcpg.cli.reference import commands_below, generate_reference, refresh_reference
 

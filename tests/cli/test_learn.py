@@ -17,7 +17,7 @@ from mcpg.cli import main
 from mcpg.cli.commands import learn as learn_command
 from mcpg.errors import OutputError
 from mcpg.files import locked_folder
-from mcpg.relations.observed import decode
+from mcpg.relations.observed_calls import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

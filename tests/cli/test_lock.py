@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mcpg.bundle import read_bundle
-from mcpg.catalog.lock_file import read_lock
 from mcpg.cli.commands import lock as command
-from mcpg.cli.json_schemas import json_schema
+from mcpg.cli.commands.schema import json_schema
 from mcpg.cli.open_bundle import build_stamp
+from mcpg.review.lock import read_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpg.cli.environment import KEYS, SECTIONS
-from mcpg.cli.plain_settings import NotPlainError, plain_settings, read_plain_toml
+from mcpg.cli.environment import KEYS, SECTIONS, NotPlainError, plain_settings, read_plain_toml
 from mcpg.cli.settings import Settings
 
 if TYPE_CHECKING:

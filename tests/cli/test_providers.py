@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from loopback import answer, serving
 
-from mcpg.caches import RESULT, MemoryCache
 from mcpg.cli.providers import STORE_FILE, LazyStore, ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
-from mcpg.embeddings.provider import EmbeddingError, embed_query
-from mcpg.embeddings.stores import EmbeddingKey, StoreError
+from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, StoreError, embed_query
 from mcpg.errors import UsageError
 from mcpg.llm.normalizer import ChatNormalizer
+from mcpg.search.caches import RESULT, MemoryCache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -230,7 +229,7 @@ def test_queries_are_rewritten_only_where_that_is_set(tmp_path: Path) -> None:
 
 
 NEW = (
-    "mcpg.caches",
+    "mcpg.search.caches",
     "mcpg.embeddings",
     "mcpg.llm",
     "mcpg.net",

@@ -16,7 +16,7 @@ import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.cli import _run_guarded, main
 from mcpg.cli.app import COMMANDS, app
-from mcpg.cli.quick import quick_run
+from mcpg.cli.fast_path import quick_run
 from mcpg.sources import SourceBatch
 
 TOOLS = (
@@ -379,7 +379,7 @@ def test_an_error_of_output_has_the_colour_that_is_asked_for(option: str) -> Non
 SLOW = (
     *("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "typer", "rich"),
     *("rdflib", "oxrdflib", "pyoxigraph", "pyld", "markdown_it", "mcpg.graph"),
-    *("mcpg.telemetry", "mcpg.engine.observed", "opentelemetry"),
+    *("mcpg.telemetry", "mcpg.search.telemetry", "opentelemetry"),
 )
 
 

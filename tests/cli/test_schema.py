@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.cli.json_schemas import json_schema, schema_names
+from mcpg.cli.commands.schema import json_schema, schema_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

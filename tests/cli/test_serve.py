@@ -25,7 +25,7 @@ from mcpg.cli.commands.serve import ServeOptions, address_by, make_http, served_
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
 from mcpg.gateway.serve import EVERYDAY, GRAPH_SEARCH
-from mcpg.installation import install_command
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

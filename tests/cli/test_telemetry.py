@@ -17,10 +17,10 @@ import mcpg
 from mcpg.cli import main
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
-from mcpg.engine.observed import build_facts
-from mcpg.installation import install_command
+from mcpg.search.telemetry import build_facts
 from mcpg.telemetry import telemetry
 from mcpg.telemetry.otel import OpenTelemetryObserver
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ import pytest
 
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import main
-from mcpg.engine.model import read_provenance
 from mcpg.index.file import open_index
+from mcpg.search.model import read_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from bounded import output_of
 
-from mcpg.build_cache import StoredBuildCache
 from mcpg.bundle import assemble
+from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.code.graph import CodeGraph, CodeScope
-from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind
-from mcpg.code.page import read_page, write_page
+from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind, read_page, write_page
+from mcpg.code.read import read_files
 from mcpg.errors import Code
 from mcpg.sources import read_sources
-from mcpg.sources.code import read_files
 
 CALLS = (CodeEdgeKind.CALLS,)
 CLASSES = KINDS_BY_WORD["class"]
@@ -289,7 +288,7 @@ def test_files_that_are_too_many_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first ones are read, in the order of their paths, and a warning states that."""
-    monkeypatch.setattr("mcpg.sources.code.MOST_FILES", 2)
+    monkeypatch.setattr("mcpg.code.read.MOST_FILES", 2)
     write(tmp_path, {"a.py": "", "b.py": ""})
     assert read_files(tmp_path)[1] == ()
     write(tmp_path, {"b/c.py": ""})
@@ -314,7 +313,7 @@ def test_no_pattern_is_tried_in_all_ways(tmp_path: Path, pattern: str) -> None:
     name, folder = "a" * 200 + ".py", "a/" * 150
     write(tmp_path, {".git/HEAD": "", ".gitignore": pattern, name: "", f"{folder}a.py": ""})
     program = (
-        "from pathlib import Path; from mcpg.sources.code.files import source_files; "
+        "from pathlib import Path; from mcpg.code.read import source_files; "
         f"place = Path({str(tmp_path)!r}); print(len([*source_files(place, place)]))"
     )
     assert output_of(program) == "2\n"
@@ -327,7 +326,7 @@ def test_no_configuration_of_git_is_searched_twice(tmp_path: Path, config: str) 
     """The name of a repository is found in a time that grows with its configuration."""
     write(tmp_path, {".git/HEAD": "", ".git/config": f'[remote "origin"]\n{config}'})
     program = (
-        "from pathlib import Path; from mcpg.sources.code.repository import repository_of; "
+        "from pathlib import Path; from mcpg.code.read import repository_of; "
         f"print(repository_of(Path({str(tmp_path)!r})).name)"
     )
     assert output_of(program) == f"{tmp_path.name}\n"

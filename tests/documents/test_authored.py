@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule, Hints, SourceDocument
-from mcpg.documents.authored import values_as_written, written_lines
+from mcpg.documents.front_matter_edits import values_as_written, written_lines
 from mcpg.documents.model import decode_record, encode_record
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import SourceDocument, ToolExample
+from mcpg.documents.facts import DATATYPES, XSD, is_date, is_of_datatype
 from mcpg.documents.model import document_for
-from mcpg.documents.namespaces import DATATYPES, XSD, is_date, is_of_datatype
 from mcpg.documents.reader import check_document, parse_document
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, DocumentError, Severity

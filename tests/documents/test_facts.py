@@ -9,16 +9,16 @@ from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.facts import (
+    XSD,
     Entity,
     FrontMatterFacts,
     Property,
     StatedEdge,
-    parse_facts,
     means_itself,
+    parse_facts,
     read_facts,
 )
 from mcpg.documents.model import ToolDocument
-from mcpg.documents.namespaces import XSD
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code

@@ -10,12 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpg.documents import dotnet
+from mcpg.documents.dotnet_front_matter import portable_values
 from mcpg.documents.facts import parse_facts
-from mcpg.documents.portable import portable_values
 from mcpg.graph.terms import PREFIXES
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.text.json_values import JsonObject, JsonValue
 
 
 @given(fronts)

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
-from mcpg.catalog.view import record_view
+from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, record_view
 from mcpg.documents.model import Link, ToolDocument, decode_record, encode_record
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
-from mcpg.text.plain_json import read_json
+from mcpg.text.json_values import read_json
 
 ANY_TEXT = st.text(st.characters(), max_size=8)
 LISTS = st.lists(ANY_TEXT, max_size=2).map(tuple)

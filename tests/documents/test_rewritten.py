@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.front_matter import flow, member, split_front_matter
+from mcpg.documents.front_matter_edits import (
+    MAX_REWRITTEN,
+    authored_text,
+    is_hidden,
+    rewritten_text,
+)
 from mcpg.documents.reader import parse_document
-from mcpg.documents.rewritten import MAX_REWRITTEN, authored_text, is_hidden, rewritten_text
 from mcpg.errors import DocumentError
 
 TEXTS = {
@@ -136,7 +141,7 @@ def test_any_values_can_be_replaced(
 def test_brackets_are_looked_through_once() -> None:
     """A text of brackets that are not closed takes no time that grows with its square."""
     program = (
-        "from mcpg.documents.rewritten import is_disputed\n"
+        "from mcpg.documents.front_matter_edits import is_disputed\n"
         "print(is_disputed('k: |\\n  ? ' + '[' * 250_000))"
     )
     assert output_of(program) == "False\n"

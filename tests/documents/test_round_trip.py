@@ -27,7 +27,7 @@ from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.safeyaml import load_yaml
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+    from mcpg.text.json_values import JsonObject
 
 
 def read(text: str, path: str = "tools/a/b.md", uri: str | None = None) -> ToolDocument:

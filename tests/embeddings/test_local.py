@@ -9,15 +9,18 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
+from mcpg import embeddings
 from mcpg.embeddings import (
+    ENGLISH,
+    LOCAL_MODELS,
     EmbeddingError,
     EmbeddingProvider,
+    LocalEmbeddings,
+    LocalModel,
     embed_query,
     embed_texts,
-    local,
     provider_of,
 )
-from mcpg.embeddings.local import ENGLISH, LOCAL_MODELS, LocalEmbeddings, LocalModel
 
 TEXTS = [
     "Track a shipment by its number",
@@ -83,7 +86,7 @@ def test_the_fingerprint_names_all_that_matters(provider: EmbeddingProvider) -> 
 
     assert name == (
         f"local:{kind} {model.model} of {model.package} {version(model.package)}, "
-        f"{provider.dimensions} dimensions, recipe {local._RECIPE}"
+        f"{provider.dimensions} dimensions, recipe {embeddings._RECIPE}"
     )
     assert name.isprintable()
     assert repr(provider).startswith("LocalEmbeddings(")

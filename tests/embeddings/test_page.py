@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.cli import main
-from mcpg.embeddings import KNOWN
-from mcpg.embeddings.local import LOCAL_MODELS
+from mcpg.embeddings import KNOWN, LOCAL_MODELS
 
 if TYPE_CHECKING:
     import pytest

@@ -20,15 +20,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.engine import Engine, arrays
-from mcpg.engine.features import extract_features
-from mcpg.engine.query import analyse
-from mcpg.engine.retrieval import retrieve, widen_analysis
-from mcpg.engine.scores import GRAM_SCALE, clause_impacts
+from mcpg.engine import Engine
 from mcpg.index import Index
+from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
 from mcpg.index.packing import Section, pack
-from mcpg.index.what_if import HintOverlay
+from mcpg.search import retrieval
+from mcpg.search.features import extract_features
+from mcpg.search.query import analyse
+from mcpg.search.retrieval import retrieve, widen_analysis
+from mcpg.search.scores import GRAM_SCALE, clause_impacts
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -62,16 +63,16 @@ QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join
 ALL, NONE = 1, sys.maxsize
 
 pytest.importorskip("numpy")  # from now on it is imported
-arrays.ARRAYS.scorer(sys.maxsize)
-array_features = pytest.importorskip("mcpg.engine.array_features")
-arrays_of = pytest.importorskip("mcpg.engine.index_arrays").arrays_of
+retrieval.ARRAYS.scorer(sys.maxsize)
+array_features = pytest.importorskip("mcpg.search.array_scores")
+arrays_of = pytest.importorskip("mcpg.search.array_scores").arrays_of
 
 
 @contextmanager
 def by_arrays_from(postings: int) -> Iterator[None]:
     """Have lists of so many postings, or terms, and more, read by numpy."""
     names = "_MANY", "_MANY_TERMS", "_MANY_GRAMS"
-    with patch.multiple(arrays, **dict.fromkeys(names, postings)):
+    with patch.multiple(retrieval, **dict.fromkeys(names, postings)):
         yield
 
 
@@ -262,7 +263,7 @@ from mcpg.engine import arrays
 engine = mcpg.load({bundle!r})
 arrays._MANY = 1
 {action}
-print(sorted({{"numpy", "mcpg.engine.array_scores"}} & set(sys.modules)))
+print(sorted({{"numpy", "mcpg.search.array_scores"}} & set(sys.modules)))
 """
 BROKEN = """
 def broken(name, *_):
@@ -272,7 +273,7 @@ sys.meta_path.insert(0, type("Finder", (), {"find_spec": staticmethod(broken)}))
 arrays._LARGE = 1
 """
 SEARCH = "engine.search('open a file'); engine.search('list all files')"
-BOTH = "['mcpg.engine.array_scores', 'numpy']"
+BOTH = "['mcpg.search.array_scores', 'numpy']"
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import pytest
 from builders import ids, make_engine, make_tool
 
 from mcpg.bundle import assemble
-from mcpg.caches import MemoryCache
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.candidate_source import COUNT, SOURCE_RESET_SECONDS, GuardedSource
 from mcpg.engine.loading import compile_assembly
-from mcpg.engine.results import EngineServices
 from mcpg.errors import McpgError
 from mcpg.index import Index
+from mcpg.search.caches import MemoryCache
+from mcpg.search.guards import COUNT, SOURCE_RESET_SECONDS, GuardedSource
+from mcpg.search.results import EngineServices
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from mcpg import load
 from mcpg.code.graph import CodeGraph, CodeScope
 from mcpg.code.model import KINDS_BY_WORD
-from mcpg.engine.code_search import CodeMatch, CodeSearch
-from mcpg.sources.code import read_files
+from mcpg.code.read import read_files
+from mcpg.code.search import CodeMatch, CodeSearch
 
 FILES = {
     "shop/auth/service.py": (

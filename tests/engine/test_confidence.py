@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mcpg
-from mcpg.engine.confidence import LOW_CONFIDENCE, worth_offering
-from mcpg.engine.results import SearchRequest
 from mcpg.errors import Code, UsageError
+from mcpg.search.confidence import LOW_CONFIDENCE, worth_offering
+from mcpg.search.results import SearchRequest
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

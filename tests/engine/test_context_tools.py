@@ -10,7 +10,7 @@ from builders import ids, make_engine, make_tool
 
 from mcpg.catalog.model import HintRule
 from mcpg.engine import Engine
-from mcpg.engine.results import EngineServices
+from mcpg.search.results import EngineServices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

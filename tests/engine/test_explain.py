@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
-from mcpg.engine.model import FEATURES, INPUTS, default_provenance
+from mcpg.search.model import FEATURES, INPUTS, default_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcpg.engine import Engine, Explanation
-    from mcpg.engine.trace import MatchExplanation
+    from mcpg.explain.trace import MatchExplanation
 
 WORDS = ["shipment", "shipmnt", "status", "order", "the", "invoice", "xyzzy", "1z999", "посилка"]
 

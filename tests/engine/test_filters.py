@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vectorial import HashProvider
 
-from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.engine import Engine, RankingMode
-from mcpg.engine.candidate_source import COUNT
-from mcpg.engine.query import analyse
-from mcpg.engine.results import MAX_LIMIT, EngineServices
-from mcpg.engine.retrieval import retrieve
 from mcpg.errors import Code, UsageError
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.search.caches import MemoryCache
+from mcpg.search.guards import COUNT
+from mcpg.search.query import analyse
+from mcpg.search.results import MAX_LIMIT, EngineServices
+from mcpg.search.retrieval import retrieve
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.caches import MemoryCache
 from mcpg.embeddings import MemoryStore
 from mcpg.engine import Engine, EngineServices
+from mcpg.search.caches import MemoryCache
 
 TOOLS = [
     make_tool(name, description=f"{name} of a shop.")

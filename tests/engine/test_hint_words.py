@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.engine.hint_words import MOST_WORDS, RequestWords, as_alias, as_keywords
-from mcpg.engine.query import analyse
+from mcpg.explain.hint_words import MOST_WORDS, RequestWords, as_alias, as_keywords
+from mcpg.search.query import analyse
 
 ENGINE = make_engine(
     make_tool("shipment_status", description="Where a shipment is, what it weighs, who gets it."),

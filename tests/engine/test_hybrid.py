@@ -13,17 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mcpg
-from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
-from mcpg.engine import circuit_breaker
-from mcpg.engine.circuit_breaker import RESET_SECONDS
-from mcpg.engine.closeness import LEAST_WEIGHT, MOST_WEIGHT, closeness
-from mcpg.engine.hybrid import SCHEMES, find_scheme
 from mcpg.engine.loading import shipped_ranking
-from mcpg.engine.results import EngineServices
-from mcpg.engine.vectors import IndexVectors, VectorScores
 from mcpg.errors import Code
+from mcpg.search import guards
+from mcpg.search.caches import MemoryCache
+from mcpg.search.guards import RESET_SECONDS
+from mcpg.search.hybrid import LEAST_WEIGHT, MOST_WEIGHT, SCHEMES, closeness, find_scheme
+from mcpg.search.index_vectors import IndexVectors, VectorScores
+from mcpg.search.results import EngineServices
 from mcpg.vectors.matrix import ToolVectors
 
 if TYPE_CHECKING:
@@ -271,7 +270,7 @@ class Flaky:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no failure count as slow, which on a busy machine any may be."""
-    monkeypatch.setattr(circuit_breaker, "SLOW", inf)
+    monkeypatch.setattr(guards, "SLOW", inf)
 
 
 @pytest.mark.usefixtures("patient")

@@ -9,8 +9,8 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.engine.loading import compile_assembly
 from mcpg.sources import RawBundle, SourceBatch

@@ -9,16 +9,16 @@ from builders import ids, make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.fusion import spread
-from mcpg.engine.query import (
+from mcpg.search.features import spread
+from mcpg.search.query import (
     FEWEST_WORDS,
     MOST_INTENTS,
     analyse,
     choose_intents,
-    split_segments,
     group_by_sentence,
+    split_segments,
 )
-from mcpg.engine.retrieval import POOL, retrieve, retrieve_for_each
+from mcpg.search.retrieval import POOL, retrieve, retrieve_for_each
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.results import MAX_LIMIT, EngineServices
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.search.results import MAX_LIMIT, EngineServices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

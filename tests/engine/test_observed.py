@@ -17,13 +17,13 @@ from vectorial import FailingProvider, HashProvider, TopicProvider
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings, count_tokens
 from mcpg.embeddings.http import HttpEmbeddings
-from mcpg.engine.results import EngineServices
 from mcpg.index import reader
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.search.caches import MemoryCache
+from mcpg.search.results import EngineServices
 from mcpg.sources import SourceBatch
 from mcpg.telemetry import BuildFacts, SearchFacts, VectorFacts
 
@@ -314,7 +314,7 @@ def test_without_an_observer_nothing_is_imported(bundle: Path) -> None:
     script = (
         "import sys, mcpg; mcpg.load(sys.argv[1]).search('order');"
         "print(*[name for name in sys.modules"
-        " if 'telemetry' in name or name == 'mcpg.engine.observed'])"
+        " if 'telemetry' in name or name == 'mcpg.search.telemetry'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(bundle)], check=True, capture_output=True, text=True

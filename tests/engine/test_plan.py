@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.engine import Engine, Plan
-from mcpg.engine.plan.dag import acyclic, components, split_layers
 from mcpg.errors import Code, UsageError
+from mcpg.plan.dependencies import acyclic, components, split_layers
 
 
 def tool_ids(plan: Plan) -> list[str]:

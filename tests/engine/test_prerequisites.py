@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
 from mcpg.engine import Engine
-from mcpg.engine.prerequisites import Closure, fields_filled_by, prerequisites
+from mcpg.search.prerequisites import Closure, fields_filled_by, prerequisites
 from mcpg.text.literals import find_literals
 
 

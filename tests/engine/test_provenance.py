@@ -3,17 +3,17 @@ from __future__ import annotations
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.engine.model import (
-    PROVENANCE,
-    ModelProvenance,
-    default_provenance,
-    read_provenance,
-    provenance_sections,
-)
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.packing import Section
+from mcpg.search.model import (
+    PROVENANCE,
+    ModelProvenance,
+    default_provenance,
+    provenance_sections,
+    read_provenance,
+)
 
 
 def index_with(section: Section) -> Index:

@@ -28,14 +28,14 @@ from mcpg.engine.loading import (
     MOST_WEIGHT,
     Ranking,
     RankingError,
+    choose_ranking,
+    merge_fitted_weights,
     parse_ranking,
     ranking_json,
-    choose_ranking,
     shipped_ranking,
-    merge_fitted_weights,
 )
-from mcpg.engine.model import FEATURES, INPUTS, Model, ModelProvenance, read_provenance
 from mcpg.errors import Code
+from mcpg.search.model import FEATURES, INPUTS, Model, ModelProvenance, read_provenance
 from mcpg.sources import RawBundle, SourceBatch
 
 if TYPE_CHECKING:

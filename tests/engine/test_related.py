@@ -10,9 +10,9 @@ from builders import ids, make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.scores import clause_impacts
-from mcpg.gateway.routing.route import route
-from mcpg.index import Index, decoded
+from mcpg.index import Index, lookups
+from mcpg.route.route import route
+from mcpg.search.scores import clause_impacts
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
@@ -280,7 +280,7 @@ def test_best_impacts_are_those_of_the_terms(credited: list[tuple[int, float]]) 
 def test_what_cannot_be_kept_is_not_merged() -> None:
     """Where there is no room for the best impacts, their lists are left as they are."""
     index, variants = Index(ENGINE.index.data), ((0, 1.0), (1, 0.5))
-    with patch.object(decoded, "_MOST_BEST", 0):
+    with patch.object(lookups, "_MOST_BEST", 0):
         assert [index.best_impacts(variants) for _ in range(6)] == [None] * 6
 
 

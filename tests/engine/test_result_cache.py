@@ -13,13 +13,13 @@ from vectorial import HashProvider
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.caches import RESULT, MemoryCache, NoCache, make_key
 from mcpg.embeddings import FunctionEmbeddings
-from mcpg.engine.circuit_breaker import RESET_SECONDS, GuardedCache
-from mcpg.engine.result_cache import decode_result, encode_result, index_digest
-from mcpg.engine.results import EngineServices, SearchRequest
 from mcpg.errors import McpgError
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.search.caches import RESULT, MemoryCache, NoCache, make_key
+from mcpg.search.guards import RESET_SECONDS, GuardedCache
+from mcpg.search.result_cache import decode_result, encode_result, index_digest
+from mcpg.search.results import EngineServices, SearchRequest
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def test_changed_hints_find_nothing_old() -> None:
 def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of mcpg ranks otherwise, so it has keys of its own."""
     before = make_key("order")
-    monkeypatch.setattr("mcpg.caches.__version__", "0.0.0")
+    monkeypatch.setattr("mcpg.search.caches.__version__", "0.0.0")
     assert make_key("order") != before
 
 

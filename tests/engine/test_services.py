@@ -12,9 +12,9 @@ from builders import make_engine, make_tool
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.caches import MemoryCache
 from mcpg.catalog.model import Hints
-from mcpg.engine.results import EngineServices
+from mcpg.search.caches import MemoryCache
+from mcpg.search.results import EngineServices
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:

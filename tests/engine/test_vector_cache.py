@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mcpg.caches import QUERY, VECTOR, MemoryCache, make_key, add_digest
 from mcpg.embeddings.provider import EmbeddingError, FunctionEmbeddings, embed_query
-from mcpg.engine.vectors import cached_query_vector, cached_rewrite
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.search.caches import QUERY, VECTOR, MemoryCache, add_digest, make_key
+from mcpg.search.index_vectors import cached_query_vector, cached_rewrite
 
 
 class Counting:

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints
-from mcpg.engine import Engine, warm_up
-from mcpg.engine.query_terms import TermReader
+from mcpg.engine import Engine
 from mcpg.index import Index
-from mcpg.index.decoded import Grams, NameTable
 from mcpg.index.layout import ABSENT, StaleIndexError
+from mcpg.index.lookups import Grams, NameTable
 from mcpg.index.packing import keys_sections
 from mcpg.index.tables import KeyTable
+from mcpg.search import searcher
+from mcpg.search.query_terms import TermReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +97,7 @@ def read_ahead() -> set[str]:
 
     with (
         patch.object(
-            warm_up, "find_needs", noticing(warm_up.find_needs, lambda one: tools.add(one[0]))
+            searcher, "find_needs", noticing(searcher.find_needs, lambda one: tools.add(one[0]))
         ),
         patch.object(Index, "impacts", noticing(Index.impacts, lambda one: terms.add(one[1]))),
         patch.object(
@@ -122,7 +123,7 @@ def read_ahead() -> set[str]:
 def test_what_would_not_be_kept_is_not_read_ahead(bound: str, left: set[str]) -> None:
     """Beyond a bound nothing of its kind is read ahead, and the answers are the same."""
     assert read_ahead() == EVERYTHING
-    with patch.object(warm_up, bound, 0):
+    with patch.object(searcher, bound, 0):
         assert read_ahead() == EVERYTHING - left
 
 
@@ -137,7 +138,7 @@ def test_damage_is_mended_while_reading_ahead() -> None:
     engine = Engine(Index(COLD.index.data), rebuild=rebuild)
     damaged = StaleIndexError("a row leads out of its table")
     with (
-        patch.object(warm_up, "_read_postings", side_effect=[damaged, None]),
+        patch.object(searcher, "_read_postings", side_effect=[damaged, None]),
         patch.object(engine.index, "display_name", side_effect=damaged),
     ):
         engine.warm_up()

@@ -12,21 +12,20 @@ from hypothesis import strategies as st
 from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
-from mcpg.engine import hint_suggestions
-from mcpg.engine.hint_suggestions import MOST_READ, HintSearch
-from mcpg.engine.model import FEATURES
-from mcpg.engine.trace import FeatureGap, Retrieval
-from mcpg.engine.why_not import reasons
 from mcpg.errors import NotFoundError, UsageError
+from mcpg.explain import why_not
+from mcpg.explain.trace import FeatureGap, Retrieval
+from mcpg.explain.why_not import MOST_READ, HintSearch, reasons
+from mcpg.search.model import FEATURES
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     import mcpg
     from mcpg.catalog.model import Tool
-    from mcpg.engine.pipeline import Search
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.retrieval import Pool
-    from mcpg.engine.trace import RankExplanation
+    from mcpg.explain.trace import RankExplanation
+    from mcpg.search.pipeline import Search
+    from mcpg.search.query import Analysis
+    from mcpg.search.retrieval import Pool
 
 TOOLS = (
     make_tool("shipment_status", description="Where a shipment is."),
@@ -212,7 +211,7 @@ def test_what_cannot_be_lifted_says_how_far_it_gets() -> None:
 
 def test_large_catalogues_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Above a bound the change is found but not proved, and says so."""
-    monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_TOOLS_COMPILED", 1)
+    monkeypatch.setattr("mcpg.explain.why_not.MOST_TOOLS_COMPILED", 1)
     standing = ask("zorb the order", "invoice_list")
 
     assert standing.change is not None
@@ -222,7 +221,7 @@ def test_large_catalogues_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """When enough has been tried, what there is has to do."""
-    monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_READ", 10)
+    monkeypatch.setattr("mcpg.explain.why_not.MOST_READ", 10)
     monkeypatch.setattr(HintSearch, "alias", lambda _: None)
     standing = ask("shipment status label", "invoice_list", lexicon=False)
 
@@ -233,14 +232,14 @@ def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_long_request_is_not_read_for_every_edit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long request fewer edits are tried: how much is read does not grow with its square."""
     read: list[int] = []
-    gathered = hint_suggestions.gather
+    gathered = why_not.gather
 
     def counting(search: Search, pool: int) -> tuple[Analysis, Pool]:
         found = gathered(search, pool)
         read.append(len(found[0].clauses))
         return found
 
-    monkeypatch.setattr(hint_suggestions, "gather", counting)
+    monkeypatch.setattr(why_not, "gather", counting)
     words = " ".join(map("".join, product(("zorb", "vlim", "quen", "drax"), repeat=3)))
     others = [make_tool(name, description=words, keywords=(words,)) for name in ("one", "two")]
     ask(words, "card_block", make_engine(*TOOLS, *others))

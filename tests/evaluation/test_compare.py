@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcpg.errors import InputError, NotFoundError
-from mcpg.evaluation.compare import Baseline, read_baseline
 from mcpg.evaluation.judged import parse_judged
 from mcpg.evaluation.metrics import JudgedMatch, QueryOutcome
-from mcpg.evaluation.report import compare, evaluate, report_json
+from mcpg.evaluation.report import Baseline, compare, evaluate, read_baseline, report_json
 
 if TYPE_CHECKING:
     from pathlib import Path

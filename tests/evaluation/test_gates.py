@@ -16,14 +16,14 @@ from mcpg.evaluation.report import (
     METRICS,
     MIN,
     Bound,
-    Gate,
     EvaluationReport,
+    Gate,
     compare,
     evaluate,
     judge,
     parse_bounds,
 )
-from mcpg.reports.evaluation import gate_sentence
+from mcpg.show.evaluation import gate_sentence
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

@@ -11,16 +11,16 @@ from builders import make_engine, make_tool
 
 from mcpg.catalog.model import HintRule
 from mcpg.errors import Code, InputError, UsageError
-from mcpg.evaluation.change_report import Limit, gate_counts, judge_change, parse_limits
-from mcpg.evaluation.impact import (
+from mcpg.evaluation.judged import parse_judged
+from mcpg.review.change_report import Limit, gate_counts, judge_change, parse_limits
+from mcpg.review.impact import (
     RANK_LOSSES,
-    QueryEffect,
     Impact,
     ImpactStudy,
+    QueryEffect,
     QueryImpact,
+    QueryOrigin,
 )
-from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.wordings import QueryOrigin
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

@@ -5,8 +5,7 @@ import json
 from builders import make_engine, make_tool
 
 from mcpg.catalog.model import HintRule, Hints
-from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.missed import missed_queries
+from mcpg.evaluation.judged import missed_queries, parse_judged
 
 QUERIES = b"""\
 {"id": "a", "query": "find my parcel from Berlin", "relevant": ["return_create"]}

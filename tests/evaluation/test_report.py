@@ -9,11 +9,11 @@ from builders import make_engine, make_tool
 
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.results import EngineServices
 from mcpg.errors import Code, UsageError
 from mcpg.evaluation.judged import Judgements, parse_judged
 from mcpg.evaluation.metrics import RANKING
 from mcpg.evaluation.report import SCHEMA, EvaluationReport, evaluate, report_json
+from mcpg.search.results import EngineServices
 
 QUERIES = """
 where is the shipment: shipment_status

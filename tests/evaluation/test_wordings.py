@@ -6,16 +6,16 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import ToolExample
-from mcpg.evaluation.wordings import (
+from mcpg.review.impact import (
     MOST_ALIASES,
     MOST_WORDS,
     QueryOrigin,
     Wording,
     first_sentence,
     gained_words,
+    iter_wordings,
     joined_wordings,
     sample_wordings,
-    iter_wordings,
 )
 
 

@@ -17,7 +17,7 @@ from mcpg.errors import UsageError
 from mcpg.explore import explorer as explorer_module
 from mcpg.explore import server as server_module
 from mcpg.explore.server import MOST_BYTES, ExploreServer
-from mcpg.gateway.json import result_json
+from mcpg.show.json import result_json
 
 if TYPE_CHECKING:
     from exploring import Served

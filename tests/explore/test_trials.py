@@ -6,9 +6,9 @@ import pytest
 
 import mcpg
 from mcpg.catalog.model import Hints, ToolExample
-from mcpg.engine.compare import compare
-from mcpg.explore.trials import compare_with_hints
-from mcpg.gateway.explanation_json import ComparedCatalogue, compare_json
+from mcpg.explain.compare import compare
+from mcpg.explore.explorer import compare_with_hints
+from mcpg.show.json import ComparedCatalogue, compare_json
 
 ASKED = {"limit": 5, "strategy": "auto", "fusion": "rrf", "normalize": True}
 SIDE = ComparedCatalogue("graph.mdld")

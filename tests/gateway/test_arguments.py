@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.calls.validation import (
+from mcpg.gateway.validation import (
     BoundedValidator,
     accepts_at_once,
     as_json,
@@ -23,7 +23,7 @@ from mcpg.gateway.calls.validation import (
 )
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+    from mcpg.text.json_values import JsonObject
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -285,7 +285,7 @@ def test_no_pattern_freezes_the_process(schema: Any) -> None:
     """Whatever a pattern and where it stands, it is tried in linear time or not at all."""
     hard = "a" * 60 + "!"
     program = (
-        "import json, sys; from mcpg.gateway.calls.validation import check_arguments;"
+        "import json, sys; from mcpg.gateway.validation import check_arguments;"
         "check_arguments(*json.loads(sys.argv[1]))"
     )
     given = json.dumps([schema, {"x": hard, hard: 1}])

@@ -8,9 +8,9 @@ import anyio.to_thread
 import pytest
 from telemetrical import Noting
 
-from mcpg.caches import MemoryCache
-from mcpg.engine.results import EngineServices
 from mcpg.gateway import Gateway
+from mcpg.search.caches import MemoryCache
+from mcpg.search.results import EngineServices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +129,7 @@ async def test_large_catalogues_take_a_thread(
     mail: FileSource, threads: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search of many tools may take long."""
-    monkeypatch.setattr("mcpg.gateway.brief_searches._MOST_TOOLS", 1)
+    monkeypatch.setattr("mcpg.gateway.gateway._MOST_TOOLS", 1)
     async with Gateway([mail]) as gateway:
         await gateway.warm_up()
         threads.clear()

@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import sys, threading, time
-from mcpg.gateway.calls.functions import stdout_diverted
+from mcpg.gateway.invoke import stdout_diverted
 
 class Slow:
     def write(self, text):

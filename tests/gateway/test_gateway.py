@@ -20,8 +20,15 @@ from processes import children
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.errors import Code, NotFoundError, UsageError
-from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
-from mcpg.gateway.index import manager
+from mcpg.gateway import (
+    FaultCode,
+    FileSource,
+    FunctionSource,
+    Gateway,
+    ServerSource,
+    SyncGateway,
+    snapshots,
+)
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Live, StdioServer
 
@@ -49,13 +56,13 @@ def codes(gateway: Gateway | SyncGateway) -> list[str]:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count how often an index is built."""
     builds: list[int] = []
-    build = manager.build
+    build = snapshots.build
 
     def counting(*given: object) -> object:
         builds.append(1)
         return build(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(manager, "build", counting)
+    monkeypatch.setattr(snapshots, "build", counting)
     return builds
 
 
@@ -134,7 +141,9 @@ async def test_source_code_beside_tools(manifest: Manifest, tmp_path: Path) -> N
     async with Gateway([manifest("post", mail_send="Send a mail"), code]) as gateway:
         assert ids((await gateway.search("login")).matches) == []
         engine = (await gateway.snapshot()).engine
-        assert [one.definition.place for one in engine.code.find_named_symbols("login")] == ["login.py:1-1"]
+        assert [one.definition.place for one in engine.code.find_named_symbols("login")] == [
+            "login.py:1-1"
+        ]
 
 
 async def test_reserved_names_are_nobodys_id(manifest: Manifest) -> None:
@@ -186,7 +195,7 @@ async def test_a_failed_build_keeps_the_last_index(
         await gateway.build_index()
         gateway.add(manifest("parcels", parcel_status="Tell where a parcel is"))
         with monkeypatch.context() as patched:
-            patched.setattr(manager, "build", failing)
+            patched.setattr(snapshots, "build", failing)
             assert ids((await gateway.search("mail")).matches) == ["mail_send"]
             assert not (await gateway.search("parcel")).matches
             assert Code.GRAPH_BUILD_FAILED in codes(gateway)
@@ -199,8 +208,8 @@ async def test_what_failed_is_tried_again(
     manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A source that could not be read is read again later, without anybody asking for it."""
-    monkeypatch.setattr(manager, "RETRY", 0.0)
-    monkeypatch.setattr(manager, "PAUSE", 0.0)
+    monkeypatch.setattr(snapshots, "RETRY", 0.0)
+    monkeypatch.setattr(snapshots, "PAUSE", 0.0)
     late = FileSource("parcels", str(tmp_path / "parcels.json"))
     async with Gateway([manifest("mail", mail_send="Send a mail"), late]) as gateway:
         assert not (await gateway.search("parcel")).matches
@@ -218,21 +227,21 @@ async def test_a_source_that_failed_is_tried_again_once_however_many_ask(
     late = FileSource("parcels", str(tmp_path / "parcels.json"))
     async with Gateway([manifest("mail", mail_send="Send a mail"), late]) as gateway:
         await gateway.search("parcel")
-        monkeypatch.setattr(manager, "PAUSE", 0.0)
-        monkeypatch.setattr(manager, "RETRY", 0.0)
+        monkeypatch.setattr(snapshots, "PAUSE", 0.0)
+        monkeypatch.setattr(snapshots, "RETRY", 0.0)
         free = threading.Event()
-        build = manager.build
+        build = snapshots.build
 
         def slow(*given: object) -> object:
             free.wait(60)
             return build(*given)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(manager, "build", slow)
+        monkeypatch.setattr(snapshots, "build", slow)
         builds = counted(monkeypatch)
         for _ in range(5):
             await gateway.snapshot()
             await anyio.lowlevel.checkpoint()
-        monkeypatch.setattr(manager, "RETRY", 30.0)
+        monkeypatch.setattr(snapshots, "RETRY", 30.0)
         free.set()
         await gateway.build_index()
     assert len(builds) == 1
@@ -338,17 +347,17 @@ async def test_searches_go_on_while_a_server_changes(
     sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
     async with Gateway(sources) as gateway:
         await gateway.build_index()
-        monkeypatch.setattr(manager, "PAUSE", 0.0)
+        monkeypatch.setattr(snapshots, "PAUSE", 0.0)
         changed = anyio.Event()
         gateway.on_change(changed.set)
         free = threading.Event()
-        build = manager.build
+        build = snapshots.build
 
         def slow(*given: object) -> object:
             free.wait(30)
             return build(*given)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(manager, "build", slow)
+        monkeypatch.setattr(snapshots, "build", slow)
         manifest("mail", mail_send="Send a mail", mail_drop="Drop a mail")
         assert gateway.invalidate("mail")
         assert ids((await gateway.search("drop mail")).matches) == ["mail_send"]

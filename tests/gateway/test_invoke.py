@@ -17,15 +17,15 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
-from mcpg.authoring import tool as mark
 from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import UsageError
 from mcpg.gateway.calls import FaultCode, Limits
-from mcpg.gateway.calls.invoke import Invoker, with_context_arguments
+from mcpg.gateway.invoke import Invoker, with_context_arguments
 from mcpg.gateway.sessions import Sessions
-from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
+from mcpg.sources.authoring import tool as mark
 from mcpg.sources.client_config import Live, StdioServer
 from mcpg.sources.python import read_functions, read_python
+from mcpg.sources.registry import FileSource, FunctionSource, ServerSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -266,7 +266,7 @@ async def test_a_tool_that_only_runs_as_a_task_is_run_as_one(
     serve: Callable[[str], ServerSource], note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its result is waited for, however long it is at work; who stops waiting cancels it."""
-    monkeypatch.setattr("mcpg.sources.live.tasks._SHORTEST", 0.01)
+    monkeypatch.setattr("mcpg.sources.live.server_requests._SHORTEST", 0.01)
 
     def of_tasks(mode: str) -> ServerSource:
         source = serve(mode)

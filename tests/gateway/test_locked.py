@@ -12,11 +12,10 @@ import pytest
 from builders import ids
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.bundle.locked import assembly_changes
-from mcpg.catalog.lock import ApprovedTools, approve
-from mcpg.catalog.lock_file import lock_text
 from mcpg.errors import Code, InputError, NotFoundError, UsageError
 from mcpg.gateway import FaultCode, FileSource, Gateway, SyncGateway, ToolLock
+from mcpg.review.lock import ApprovedTools, approve, lock_text
+from mcpg.review.lock_sources import assembly_changes
 from mcpg.sources import read_sources
 
 pytestmark = pytest.mark.anyio

@@ -12,13 +12,20 @@ from mcp import Client
 from opentelemetry import trace
 from telemetrical import MOMENTS, Noting, Raising, Recording
 
-from mcpg.engine.results import EngineServices
-from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
-from mcpg.gateway.index import build
+from mcpg.gateway import (
+    FaultCode,
+    FileSource,
+    FunctionSource,
+    Gateway,
+    ServerSource,
+    SyncGateway,
+    index_build,
+)
 from mcpg.gateway.serve import META_TOOLS, ServingOptions
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.gateway.sources import name_source_kind
+from mcpg.search.results import EngineServices
 from mcpg.sources.client_config import HttpServer, StdioServer
+from mcpg.sources.registry import name_source_kind
 from mcpg.telemetry import BuildFacts, InvokeFacts, RouteFacts, SearchFacts
 
 if TYPE_CHECKING:
@@ -188,14 +195,14 @@ async def test_a_build_that_fails_is_told(
     manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What ends the making of an index is seen by the observer, and searches go on."""
-    whole = build.assemble
+    whole = index_build.assemble
 
     def fail_once(*_: Any, **__: Any) -> Any:
-        monkeypatch.setattr(build, "assemble", whole)
+        monkeypatch.setattr(index_build, "assemble", whole)
         raise ValueError(SECRET)
 
     noting = Noting()
-    monkeypatch.setattr(build, "assemble", fail_once)
+    monkeypatch.setattr(index_build, "assemble", fail_once)
     sources = [manifest("mail", mail_send="Send a mail"), FUNCTIONS]
     async with Gateway(sources, observer=noting) as gateway:
         assert not await gateway.list_tools()

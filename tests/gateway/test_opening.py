@@ -10,9 +10,9 @@ import pytest
 
 from mcpg.errors import Code, McpgError, NotFoundError, Severity, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource, open_sources
-from mcpg.gateway.opening import SourceCollector
-from mcpg.gateway.sources import Addressing
+from mcpg.sources.arguments import SourceCollector
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.registry import Addressing
 
 if TYPE_CHECKING:
     from mcpg.gateway import Source

@@ -12,12 +12,12 @@ import pytest
 from mcp import Client
 
 from mcpg.gateway import FunctionSource, Gateway, SyncGateway
-from mcpg.gateway.calls.record import CallRecorder, RecordedCall
+from mcpg.gateway.calls import CallRecorder, RecordedCall
 from mcpg.gateway.serve import META_TOOLS, ServingOptions
 from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.relations.learning import learn
-from mcpg.relations.observed import PairCounts
+from mcpg.relations.learn import learn
+from mcpg.relations.observed_calls import PairCounts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 import mcpg.gateway
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights
-from mcpg.gateway.routing.route import ADJUSTMENTS, read_weights, shipped_weights
+from mcpg.route.route import ADJUSTMENTS, read_weights, shipped_weights
 
 SHIPPED = Path(mcpg.gateway.__file__).parent / "routing" / "data" / "route.json"
 

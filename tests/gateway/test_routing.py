@@ -16,7 +16,7 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights, route
-from mcpg.gateway.routing.route import list_adjustments, candidate_limit, tool_categories
+from mcpg.route.route import candidate_limit, list_adjustments, tool_categories
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -348,8 +348,8 @@ def test_a_damaged_index_changes_no_routing(place: int, tmp_path: Path) -> None:
 def test_routing_needs_no_sdk() -> None:
     """Nothing of what only running servers need is imported, nor what makes terminals pretty."""
     code = (
-        "import sys; from mcpg.gateway.json import result_json; "
-        "from mcpg.gateway.routing.route import route; print(*sys.modules)"
+        "import sys; from mcpg.show.json import result_json; "
+        "from mcpg.route.route import route; print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"anyio", "mcp", "httpx", "numpy", "rich", "typer", "rdflib", "yaml", "opentelemetry"}

@@ -26,7 +26,7 @@ from mcpg.gateway import sessions as gateway_sessions
 from mcpg.gateway.calls import CallError, FaultCode, Limits
 from mcpg.gateway.sessions import Sessions
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.live import query_servers, watch
+from mcpg.sources.live import query_servers, server_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -706,7 +706,7 @@ NUMBER = {"type": "integer", "x-mcp-header": "N"}
 
 async def test_a_server_is_heard_again_after_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often listening fails, it goes on, and what was missed is asked for."""
-    monkeypatch.setattr(watch, "_PAUSE", 0.01)
+    monkeypatch.setattr(server_requests, "_PAUSE", 0.01)
     announcer, changed = Announcer("cut", "gone", "gone", "keep"), anyio.Event()
     with serving(announcer) as web:
         server = HttpServer("web", "web", web.url)
@@ -721,7 +721,7 @@ async def test_a_server_is_heard_again_after_an_outage(monkeypatch: pytest.Monke
 
 async def test_a_resource_that_is_refused_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lists of the server and its other resources are listened to without it."""
-    monkeypatch.setattr(watch, "_PAUSE", 0.01)
+    monkeypatch.setattr(server_requests, "_PAUSE", 0.01)
     announcer = Announcer("refuse")
     uris = ["a:1", "a:2", "bad:3", "a:4"]
     with serving(announcer) as web:
@@ -739,7 +739,7 @@ async def test_a_server_without_subscriptions_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One that knows no listening is asked to once."""
-    monkeypatch.setattr(watch, "_PAUSE", 0.0)
+    monkeypatch.setattr(server_requests, "_PAUSE", 0.0)
     announcer = Announcer("refuse", code=METHOD_NOT_FOUND)
     with serving(announcer) as web:
         server = HttpServer("web", "web", web.url)
@@ -753,7 +753,7 @@ async def test_a_subscription_of_older_versions_is_sent_until_it_arrives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A server that cannot be reached for a moment is asked again."""
-    monkeypatch.setattr(watch, "_PAUSE", 0.01)
+    monkeypatch.setattr(server_requests, "_PAUSE", 0.01)
     announcer = Announcer("gone", "gone", "refuse", version=OLD)
     with serving(announcer) as web:
         server = HttpServer("web", "web", web.url)

@@ -14,7 +14,7 @@ from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.gateway.sessions import Sessions
 from mcpg.sources.client_config import HttpServer, Live, LoginOptions
 from mcpg.sources.live import log_in, log_out
-from mcpg.sources.oauth_settings import CLIENT_CREDENTIALS, OAuth
+from mcpg.sources.server_entries import CLIENT_CREDENTIALS, OAuth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,9 +18,9 @@ from jsonschema.validators import (
     Draft202012Validator,
 )
 
-from mcpg.gateway.calls.simple_schemas import accepts
 from mcpg.gateway.serve import INVOKE, SEARCH
 from mcpg.gateway.serve.schemas import INPUTS
+from mcpg.gateway.simple_schemas import accepts
 
 DRAFTS: list[Any] = [
     Draft3Validator,

@@ -10,13 +10,13 @@ from builders import make_tool
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
 from mcpg.documents.addresses import tool_uri
-from mcpg.documents.authored import write_authored_lines
+from mcpg.documents.front_matter_edits import write_authored_lines
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject
+    from mcpg.text.json_values import JsonObject
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from mcpg.documents.model import ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.exports import dot, graphml, mermaid
-from mcpg.graph.network import Network, build_network
+from mcpg.graph.schema import Network, build_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,10 +16,10 @@ from mcpg.graph import terms as v
 from mcpg.graph import triples_of
 from mcpg.graph.exports import framed_json_ld, graph_of, json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
-from mcpg.graph.network import build_network
+from mcpg.graph.map import graph_page
 from mcpg.graph.parsing import RdfFormat, triples_in
+from mcpg.graph.schema import build_network
 from mcpg.graph.terms import RdfLiteral
-from mcpg.reports.map import graph_page
 
 PAGE = """---
 name: recover

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.graph.network import (
+from mcpg.graph.schema import (
     EdgeStatistics,
     Group,
     Hub,
     Spread,
     component_sizes,
+    compute_statistics,
     densest_groups,
     measure_spread,
-    compute_statistics,
 )
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 

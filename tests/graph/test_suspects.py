@@ -12,9 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcpg.graph import shacl_worker
-from mcpg.graph.rdflib_view import OxigraphView, rdflib_term
-from mcpg.graph.shacl_suspects import ShaclPrefilter
-from mcpg.graph.shacl_worker import run_pyshacl, whole_graph
+from mcpg.graph.shacl_worker import (
+    OxigraphView,
+    ShaclPrefilter,
+    rdflib_term,
+    run_pyshacl,
+    whole_graph,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,10 +16,15 @@ from mcpg.errors import InputError, UsageError
 from mcpg.graph import validation as shacl
 from mcpg.graph.iris import node_iri
 from mcpg.graph.shacl_worker import validate_data
-from mcpg.graph.shapes import check_shapes, complete_shapes, shipped_shapes
-from mcpg.graph.validation import Validation, validate_documents
-from mcpg.installation import install_command
+from mcpg.graph.validation import (
+    Validation,
+    check_shapes,
+    complete_shapes,
+    shipped_shapes,
+    validate_documents,
+)
 from mcpg.sources import SourceBatch
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

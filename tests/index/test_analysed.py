@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from mcpg.build_cache import StoredBuildCache, BuildCache
+from mcpg.caching.build_cache import BuildCache, StoredBuildCache
 from mcpg.catalog.model import Hints, Tool
 from mcpg.documents.model import ToolDocument
-from mcpg.index.analysed import DocumentTerms, analyse_documents
 from mcpg.index.compile import compile_index
+from mcpg.index.document_terms import DocumentTerms, analyse_documents
 from mcpg.text import lexicon
 
 DOCUMENTS = [

@@ -5,9 +5,9 @@ from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.explain import field_shares
-from mcpg.index.decoded import find_impact
+from mcpg.explain.explain import field_shares
 from mcpg.index.layout import IMPACT_SCALE
+from mcpg.index.lookups import find_impact
 from mcpg.index.scoring import (
     FIELDS,
     PARAMETERS,

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from mcpg.bundle import assemble
 from mcpg.index import reader
 from mcpg.index.compile import compile_index
-from mcpg.index.decoded import Grams
 from mcpg.index.layout import (
     FIXED_SIZE,
     OPTIONAL_SECTIONS,
     SECTIONS,
     Header,
     StaleIndexError,
+    compress_record,
     crc,
     head_size,
     unpack,
 )
+from mcpg.index.lookups import Grams
 from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
-from mcpg.index.records import compress_record
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:

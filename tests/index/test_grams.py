@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.index.decoded import Grams, grams_of_word, find_impact, find_posting
+from mcpg.index.lookups import Grams, find_impact, find_posting, grams_of_word
 from mcpg.index.scoring import inverse_document_frequency
 
 if TYPE_CHECKING:

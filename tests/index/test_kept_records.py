@@ -10,16 +10,16 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import StoredBuildCache
+from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.documents.model import Link, ToolDocument, document_key, encode_record
 from mcpg.index.compile import compile_index
 from mcpg.relations.edges import EdgeKind
-from mcpg.text.written_numbers import WrittenNumber
+from mcpg.text.json_values import WrittenNumber
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.build_cache import ResultKind
+    from mcpg.caching.build_cache import ResultKind
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from((1, 1.0, True, "1", WrittenNumber("1.10"), None))
 NUMBERS = st.integers(0, 200)

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.index.blocks import Blocks, CheckedItems
 from mcpg.index.layout import (
     BLOCK_SIZE,
     FORMAT_VERSION,
     ITEM_SIZES,
     KEY_SIZE,
+    Blocks,
+    CheckedItems,
     Header,
     StaleIndexError,
     unpack,

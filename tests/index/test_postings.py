@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.index import decoded
-from mcpg.index.decoded import Postings, find_posting
+from mcpg.index import lookups
+from mcpg.index.lookups import Postings, find_posting
 
 if TYPE_CHECKING:
     from mcpg.index import Index
@@ -31,7 +31,7 @@ def test_fields_are_those_of_any_of_the_terms(
     index: Index, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """A word occurs in the fields of all terms that it stands for, kept or read."""
-    monkeypatch.setattr(decoded, "_MOST_FIELDS", most)
+    monkeypatch.setattr(lookups, "_MOST_FIELDS", most)
     held = Postings(index)
     words = [((term, 1.0), (term + 1, 0.5)) for term in range(len(index.texts("terms")) - 1)]
     for tool in range(len(index)):
@@ -45,8 +45,8 @@ def test_fields_are_those_of_any_of_the_terms(
 
 def test_what_is_kept_has_a_bound(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once enough postings are kept, no more are, and long lists never are."""
-    monkeypatch.setattr(decoded, "_MOST_KEPT", 3)
-    monkeypatch.setattr(decoded, "_LONGEST_KEPT", 2)
+    monkeypatch.setattr(lookups, "_MOST_KEPT", 3)
+    monkeypatch.setattr(lookups, "_LONGEST_KEPT", 2)
     held = Postings(index)
     kept = [held.impacts(term) for term in range(len(index.texts("terms")))]
 

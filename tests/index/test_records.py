@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.index.layout import StaleIndexError
-from mcpg.index.records import compress_record, decompress_record, sample_dictionary, own_dictionary
+from mcpg.index.layout import (
+    StaleIndexError,
+    compress_record,
+    decompress_record,
+    own_dictionary,
+    sample_dictionary,
+)
 
 MIB = 1 << 20
 

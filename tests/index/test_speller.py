@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.index.fuzzy_sections import spelling_sections
+from mcpg.index.document_terms import spelling_sections
+from mcpg.index.lookups import Speller
 from mcpg.index.packing import texts_sections
-from mcpg.index.speller import Speller
 from mcpg.index.tables import RowTable, TextTable
 from mcpg.text.spelling import allowed_edits, edit_distance
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import Hints
-from mcpg.engine.features import extract_features
-from mcpg.engine.model import default_model
-from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.results import SearchRequest
-from mcpg.engine.retrieval import POOL
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
-from mcpg.index.what_if import HintOverlay
+from mcpg.index.hint_overlay import HintOverlay
+from mcpg.search.features import extract_features
+from mcpg.search.model import default_model
+from mcpg.search.pipeline import Search, gather
+from mcpg.search.results import SearchRequest
+from mcpg.search.retrieval import POOL
 from mcpg.sources import SourceBatch
 from mcpg.text import lexicon
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.build_cache import NO_BUILD_CACHE
+from mcpg.caching.build_cache import NO_BUILD_CACHE
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
-from mcpg.index.analysed import analyse_contents, analyse_documents
+from mcpg.index.document_terms import analyse_contents, analyse_documents
 from mcpg.index.packing import iter_pieces
 from mcpg.index.word_sections import (
-    WorkerFiles,
     WordSections,
+    WorkerFiles,
     digest_contents,
-    make_sections,
     make_cached_sections,
+    make_sections,
     word_sections,
 )
 from mcpg.text import lexicon
-from mcpg.text.written_numbers import read_float
+from mcpg.text.json_values import read_float
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,7 @@ import pytest
 from builders import make_tool
 from lint.conftest import tool
 
-from mcpg.lint.poisoning import find_poisoning
-from mcpg.lint.strings import ToolText
+from mcpg.lint.deception import ToolText, find_poisoning
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ import pytest
 from lint.conftest import sound, tool
 
 from mcpg.lint import RULES, Report
-from mcpg.lint.catalogue import stems
-from mcpg.lint.reachability import opening
+from mcpg.lint.context import stems
+from mcpg.lint.findability import opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable

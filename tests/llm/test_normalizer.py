@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from loopback import answer, chat, serving
 
-from mcpg.llm import transport
+from mcpg.llm import normalizer
 from mcpg.llm.normalizer import (
     LONGEST_SENT,
     MOST_TOKENS,
@@ -72,5 +72,5 @@ def test_normalisers_say_who_they_are_and_how_long_they_take() -> None:
 
 def test_the_budget_has_its_first_name_still() -> None:
     """Programs that import it from where it was first documented go on to work."""
-    assert transport.Budget is Budget
-    assert transport.Endpoint is Endpoint
+    assert normalizer.Budget is Budget
+    assert normalizer.Endpoint is Endpoint

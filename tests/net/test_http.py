@@ -15,8 +15,8 @@ import pytest
 from loopback import Conversation, answer, serving
 
 from mcpg.errors import UsageError
-from mcpg.installation import install_command
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

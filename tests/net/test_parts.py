@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.net.connections import WorkDeadline, within
-from mcpg.net.http import Secret, back_off, quotable, retry_after
+from mcpg.net.http import Secret, WorkDeadline, back_off, quotable, retry_after, within
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from mcpg.embeddings.stores import EmbeddingKey
+from mcpg.embeddings.provider import EmbeddingKey
 from mcpg.postgres import Database, PostgresSettings, PostgresStore
 
 TOOLS, DIMENSIONS = 24, 64

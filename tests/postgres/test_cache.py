@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpg.caches import KINDS, QUERY, RESULT, SLIDING, VECTOR
 from mcpg.errors import UsageError
 from mcpg.postgres import Database, PostgresCache, PostgresError, PostgresSettings
 from mcpg.postgres.stores import LARGEST_VALUE
+from mcpg.search.caches import KINDS, QUERY, RESULT, SLIDING, VECTOR
 
 # Examples share a database, and each has keys of its own.
 SHARED = [HealthCheck.function_scoped_fixture]

@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from mcpg.installation import install_command
 from mcpg.postgres import Database, PostgresError, PostgresSettings
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

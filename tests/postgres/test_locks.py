@@ -5,7 +5,7 @@ import threading
 import psycopg
 import pytest
 
-from mcpg.embeddings.stores import StoreError
+from mcpg.embeddings.provider import StoreError
 from mcpg.postgres import Database, PostgresError, PostgresSettings, PostgresStore, building
 
 

@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from mcpg.postgres import Database, PostgresError, PostgresSettings
-from mcpg.postgres.connection import STEPS, migrate, ensure_extension
+from mcpg.postgres.connection import STEPS, ensure_extension, migrate
 
 
 def execute(dsn: str, *statements: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from embeddings.stores.rules import *  # noqa: F403
 from embeddings.stores.rules import key, one, row
 
-from mcpg.embeddings.stores import EmbeddingKey, StoreError
+from mcpg.embeddings.provider import EmbeddingKey, StoreError
 from mcpg.postgres import Database, PostgresStore
 
 if TYPE_CHECKING:

@@ -19,8 +19,14 @@ from traces import START, calls_of, lines_of, observed_of
 from mcpg.errors import SourceError
 from mcpg.relations import call_traces
 from mcpg.relations.call_traces import CallReader, Tally, decompress_stream, parse_seconds
-from mcpg.relations.learning import Learner, learn
-from mcpg.relations.observed import NOTHING, ObservedCalls, PairCounts, encode, list_tool_names
+from mcpg.relations.learn import Learner, learn
+from mcpg.relations.observed_calls import (
+    NOTHING,
+    ObservedCalls,
+    PairCounts,
+    encode,
+    list_tool_names,
+)
 from mcpg.relations.sessions import SessionCounter
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import make_tool
 
-from mcpg.relations.fields import accepts, field_key, given_fields, taken_fields
+from mcpg.relations.vocabulary import accepts, field_key, given_fields, taken_fields
 
 
 @pytest.mark.parametrize("name", ["order_id", "orderId", "OrderID", "id-of-order"])

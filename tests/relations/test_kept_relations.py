@@ -11,17 +11,17 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import StoredBuildCache, BuildCache
+from mcpg.caching.build_cache import BuildCache, StoredBuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.model import Hints
 from mcpg.relations.infer import relate
 from mcpg.text import lexicon
-from mcpg.text.written_numbers import WrittenNumber
+from mcpg.text.json_values import WrittenNumber
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.build_cache import ResultKind
+    from mcpg.caching.build_cache import ResultKind
     from mcpg.catalog.model import Tool
 
 WORDS = ("the", "order", "user", "refund", "created", "get_user", "der", "und", "die", "\ud800")

@@ -12,20 +12,18 @@ from traces import DAY, START, observed_of
 
 from mcpg.catalog.model import Tool
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
-from mcpg.relations.learned import (
+from mcpg.relations.observed_calls import (
     NEXT_STEPS_PER_TOOL,
+    NOTHING,
     RELATED_PER_TOOL,
     LearnedEdge,
-    ToolNames,
-    learned_edges,
-    least_sessions,
-)
-from mcpg.relations.observed import (
-    NOTHING,
     ObservedCalls,
     PairCounts,
     ToolCounts,
+    ToolNames,
     encode,
+    learned_edges,
+    least_sessions,
     merge,
 )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from traces import DAY, START, observed_of
 
 from mcpg.errors import SourceError
-from mcpg.relations.observed import (
+from mcpg.relations.observed_calls import (
     NOTHING,
     LearnedFile,
     ObservedCalls,
@@ -18,8 +18,8 @@ from mcpg.relations.observed import (
     ToolCounts,
     decode,
     encode,
-    merge,
     list_tool_names,
+    merge,
     rename_tools,
     since,
     turn,

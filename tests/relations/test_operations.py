@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 from builders import make_tool
 
-from mcpg.relations.kinds import (
+from mcpg.relations.vocabulary import (
     FOLLOWED_BY,
     VERBS,
     ToolOperation,
-    names_operation,
     classify_operation,
+    names_operation,
 )
 
 

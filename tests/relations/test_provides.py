@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, compute_weight
-from mcpg.relations.provides import Provision, build_field_index
+from mcpg.relations.provisions import Provision, build_field_index
 
 
 def schema(*required: str, **optional: Any) -> dict[str, Any]:

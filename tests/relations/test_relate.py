@@ -12,18 +12,17 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.build_cache import StoredBuildCache
+from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
-from mcpg.relations.affinity import affordable, build_affinity
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, Relations
-from mcpg.relations.infer import STATED, relate
+from mcpg.relations.infer import STATED, affordable, build_affinity, relate
+from mcpg.relations.server_sequences import reason_alone
 from mcpg.relations.vocabulary import build_vocabulary
-from mcpg.relations.workflow import reason_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.build_cache import ResultKind
+    from mcpg.caching.build_cache import ResultKind
     from mcpg.catalog.model import Tool
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from traces import DAY, START, calls_of, observed_of
 
-from mcpg.relations.observed import NOTHING, ObservedCalls, PairCounts, ToolCounts
+from mcpg.relations.observed_calls import NOTHING, ObservedCalls, PairCounts, ToolCounts
 from mcpg.relations.sessions import BOUNDS, PAUSE, WINDOW, SessionBounds, SessionCounter
 
 if TYPE_CHECKING:

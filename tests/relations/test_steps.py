@@ -9,7 +9,7 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.relations.steps import STEP_FEATURES, StepScorer, step_features, step_weights
+from mcpg.relations.server_sequences import STEP_FEATURES, StepScorer, step_features, step_weights
 from mcpg.relations.works import describe_works
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import mcpg
-from mcpg.reports.page import asset, drawing_library, read_vendored_files
+from mcpg.show.html import asset, drawing_library, read_vendored_files
 
-VENDOR = Path(mcpg.__file__).parent / "reports/assets/vendor"
+VENDOR = Path(mcpg.__file__).parent / "show/assets/vendor"
 
 
 def test_every_vendored_file_is_the_published_one() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile import TEXTS, hostile, hostile_evaluation
 
-from mcpg.reports.pages import eval_page, explain_page
+from mcpg.show.reports import eval_page, explain_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile import TEXTS, hostile_evaluation
 
-from mcpg.reports.pages import eval_page
+from mcpg.show.reports import eval_page
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import Any
 
 from hostile import hostile_evaluation
 
-from mcpg.reports import MARK
-from mcpg.reports.charts import coverage_curve, reliability_diagram
-from mcpg.reports.pages import eval_page, queries_data
+from mcpg.show import MARK
+from mcpg.show.html import coverage_curve, reliability_diagram
+from mcpg.show.reports import eval_page, queries_data
 
 
 def text_of(page: str) -> str:

@@ -10,11 +10,10 @@ import pytest
 from hostile import hostile
 
 import mcpg
-from mcpg.reports import MARK
-from mcpg.reports.explain import feature_colors
-from mcpg.reports.graph import build_match_graph
-from mcpg.reports.page import meter, format_signed, stacked_bar
-from mcpg.reports.pages import explain_page
+from mcpg.show import MARK
+from mcpg.show.explain import feature_colors
+from mcpg.show.html import format_signed, meter, stacked_bar
+from mcpg.show.reports import build_match_graph, explain_page
 
 
 def text_of(page: str) -> str:

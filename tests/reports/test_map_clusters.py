@@ -8,9 +8,9 @@ from typing import Any
 from builders import make_tool
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.network import build_network
+from mcpg.graph.map import map_data
+from mcpg.graph.schema import build_network
 from mcpg.graph.triples import triples_of
-from mcpg.reports.map import map_data
 
 
 def data_of(servers: int, *, groups: tuple[str, ...], tools: int = 120) -> dict[str, Any]:

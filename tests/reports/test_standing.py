@@ -6,7 +6,7 @@ from typing import Any
 
 from hostile import TEXTS
 
-from mcpg.reports.pages import explain_page
+from mcpg.show.reports import explain_page
 
 
 def text_of(page: str) -> str:

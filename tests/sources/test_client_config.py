@@ -16,7 +16,7 @@ from mcpg.sources.client_config import (
     read_client_configuration,
     server_at,
 )
-from mcpg.sources.live.errors import redact
+from mcpg.sources.live.requests import redact
 
 ENVIRON = {"TOKEN": "marker-token-1234", "EMPTY": ""}
 

@@ -7,7 +7,7 @@ import pytest
 
 from mcpg.errors import Code
 from mcpg.sources.client_config import HttpServer, read_client_configuration
-from mcpg.sources.oauth_settings import CLIENT_CREDENTIALS, JWT_BEARER, PRIVATE_KEY_JWT, OAuth
+from mcpg.sources.server_entries import CLIENT_CREDENTIALS, JWT_BEARER, PRIVATE_KEY_JWT, OAuth
 
 ENVIRON = {"SECRET": "marker-secret-1234"}
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.authoring import tool
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.engine import load
 from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
 from mcpg.sources import read_sources, source_signature
+from mcpg.sources.authoring import tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -335,7 +335,7 @@ def test_other_sources_do_without_pydantic(tmp_path: Path) -> None:
     """Neither the decorator nor the catalogue imports what the extra brings."""
     (tmp_path / "t.json").write_text('{"tools": [{"name": "a"}]}', encoding="utf-8")
     code = (
-        "import sys; from mcpg.sources import read_sources; import mcpg.authoring; "
+        "import sys; from mcpg.sources import read_sources; import mcpg.sources.authoring; "
         "read_sources(['t.json']); "
         "print({'pydantic', 'docstring_parser', 'referencing'} & set(sys.modules))"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from mcpg.cli.source_settings import open_entries, read_entries
 from mcpg.errors import SourceError
-from mcpg.gateway.opening import open_sources
+from mcpg.sources.arguments import open_sources
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 from mcpg.sources.session_scope import STATEFUL_PACKAGES, SessionScope, decide_scope
 

@@ -12,9 +12,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 from telemetrical import Recording
 
 import mcpg
-from mcpg.engine.results import EngineServices
+from mcpg.search.observer import KINDS
+from mcpg.search.results import EngineServices
 from mcpg.telemetry import BuildFacts, InvokeFacts, RouteFacts, SearchFacts, VectorFacts, telemetry
-from mcpg.telemetry.observer import KINDS
 from mcpg.telemetry.otel import LONGEST_TEXT
 
 if TYPE_CHECKING:

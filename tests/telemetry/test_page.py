@@ -11,8 +11,8 @@ from builders import make_tool
 
 import mcpg.telemetry
 from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.search.observer import KINDS, OperationKind
 from mcpg.sources import SourceBatch
-from mcpg.telemetry.observer import KINDS, OperationKind
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/reference/telemetry.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from hostile import TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text.markup import Markup, escape_unsafe_json, element, embed_json, join_markup, verbatim
+from mcpg.text.markup import Markup, element, embed_json, escape_unsafe_json, join_markup, verbatim
 from mcpg.text.safeyaml import UNSAFE, escape_unsafe
 
 ANY_TEXT = st.text(st.characters(), max_size=40) | st.sampled_from(TEXTS)

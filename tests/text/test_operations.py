@@ -14,8 +14,8 @@ from mcpg.text.operations import (
     KINDS,
     MOST,
     agreement,
-    is_question,
     find_ratios,
+    is_question,
     reading,
     shares_by,
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text.plain_json import read_json, write_json
+from mcpg.text.json_values import read_json, write_json
 
 TEXTS = st.text(st.characters(), max_size=6)
 VALUES = st.recursive(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_record, encode_record
+from mcpg.text.json_values import read_float, without_spelling, write_exact_json
 from mcpg.text.safeyaml import load_yaml
-from mcpg.text.written_numbers import read_float, without_spelling, write_exact_json
 
 NUMBERS = st.from_regex(
     r"-?(0|[1-9][0-9]{0,5})(\.[0-9]{1,5})?([eE][-+]?[0-9]{1,2})?", fullmatch=True

@@ -8,8 +8,8 @@ import lopsided
 import pytest
 from builders import make_engine
 
+from mcpg.evaluation.fit import Case, build_cases
 from mcpg.evaluation.judged import resolve
-from mcpg.tuning.fit import Case, build_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable

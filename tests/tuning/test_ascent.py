@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpg.engine.loading import FITTED, MOST_WEIGHT, shipped_ranking, merge_fitted_weights
-from mcpg.engine.model import Model
-from mcpg.tuning.fit import GRID, ascend, ranked_figures, rate_contests
-from mcpg.tuning.samples import DISCOUNTS, RankingPair, build_ranking_pairs
+from mcpg.engine.loading import FITTED, MOST_WEIGHT, merge_fitted_weights, shipped_ranking
+from mcpg.evaluation.fit import GRID, ascend, ranked_figures, rate_contests
+from mcpg.evaluation.samples import DISCOUNTS, RankingPair, build_ranking_pairs
+from mcpg.search.model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcpg.evaluation.fit import Case
     from mcpg.evaluation.judged import Judgements
-    from mcpg.tuning.fit import Case
 
 MODEL = shipped_ranking().model
 WEIGHTS = st.lists(st.sampled_from(GRID), min_size=len(FITTED), max_size=len(FITTED))

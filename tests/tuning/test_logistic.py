@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.evaluation.fit import (
+    evenly,
+    log_loss,
+    logistic,
+    sigmoid,
+    solve,
+    weighted_calibration_error,
+)
 from mcpg.evaluation.metrics import expected_calibration_error, reliability_bins
-from mcpg.tuning.fit import evenly, log_loss, logistic, sigmoid, solve, weighted_calibration_error
 
 NUMBERS = st.integers(-9, 9)
 

@@ -20,21 +20,18 @@ from mcpg.engine.loading import (
     ranking_json,
     shipped_ranking,
 )
-from mcpg.engine.model import FEATURES, Model
-from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
-from mcpg.index import Index
-from mcpg.sources import SourceBatch
-from mcpg.tuning.fit import (
+from mcpg.evaluation.fit import (
     MOST_QUERIES,
     Case,
     best_scored,
     build_cases,
+    compute_shares,
     draw_judgements,
     fit_calibration,
     fit_contextual,
-    compute_shares,
 )
-from mcpg.tuning.tune import (
+from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
+from mcpg.evaluation.tune import (
     FEWEST_GROUPS,
     FEWEST_QUERIES,
     TuneReport,
@@ -44,6 +41,9 @@ from mcpg.tuning.tune import (
     tune,
     tune_json,
 )
+from mcpg.index import Index
+from mcpg.search.model import FEATURES, Model
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

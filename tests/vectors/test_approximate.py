@@ -11,7 +11,7 @@ from vectorial import HashProvider, documents
 
 from mcpg.vectors import matrix
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import pack_vectors, find_or_build_vectors, write_vectors
+from mcpg.vectors.file import find_or_build_vectors, pack_vectors, write_vectors
 from mcpg.vectors.matrix import ToolVectors, make_clusters, with_clusters
 
 if TYPE_CHECKING:

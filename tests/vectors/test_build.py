@@ -10,8 +10,7 @@ from loopback import Conversation, serving
 from vectorial import FailingProvider, HashProvider, document_of, documents
 
 from mcpg.embeddings.http import HttpEmbeddings
-from mcpg.embeddings.provider import EmbeddingError
-from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
+from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, MemoryStore, StoreError
 from mcpg.vectors.build import BATCH, WEIGHTS, embedding_texts, vectors_for
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 from vectorial import FailingProvider, HashProvider, documents
 
-from mcpg.embeddings.provider import EmbeddingError
-from mcpg.embeddings.stores import MemoryStore
+from mcpg.embeddings.provider import EmbeddingError, MemoryStore
 from mcpg.vectors import file
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import open_vectors, pack_vectors, find_or_build_vectors, write_vectors
+from mcpg.vectors.file import find_or_build_vectors, open_vectors, pack_vectors, write_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,21 +9,19 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, listing_text
+from mcpg.ask import AskResult, Intent, IntentPattern, Suggestion
+from mcpg.ask.model import IntentName, fit_budget
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
+from mcpg.cli.render import RecordListing, listing_text, text
 from mcpg.cli.terminal import standard_input
-from mcpg.cli.text import text
 from mcpg.code.graph import CodeScope
-from mcpg.engine.ask import AskResult, Intent, IntentPattern, Suggestion
-from mcpg.engine.ask.budget import fit_budget
-from mcpg.engine.ask.model import IntentName
-from mcpg.engine.results import ASK_LIMIT, DEFAULT_LIMIT
 from mcpg.errors import UsageError
-from mcpg.gateway.json import ask_json
-from mcpg.json_types import JsonObject
-from mcpg.reports.ask import answers_table, ask_blocks
+from mcpg.search.results import ASK_LIMIT, DEFAULT_LIMIT
+from mcpg.show.answers import answers_table, ask_blocks
+from mcpg.show.json import ask_json
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 if TYPE_CHECKING:

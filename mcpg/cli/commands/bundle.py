@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcpg import __version__
-from mcpg.bundle import Assembly, Bundle, BundleDiff
+from mcpg.bundle import Assembly, Bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import build, options
-from mcpg.cli.build import BuildSources, PreviousBuild, BuildCacheSession
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.build import BuildCacheSession, BuildSources, PreviousBuild
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, read_settings
 from mcpg.cli.options import OutputFormat
@@ -28,9 +28,10 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, UsageError
-from mcpg.gateway.json import diagnostics_json
-from mcpg.json_types import JsonObject
+from mcpg.review.diff import BundleDiff
+from mcpg.show.json import diagnostics_json
 from mcpg.telemetry import BuildFacts
+from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
     from mcpg.cli.embedding import EmbeddingOutcome, EmbeddingSetup
@@ -498,7 +499,8 @@ def _stale_vectors(
 
 def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
     """Return how *path* differs: as short lines, and as a diff of the documents."""
-    from mcpg.bundle import Bundle, diff_bundles, encode_bundle, read_bundle, unified_text  # noqa: PLC0415
+    from mcpg.bundle import Bundle, encode_bundle, read_bundle  # noqa: PLC0415
+    from mcpg.review.diff import diff_bundles, unified_text  # noqa: PLC0415
 
     try:
         present = read_bundle(path)

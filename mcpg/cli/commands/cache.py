@@ -13,18 +13,18 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
 from mcpg.files import remove_leftovers
 from mcpg.graph import cache as graphs
-from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import CodeSpan, Column, Table
+from mcpg.show.blocks import CodeSpan, Column, Table
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 # Cached files. A file counts only when it begins as mcpg writes it: others of that name are left

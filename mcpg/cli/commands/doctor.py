@@ -11,23 +11,22 @@ import typer
 
 from mcpg.cli import checks as trials
 from mcpg.cli import options
-from mcpg.cli.checks import Check, Status, failure, time_call, run_check
+from mcpg.cli.checks import Check, Status, check_lock, check_review, failure, run_check, time_call
 from mcpg.cli.environment import SOURCES
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.review_check import check_lock, check_review
+from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.errors import Diagnostic, McpgError, Severity, find_remedy
-from mcpg.gateway.sources import FileSource, ServerSource, Source
-from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import CodeSpan, Column, Inline, Styled, Table
+from mcpg.show.blocks import CodeSpan, Column, Inline, Styled, Table
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
 from mcpg.sources.model import CODE, PYTHON, ServerListing, SourceBatch
+from mcpg.sources.registry import FileSource, ServerSource, Source
 from mcpg.sources.session_scope import decide_scope
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, to_json
 
 if TYPE_CHECKING:
@@ -276,7 +275,7 @@ class _Round:
 
 def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEntry]:
     from mcpg.cli.source_settings import open_entry  # noqa: PLC0415 - as above
-    from mcpg.gateway.opening import SourceCollector  # noqa: PLC0415
+    from mcpg.sources.arguments import SourceCollector  # noqa: PLC0415
 
     opening, opened, ends = SourceCollector(live), [], []
     for entry in entries:

@@ -12,9 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, listing_text
-from mcpg.cli.markdown import markdown
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.output import (
     Color,
@@ -25,11 +23,11 @@ from mcpg.cli.output import (
 )
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
+from mcpg.cli.render import RecordListing, listing_text, markdown
+from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_safe
-from mcpg.cli.text import text as text_of
 from mcpg.errors import Code, Severity, UsageError
-from mcpg.evaluation.compare import read_baseline
 from mcpg.evaluation.report import (
     LATENCY,
     MAX,
@@ -42,12 +40,13 @@ from mcpg.evaluation.report import (
     evaluate,
     judge,
     parse_bounds,
+    read_baseline,
     report_json,
 )
 from mcpg.files import atomic_write
-from mcpg.reports.blocks import Notices, Section, Table
-from mcpg.reports.evaluation import eval_blocks, gate_sentence, headline
-from mcpg.reports.pages import eval_page
+from mcpg.show.blocks import Notices, Section, Table
+from mcpg.show.evaluation import eval_blocks, gate_sentence, headline
+from mcpg.show.reports import eval_page
 from mcpg.values import format_count
 
 EXAMPLES = """\

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import (
@@ -23,10 +23,8 @@ from mcpg.cli.parameters import (
 from mcpg.cli.query import Question, make_search_arguments
 from mcpg.cli.settings import Settings
 from mcpg.engine import Engine
-from mcpg.explore.explorer import Explorer, PageSettings, shown_path
-from mcpg.explore.hints_file import DEFAULT_HINTS, HintsFile
-from mcpg.explore.judged_file import DEFAULT_JUDGED, JudgedFile
-from mcpg.explore.live import LiveEngine
+from mcpg.explore.explorer import Explorer, LiveEngine, PageSettings, shown_path
+from mcpg.explore.files import DEFAULT_HINTS, DEFAULT_JUDGED, HintsFile, JudgedFile
 from mcpg.explore.server import ExploreServer
 from mcpg.values import format_count
 

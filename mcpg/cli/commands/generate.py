@@ -13,13 +13,13 @@ import typer
 from mcpg.bundle import Assembly, FolderPlan
 from mcpg.cli import build, options
 from mcpg.cli.build import BuildSources
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
-from mcpg.gateway.json import diagnostics_json
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.show.json import diagnostics_json
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
 
 EXAMPLES = """\
@@ -65,7 +65,7 @@ def generate(
     Documents that a person made or edited are not overwritten without --force.
     """
     from mcpg.bundle import apply_plan, generated_documents, plan_folder  # noqa: PLC0415
-    from mcpg.cli.build import PreviousBuild, BuildCacheSession  # noqa: PLC0415
+    from mcpg.cli.build import BuildCacheSession, PreviousBuild  # noqa: PLC0415
     from mcpg.cli.locks import LockGuard  # noqa: PLC0415
 
     settings = read_settings(locked=locked)
@@ -134,8 +134,9 @@ def _reasons(plan: FolderPlan, *, prune: bool) -> list[str]:
 
 
 def _diff_text(plan: FolderPlan, *, prune: bool) -> str:
-    from mcpg.bundle import Bundle, unified_text  # noqa: PLC0415
+    from mcpg.bundle import Bundle  # noqa: PLC0415
     from mcpg.catalog.model import SourceDocument  # noqa: PLC0415
+    from mcpg.review.diff import unified_text  # noqa: PLC0415
 
     gone = plan.obsolete if prune else ()
     present = (*plan.update, *plan.conflicts, *gone)

@@ -13,30 +13,21 @@ import typer
 from mcpg.bundle import Assembly
 from mcpg.cli import options
 from mcpg.cli.commands import graph_export, graph_query
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, open_sources, read_settings
 from mcpg.cli.options import OutputFormat, group
 from mcpg.cli.output import Output
+from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.render import text as text_of
 from mcpg.cli.terminal import and_pages, one_line
-from mcpg.cli.text import text as text_of
 from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, Severity
-from mcpg.gateway.json import diagnostics_json
-from mcpg.graph.network import Statistics
+from mcpg.graph.schema import Statistics
 from mcpg.graph.validation import ShaclFinding, Validation
-from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import (
-    Block,
-    CodeSpan,
-    Column,
-    FactList,
-    Inline,
-    Section,
-    Table,
-    join_inlines,
-)
+from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Inline, Section, Table, join_inlines
+from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, score_text, to_json
 
 EXAMPLES = """\
@@ -90,7 +81,7 @@ def stats(
     Kinds of edges, degrees, components, tools without an edge, hubs, and groups by how closely
     their tools are linked.
     """
-    from mcpg.graph.network import compute_statistics  # noqa: PLC0415
+    from mcpg.graph.schema import compute_statistics  # noqa: PLC0415
 
     engine = open_engine(read_settings(bundle=bundle), output)
     found = compute_statistics(engine.documents, engine.pages, top=top)

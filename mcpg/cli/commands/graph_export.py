@@ -11,7 +11,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.commands.graph_query import find_base_iri
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import complete_tool
 from mcpg.cli.output import Output, check_replaceable
@@ -109,12 +109,12 @@ def written_graph(
     JSON-LD *is_framed* where asked for.
     """
     if form is GraphFormat.HTML:
-        from mcpg.reports.map import graph_page  # noqa: PLC0415 - help needs no graph
+        from mcpg.graph.map import graph_page  # noqa: PLC0415 - help needs no graph
 
         return graph_page(documents)
     from mcpg.graph import exports  # noqa: PLC0415 - as above
     from mcpg.graph.iris import BASE  # noqa: PLC0415
-    from mcpg.graph.network import build_network  # noqa: PLC0415
+    from mcpg.graph.schema import build_network  # noqa: PLC0415
     from mcpg.graph.triples import triples_of  # noqa: PLC0415
 
     triples = triples_of(documents, base or BASE)
@@ -319,7 +319,7 @@ def _documents(
 
     *asked* are the options of the search for *query*.
     """
-    from mcpg.graph.network import select_subgraph, neighbourhood  # noqa: PLC0415 - help needs no graph
+    from mcpg.graph.schema import neighbourhood, select_subgraph  # noqa: PLC0415 - help needs no graph
 
     tools = engine.documents
     documents = [*tools.values(), *engine.pages]

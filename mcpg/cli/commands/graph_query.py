@@ -11,27 +11,26 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, make_table, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import SPARQL_FORMAT
 from mcpg.cli.query import uses_lexicon
+from mcpg.cli.render import RecordListing, make_table, write_listing
+from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import UNLIMITED, cut, either, one_line, standard_input
-from mcpg.cli.text import text as text_of
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
 from mcpg.graph.cache import CachedGraph
-from mcpg.graph.sparql_worker import SparqlAnswer, shorten_iri, format_term
-from mcpg.reports.blocks import (
+from mcpg.graph.sparql_worker import SparqlAnswer, format_term, shorten_iri
+from mcpg.show.blocks import (
     Block,
     CodeSpan,
     Column,
     Entries,
-    ToolEntry,
     Inline,
     Paragraph,
     Score,
@@ -39,6 +38,7 @@ from mcpg.reports.blocks import (
     Source,
     Styled,
     Table,
+    ToolEntry,
 )
 from mcpg.values import format_count
 
@@ -141,8 +141,8 @@ def search(
 
     To find the right tool, use `mcpg search`: it is faster and ranks better.
     """
-    from mcpg.gateway.json import result_json  # noqa: PLC0415
     from mcpg.graph.search.model import GraphSearchRequest, Mode  # noqa: PLC0415
+    from mcpg.show.json import result_json  # noqa: PLC0415
 
     endpoints = tuple(endpoint or ())
     _check(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
@@ -469,9 +469,9 @@ def schema(
     form: options.ListFormat = "text",
 ) -> int:
     """List the prefixes, classes and predicates of the graph."""
-    from mcpg.gateway.json import result_json  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.cache import DESCRIPTION  # noqa: PLC0415
     from mcpg.graph.schema import GraphSchema, schema_of_triples  # noqa: PLC0415
+    from mcpg.show.json import result_json  # noqa: PLC0415 - help needs none of it
 
     settings = read_settings(bundle=bundle, base_iri=base_iri)
     base = find_base_iri(settings)

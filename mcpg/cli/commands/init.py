@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
@@ -20,8 +20,8 @@ from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, OutputError, SourceError
 from mcpg.files import atomic_write, exists
-from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.clients import FoundClient
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
 
 EXAMPLES = """\
@@ -107,7 +107,7 @@ def init(
         return code or _answer(query or (), output)
     from mcpg.cli.open_bundle import open_engine  # noqa: PLC0415 - as above
     from mcpg.cli.query import exit_code  # noqa: PLC0415 - as above
-    from mcpg.gateway.json import result_json  # noqa: PLC0415 - as above
+    from mcpg.show.json import result_json  # noqa: PLC0415 - as above
 
     engine = open_engine(read_settings(bundle=[DEFAULT_BUNDLE]), output)
     result = engine.search(" ".join(query or ()) or None)

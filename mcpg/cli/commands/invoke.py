@@ -11,7 +11,7 @@ import typer
 
 from mcpg.catalog.model import resolve
 from mcpg.cli import options
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.live_gateway import GatewayRequest, make_gateway
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
@@ -22,9 +22,9 @@ from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
 from mcpg.gateway import Gateway
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
-from mcpg.installation import install_command
-from mcpg.json_types import JsonObject, JsonValue
-from mcpg.library_errors import json_reason
+from mcpg.text.install_commands import install_command
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.library_errors import json_reason
 
 if TYPE_CHECKING:
     from mcpg.sources.live.requests import Progress
@@ -205,7 +205,7 @@ def _as_list(value: Any) -> list[Any]:
 
 def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
     """Return whether the argument itself is valid, whatever is wrong with the others."""
-    from mcpg.gateway.calls.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
+    from mcpg.gateway.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
 
     escaped = name.replace("~", "~0").replace("/", "~1")
     faults = check_arguments(schema, {name: value})

@@ -15,35 +15,37 @@ from typing import Annotated
 import typer
 
 from mcpg.cli import build, options
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_catalog, read_settings
 from mcpg.cli.output import Output, check_replaceable
+from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
-from mcpg.cli.text import text as text_of
 from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, NotFoundError, OutputError, UsageError, info, warning
 from mcpg.files import MAX_BYTES, atomic_write, exists, is_file, locked_folder, read_bytes
-from mcpg.gateway.json import diagnostics_json
-from mcpg.json_types import JsonObject
 from mcpg.relations.call_traces import Tally
 from mcpg.relations.edges import EdgeKind
-from mcpg.relations.learned import LearnedEdge, ToolNames, learned_edges
-from mcpg.relations.learning import Learner, Lesson
-from mcpg.relations.observed import (
+from mcpg.relations.learn import Learner, Lesson
+from mcpg.relations.observed_calls import (
     NOTHING,
     SCHEMA,
+    LearnedEdge,
     ObservedCalls,
+    ToolNames,
     decode,
     encode,
-    merge,
+    learned_edges,
     list_tool_names,
+    merge,
     since,
     without_tools,
 )
-from mcpg.reports.blocks import Block, CodeSpan, Column, FactList, Score, Section, Table
+from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Score, Section, Table
+from mcpg.show.json import diagnostics_json
 from mcpg.sources.model import read_text
-from mcpg.suggestions import suggest
+from mcpg.text.json_values import JsonObject
+from mcpg.text.suggestions import suggest
 from mcpg.values import format_count, to_json
 
 EXAMPLES = """\

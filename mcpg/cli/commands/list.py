@@ -7,20 +7,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.model import Tool
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.indexed import IndexedBundle, IndexedTool, from_index
-from mcpg.cli.listing import RecordListing
-from mcpg.cli.open_bundle import OpenedBundle, open_catalog, find_bundle_paths, read_settings
+from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.open_bundle import (
+    IndexedBundle,
+    IndexedTool,
+    OpenedBundle,
+    find_bundle_paths,
+    from_index,
+    open_catalog,
+    read_settings,
+)
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import select_filters
+from mcpg.cli.render import RecordListing
 from mcpg.cli.terminal import json_text
 from mcpg.errors import Diagnostic
-from mcpg.reports.blocks import Table
+from mcpg.show.blocks import Table
 
 if TYPE_CHECKING:
     import typer
 
-    from mcpg.json_types import JsonObject
+    from mcpg.text.json_values import JsonObject
 
 
 EXAMPLES = """\
@@ -96,7 +103,7 @@ def _answer(
         records = [_record(tool, with_schema=with_schema) for tool in tools]
         text = json_text(_list_json(records, (*opened.diagnostics, *noticed)))
     else:
-        from mcpg.cli.listing import listing_text  # noqa: PLC0415 - JSON does without
+        from mcpg.cli.render import listing_text  # noqa: PLC0415 - JSON does without
 
         text = listing_text(_listing(tools, form, with_schema=with_schema), form, output)
     is_finding = bool(filters) and not tools
@@ -124,7 +131,7 @@ def _record(tool: Tool | IndexedTool, *, with_schema: bool) -> JsonObject:
 def _listing(
     tools: Sequence[Tool] | Sequence[IndexedTool], form: str, *, with_schema: bool
 ) -> RecordListing:
-    from mcpg.cli.listing import RecordListing  # noqa: PLC0415 - JSON does without
+    from mcpg.cli.render import RecordListing  # noqa: PLC0415 - JSON does without
 
     members = ("toolId", "sourceId", "toolName", "displayName", "description", "categories", "tags")
     records: list[JsonObject] = []
@@ -137,7 +144,7 @@ def _listing(
 
 def _table(tools: Sequence[Tool | IndexedTool]) -> Table:
     from mcpg.cli.matches import WITH_SOURCE, summaries  # noqa: PLC0415 - as above
-    from mcpg.reports.blocks import Column, Table  # noqa: PLC0415 - as above
+    from mcpg.show.blocks import Column, Table  # noqa: PLC0415 - as above
 
     columns = (
         Column("tool", is_whole=True, is_code=True, style="cyan"),
@@ -150,7 +157,7 @@ def _table(tools: Sequence[Tool | IndexedTool]) -> Table:
 
 
 def _list_json(records: Sequence[JsonObject], diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    from mcpg.gateway.json import diagnostics_json  # noqa: PLC0415 - as above
+    from mcpg.show.json import diagnostics_json  # noqa: PLC0415 - as above
 
     return {
         "schema": "mcpg/list/1",

@@ -13,18 +13,18 @@ from typing import Annotated
 import typer
 
 from mcpg.bundle import Assembly
-from mcpg.catalog.lock import ApprovedTools, LockChange, ToolStatement
 from mcpg.cli import options
 from mcpg.cli.build import BuildSources, note_failures
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
+from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
-from mcpg.gateway.json import diagnostics_json
-from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import CodeSpan, Column, Styled, Table
+from mcpg.review.lock import ApprovedTools, LockChange, ToolStatement
+from mcpg.show.blocks import CodeSpan, Column, Styled, Table
+from mcpg.show.json import diagnostics_json
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 EXAMPLES = """\
@@ -156,7 +156,7 @@ class _StatedTools:
 
     def find_changes(self, lock: ApprovedTools) -> Sequence[LockChange]:
         """Return the tools that differ from *lock*; what failed sources have is not known."""
-        from mcpg.catalog.lock import LockChangeKind, lock_changes  # noqa: PLC0415 - as above
+        from mcpg.review.lock import LockChangeKind, lock_changes  # noqa: PLC0415 - as above
 
         changes = lock_changes(lock, self.statements)
         if self.is_whole:
@@ -172,8 +172,8 @@ def _read_stated_tools(
 ) -> _StatedTools:
     """Read the sources of *intake*, showing progress; problems are reported."""
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.bundle.locked import stated_in  # noqa: PLC0415
     from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415
+    from mcpg.review.lock_sources import stated_in  # noqa: PLC0415
     from mcpg.sources import SourceBatch, is_failure  # noqa: PLC0415
 
     found: list[Diagnostic] = []
@@ -199,7 +199,7 @@ def _read_stated_tools(
 
 def _present(path: str) -> ApprovedTools | None:
     """Read the lock at *path*, `None` where there is none."""
-    from mcpg.catalog.lock_file import read_lock  # noqa: PLC0415 - as above
+    from mcpg.review.lock import read_lock  # noqa: PLC0415 - as above
 
     try:
         return read_lock(path)
@@ -243,9 +243,12 @@ def _compare_with_lock(
     output: Output,
 ) -> int:
     """Compare the tools with the lock, and write what is approved."""
-    from mcpg.catalog.lock import ApprovedTools, approve  # noqa: PLC0415
-    from mcpg.catalog.lock_file import lock_text  # noqa: PLC0415
     from mcpg.files import atomic_write  # noqa: PLC0415
+    from mcpg.review.lock import (  # noqa: PLC0415
+        ApprovedTools,
+        approve,
+        lock_text,
+    )
 
     is_whole = stated.is_whole
     changes = stated.find_changes(present or ApprovedTools())
@@ -308,7 +311,7 @@ def _parse_approval(argument: str) -> tuple[str, str]:
     Raises:
         UsageError: The digest is too short to tell texts apart that a server could choose.
     """
-    from mcpg.catalog.lock import DIGITS  # noqa: PLC0415 - help needs none of it
+    from mcpg.review.lock import DIGITS  # noqa: PLC0415 - help needs none of it
 
     found = _DIGEST.fullmatch(argument)
     if found is None:
@@ -340,7 +343,7 @@ def _differing(changes: Sequence[LockChange], wanted: _LockRequest) -> list[Lock
 
 
 def _near(named: str, names: Sequence[str]) -> str:
-    from mcpg.suggestions import suggest  # noqa: PLC0415 - only for mistakes
+    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - only for mistakes
 
     bare = {name.rpartition("::")[2]: name for name in reversed(names)}
     near = suggest(named, [*names, *bare])

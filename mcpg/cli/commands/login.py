@@ -15,7 +15,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import LOGIN_VARIABLE as VARIABLE
 from mcpg.cli.environment import login_folder
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
@@ -32,7 +32,7 @@ from mcpg.sources.client_config import (
     server_at,
 )
 from mcpg.sources.model import read_text
-from mcpg.suggestions import suggest
+from mcpg.text.suggestions import suggest
 from mcpg.values import format_count
 
 LoginServer = Annotated[

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import (
@@ -22,9 +21,10 @@ from mcpg.cli.parameters import (
     CommandParameter,
 )
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
+from mcpg.cli.render import RecordListing
 from mcpg.errors import UsageError
-from mcpg.gateway.json import result_json
-from mcpg.json_types import JsonObject
+from mcpg.show.json import result_json
+from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
     import typer
@@ -115,24 +115,24 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
 
 
 def _write(data: JsonObject, form: str, output: Output) -> None:
-    from mcpg.reports import plan as views  # noqa: PLC0415 - JSON does without
+    from mcpg.show import answers as views  # noqa: PLC0415 - JSON does without
 
     if form in DRAWINGS:
         draw = {"mermaid": views.plan_mermaid, "dot": views.plan_dot, "html": views.plan_page}
         output.document(draw[form](data))
     elif form == "text":
-        from mcpg.cli.text import text  # noqa: PLC0415 - only for this format
+        from mcpg.cli.render import text  # noqa: PLC0415 - only for this format
 
         output.text(text(views.plan_blocks(data), output) if data["tasks"] else "")
     else:
-        from mcpg.cli.listing import write_listing  # noqa: PLC0415 - as above
+        from mcpg.cli.render import write_listing  # noqa: PLC0415 - as above
 
         write_listing(_tasks_listing(data), form, output)
 
 
 def _tasks_listing(data: Mapping[str, Any]) -> RecordListing:
-    from mcpg.cli.listing import RecordListing  # noqa: PLC0415 - as above
-    from mcpg.reports.plan import tasks_table  # noqa: PLC0415 - as above
+    from mcpg.cli.render import RecordListing  # noqa: PLC0415 - as above
+    from mcpg.show.answers import tasks_table  # noqa: PLC0415 - as above
 
     members = ("id", "toolId", "sourceId", "confidence", "isPrerequisite", "isDestructive")
     return RecordListing(data["tasks"], (*members, "rationale"), "toolId", tasks_table(data))

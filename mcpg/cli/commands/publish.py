@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.engine import Engine
 from mcpg.errors import UsageError
-from mcpg.gateway.json import diagnostics_json
+from mcpg.show.json import diagnostics_json
 from mcpg.values import format_count
 
 if TYPE_CHECKING:

@@ -6,30 +6,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.matches import MatchRows
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, CommandParameter
 from mcpg.cli.query import (
-    Question,
     DisplayOptions,
-    make_search_arguments,
+    Question,
     exit_code,
     explanation_blocks,
+    make_search_arguments,
     nothing_found,
     write_blocks,
 )
-from mcpg.cli.result_forms import matches_listing
+from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.search_output import matches_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine import Engine
-from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
-from mcpg.gateway.json import result_json
-from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
-from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
-from mcpg.reports.blocks import (
+from mcpg.route.preference import NONE, Preference, WordLeaning
+from mcpg.route.route import RoutedCategory, RoutedMatch, RouteResult, route
+from mcpg.search.results import RankingMode
+from mcpg.show.blocks import (
     Block,
     CodeSpan,
     Column,
@@ -42,6 +41,7 @@ from mcpg.reports.blocks import (
     Table,
     join_inlines,
 )
+from mcpg.show.json import result_json
 from mcpg.values import format_count, score_text
 
 if TYPE_CHECKING:

@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.output import Output
+from mcpg.cli.render import RecordListing, write_listing
 from mcpg.errors import UsageError
-from mcpg.lint.model import Rule
-from mcpg.lint.registry import RULES, rule_of
-from mcpg.reports.blocks import CodeSpan, Column, Styled, Table
+from mcpg.lint.model import RULES, Rule, rule_of
+from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 
 EXAMPLES = """\
 mcpg rule

@@ -48,8 +48,8 @@ def run(
     tools that must run first, related tools and next steps.
     """
     from mcpg.cli.query import (  # noqa: PLC0415 - as above
-        Question,
         DisplayOptions,
+        Question,
         answer_explain,
         answer_search,
         check_schemas,

@@ -16,7 +16,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.environment import TOKEN_VARIABLE
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.live_gateway import GatewayRequest, make_gateway
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
@@ -27,7 +27,7 @@ from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway import Gateway
 from mcpg.gateway.serve import ServingOptions
-from mcpg.installation import install_command
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from mcpg.gateway.serve.http import HttpOptions
@@ -414,8 +414,8 @@ def make_http(address: ListenAddress) -> HttpOptions:
         UsageError: It is no address, or it would be open to others without protection.
     """
     from mcpg.gateway.serve.http import (  # noqa: PLC0415 - an extra
-        HttpOptions,
         AccessRules,
+        HttpOptions,
     )
 
     found = _ADDRESS.fullmatch(address.text)
@@ -479,7 +479,7 @@ async def _run(
 
 def _note_sessions(gateway: Gateway, output: Output) -> None:
     """Report which servers clients share, other than usual."""
-    from mcpg.gateway.sources import ServerSource  # noqa: PLC0415 - help needs none of it
+    from mcpg.sources.registry import ServerSource  # noqa: PLC0415 - help needs none of it
     from mcpg.sources.session_scope import decide_scope  # noqa: PLC0415 - as above
 
     for source in gateway.sources:

@@ -6,22 +6,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.claims import claimed_texts, claimed_words, read_claims
+from mcpg.catalog.hints import claimed_texts, claimed_words, read_claims
 from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.indexed import IndexedBundle, from_index
-from mcpg.cli.listing import table_text
-from mcpg.cli.open_bundle import OpenedBundle, open_catalog, find_bundle_paths, read_settings
+from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.open_bundle import (
+    IndexedBundle,
+    OpenedBundle,
+    find_bundle_paths,
+    from_index,
+    open_catalog,
+    read_settings,
+)
 from mcpg.cli.output import Output, hanging
+from mcpg.cli.render import table_text, text
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
-from mcpg.cli.text import text
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Diagnostic, NotFoundError
-from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
-from mcpg.reports.blocks import (
+from mcpg.show.blocks import (
     Block,
     Bullets,
     CodeSpan,
@@ -34,12 +38,13 @@ from mcpg.reports.blocks import (
     Styled,
     Table,
 )
+from mcpg.show.json import diagnostics_json
 from mcpg.values import empty_as_null, round_shown_score, to_json
 
 if TYPE_CHECKING:
     import typer
 
-    from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.text.json_values import JsonObject, JsonValue
 
 
 EXAMPLES = """\
@@ -199,7 +204,7 @@ def _neighbour(link: Link, tool_id: str | None) -> Neighbour:
 
 def _why_alone(server: Sequence[Tool], tool: Tool) -> str:
     """Return why no edge leaves or reaches *tool*, of the tools of its *server*."""
-    from mcpg.relations.workflow import reason_alone  # noqa: PLC0415 - few tools are alone
+    from mcpg.relations.server_sequences import reason_alone  # noqa: PLC0415 - few tools are alone
 
     return reason_alone(server, tool.id)
 
@@ -279,7 +284,7 @@ def _table_text(table: Table, output: Output) -> str:
 
 def _show_markdown(card: ToolDetails) -> str:
     """Return everything about the tool of *card* as Markdown."""
-    from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
+    from mcpg.cli.render import markdown  # noqa: PLC0415 - only for this format
 
     lines = card.tool.description.strip().split("\n")
     described = [Paragraph(CodeSpan(line)) for line in lines if line.strip()]

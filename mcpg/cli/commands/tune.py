@@ -11,30 +11,23 @@ import typer
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
-from mcpg.cli.exits import ExitCode
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.query import uses_lexicon
+from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
-from mcpg.cli.text import text as text_of
 from mcpg.engine import Engine, load
 from mcpg.engine.loading import CONTEXTUAL, FITTED, Ranking, ranking_json, shipped_ranking
-from mcpg.engine.model import FEATURES, INPUTS, Model
 from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
+from mcpg.evaluation.fit import Case, build_cases, draw_judgements
 from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
+from mcpg.evaluation.tune import TuneReport, Tuning, provenance_of_tuning, too_few, tune, tune_json
 from mcpg.files import is_folder
-from mcpg.gateway.json import diagnostics_json
-from mcpg.reports.blocks import Block, Column, FactList, Paragraph, Section, Table
-from mcpg.tuning.fit import Case, build_cases, draw_judgements
-from mcpg.tuning.tune import (
-    TuneReport,
-    Tuning,
-    provenance_of_tuning,
-    too_few,
-    tune,
-    tune_json,
-)
+from mcpg.search.model import FEATURES, INPUTS, Model
+from mcpg.show.blocks import Block, Column, FactList, Paragraph, Section, Table
+from mcpg.show.json import diagnostics_json
 
 EXAMPLES = """\
 mcpg tune queries.jsonl

@@ -9,18 +9,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from mcpg.bundle.dotnet_reader import ReaderFinding
+from mcpg.bundle.dotnet_texts import ReaderFinding
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import options
 from mcpg.cli.commands import graph
-from mcpg.cli.exits import ExitCode
-from mcpg.cli.listing import RecordListing, write_listing
+from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_sources, read_settings
 from mcpg.cli.output import Output
+from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import one_line
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.errors import Severity
-from mcpg.reports.blocks import CodeSpan, Column, Table
+from mcpg.show.blocks import CodeSpan, Column, Table
 from mcpg.sources import SourceBatch
 from mcpg.values import format_count, to_json
 
@@ -85,7 +85,7 @@ def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[
     from dataclasses import replace  # noqa: PLC0415 - as above
 
     from mcpg.bundle import assemble, decode_bundle  # noqa: PLC0415 - help needs none of it
-    from mcpg.bundle.dotnet_reader import named_findings, reader_findings  # noqa: PLC0415
+    from mcpg.bundle.dotnet_texts import named_findings, reader_findings  # noqa: PLC0415
     from mcpg.documents.markdown import collect_targets, with_pages  # noqa: PLC0415 - as above
 
     assembly = assemble(batch, texts=False)

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.gateway.calls import Invoked
-from mcpg.gateway.calls.validation import BoundedValidator, is_brief
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.gateway.validation import BoundedValidator, is_brief
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.values import to_json
 

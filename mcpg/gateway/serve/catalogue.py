@@ -18,32 +18,32 @@ from pydantic import ValidationError
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.gateway import serve
-from mcpg.gateway.calls.validation import bounded_validator, has_pattern
 from mcpg.gateway.gateway import Gateway
-from mcpg.gateway.index.manager import Snapshot
-from mcpg.gateway.primitives.directory import NOTHING
-from mcpg.gateway.primitives.search import PrimitiveIndex
+from mcpg.gateway.prompts_and_resources import NOTHING
 from mcpg.gateway.serve import Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
     RESULT,
     ListedTool,
+    encode_json,
     repair_value,
     size,
     source_name,
-    encode_json,
 )
-from mcpg.gateway.serve.found import MOST_FOUND, ClientView
+from mcpg.gateway.serve.clients import MOST_FOUND, ClientView
+from mcpg.gateway.serve.prompts_and_resources import PrimitiveIndex
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     OUTPUTS,
     InstructionsContext,
     annotations_json,
     description,
-    hints_json,
     find_schema_part,
+    hints_json,
     prune_schema,
 )
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.gateway.snapshots import Snapshot
+from mcpg.gateway.validation import bounded_validator, has_pattern
+from mcpg.text.json_values import JsonObject, JsonValue
 
 _LARGEST = 128 << 10
 _ORIGIN = ("toolId", "toolName", "sourceId")

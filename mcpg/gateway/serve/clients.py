@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+import re
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self, get_args
+from uuid import uuid4
 
+from mcp.server import ServerRequestContext
 from mcp.server.connection import Connection
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
@@ -17,6 +26,8 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVEL_META_KEY,
     ClientCapabilities,
@@ -24,17 +35,271 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcpg.gateway.serve.answers import line, size
-from mcpg.gateway.serve.found import FoundTools, ClientView
-from mcpg.gateway.serve.requests import SESSION_META_KEY, Context, session_key
-from mcpg.json_types import JsonObject
-from mcpg.sources.live.questions import ELICITATION, ROOTS, SAMPLING
+from mcpg.catalog.model import Tool
+from mcpg.errors import McpgError
+from mcpg.gateway.serve import INVOKE, PROMPT, READ, SEARCH
+from mcpg.gateway.serve.answers import bound_error, line, size
+from mcpg.sources.live.requests import Progress
+from mcpg.sources.live.server_requests import ELICITATION, ROOTS, SAMPLING
+from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from mcp.shared.dispatcher import Outbound
 
     from mcpg.sources.live.requests import Caller
+
+
+Context = ServerRequestContext[Any, Any]
+
+_INPUT = ("inputResponses", "requestState")
+SESSION_META_KEY = "mcpg/session"
+"""The member of `_meta` by which a client of a protocol without sessions names its session."""
+
+_KEY_CHARACTERS = 16, 256
+_PROGRESS_TOKEN = "progressToken"  # noqa: S105 - the name of a member
+_OURS = (_PROGRESS_TOKEN, SESSION_META_KEY)
+_OF_PROTOCOL = "io.modelcontextprotocol/"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """A request of a client.
+
+    Attributes:
+        progress: Reports progress to the client.
+        session: What the request belongs to; see `Gateway.invoke`.
+        meta: Its `_meta`, without what concerns the connection to us alone.
+        version: The version of the protocol that the client uses.
+        params: Its parameters that give a server the input that it has required.
+    """
+
+    progress: Progress | None = None
+    session: str = ""
+    meta: JsonObject = field(default_factory=dict)
+    version: str = ""
+    params: JsonObject = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, context: Context, caller: Any, own: str = "") -> Self:
+        """Return the request of *context* by *caller*, to the server with the id *own*."""
+        meta = forward_meta(context)
+        if caller.level is not None:
+            meta.setdefault(LOG_LEVEL_META_KEY, caller.level)
+        given = context.params or {}
+        params = {name: given[name] for name in _INPUT if name in given}
+        session = derive_session_id(context, own)
+        return cls(caller.report, session, meta, context.protocol_version, params)
+
+    def options(self) -> dict[str, Any]:
+        """Return the keyword arguments of `Gateway.invoke`."""
+        return {
+            "progress": self.progress,
+            "session": self.session,
+            "meta": self.meta,
+            "params": self.params,
+        }
+
+
+def forward_meta(context: Context) -> JsonObject:
+    """Return the `_meta` of a request as far as it concerns the server behind us."""
+    given: Any = (context.params or {}).get("_meta")
+    members: JsonObject = given if isinstance(given, dict) else {}
+    return {
+        key: value
+        for key, value in members.items()
+        if key == LOG_LEVEL_META_KEY or not (key in _OURS or key.startswith(_OF_PROTOCOL))
+    }
+
+
+def session_key(context: Context) -> str | None:
+    """Return the session that a request names, `None` for none.
+
+    Raises:
+        MCPError: It is no text, or so short that others may guess it.
+    """
+    key = (context.meta or {}).get(SESSION_META_KEY)
+    if key is None:
+        return None
+    least, most = _KEY_CHARACTERS
+    if not isinstance(key, str) or not least <= len(key) <= most:
+        message = f"`{SESSION_META_KEY}` in `_meta` is not a text of {least} to {most} characters"
+        raise MCPError(INVALID_PARAMS, message)
+    return key
+
+
+_unaltered: ContextVar[list[JsonObject] | None] = ContextVar("_unaltered", default=None)
+_ENVELOPE = ("resultType", "ttlMs", "cacheScope")
+
+
+async def pass_unaltered(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Send results that `keep_unaltered` was given with all their members, as middleware.
+
+    The SDK drops members that it does not know, which newer servers and extensions send.
+    """
+    kept: list[JsonObject] = []
+    token = _unaltered.set(kept)
+    try:
+        result = await call_next(ctx)
+    finally:
+        _unaltered.reset(token)
+    if not kept or not isinstance(result, dict):
+        return result
+    own = {key: value for key, value in kept[-1].items() if key not in _ENVELOPE}
+    return {**result, **own, **({"_meta": result["_meta"]} if "_meta" in result else {})}
+
+
+def keep_unaltered(result: JsonObject) -> JsonObject:
+    """Return *result*, the answer to the request that is being handled, for `pass_unaltered`."""
+    kept = _unaltered.get()
+    if kept is not None:
+        kept.append(result)
+    return {"resultType": "complete", **result}
+
+
+def make_mcp_error(error: JsonObject, budget: int) -> MCPError:
+    """Return the JSON-RPC *error* of a server as an exception of at most *budget* bytes."""
+    error = bound_error(error, budget)
+    code, message = error["code"], error["message"]
+    return MCPError(
+        code if isinstance(code, int) else INTERNAL_ERROR, str(message), error.get("data")
+    )
+
+
+_SESSION_HEADER = "mcp-session-id"
+_TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def derive_session_id(context: ServerRequestContext[Any, Any], own: str) -> str:
+    """Return an id, without a meaning, of what a request belongs to.
+
+    Over standard input there is one client. Over HTTP it is the session of the protocol; a request
+    of a protocol without sessions may name one or state a W3C trace, and otherwise stands alone.
+
+    Args:
+        context: The request.
+        own: The id of this server.
+    """
+    if context.request is None:
+        return own
+    known = str(context.request.headers.get(_SESSION_HEADER) or "")
+    if not known:
+        known = session_key(context) or ""
+    if not known:
+        stated = (context.meta or {}).get("traceparent")
+        trace = _TRACE_PARENT.fullmatch(stated) if isinstance(stated, str) else None
+        known = trace[1] if trace else uuid4().hex
+    # The id of a session is a secret: anyone who has it can use the session.
+    named = known.encode("utf-8", "surrogatepass")  # any text of JSON
+    return blake2b(named, key=own.encode(), digest_size=16).hexdigest()
+
+
+MOST_FOUND = 8
+"""Maximum number of found tools in a list."""
+
+_FINDING = ("matches", "prerequisites")
+_READERS = {"resources": READ, "prompts": PROMPT}
+
+
+class FoundTools:
+    """The found tools of one client, in the order of its list.
+
+    Where there is no room, the tools that were found or called longest ago make room. The others
+    keep their order, and new ones are added at the end, so that prompt caches can reuse what
+    precedes the first that has changed.
+    """
+
+    def __init__(self) -> None:
+        """Begin without tools."""
+        self._listed: tuple[str, ...] = ()
+        self._recent: dict[str, None] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names in the order of the list."""
+        return iter(self._listed)
+
+    def add(self, names: Iterable[str], exists: Callable[[str], bool]) -> bool:
+        """Add what a search has found, and return whether the list has changed.
+
+        Args:
+            names: The names, best first; those beyond the maximum are ignored.
+            exists: Whether a name is that of a tool that can be listed.
+        """
+        new = [*islice((name for name in dict.fromkeys(names) if exists(name)), MOST_FOUND)]
+        if not new:
+            return False
+        for name in filter(exists, self._listed):
+            self._recent.setdefault(name)
+        for name in reversed(new):
+            self._renew(name)
+        kept = [*filter(exists, self._recent)][-MOST_FOUND:]
+        before, self._recent = self._listed, dict.fromkeys(kept)
+        self._listed = tuple(name for name in dict.fromkeys((*before, *new)) if name in kept)
+        return self._listed != before
+
+    def note_call(self, name: str) -> None:
+        """Note that a tool is called, so that others make room before it."""
+        if name in self._recent:
+            self._renew(name)
+
+    def _renew(self, name: str) -> None:
+        self._recent.pop(name, None)
+        self._recent[name] = None
+
+
+class ClientView:
+    """What a client sees of the tools.
+
+    Attributes:
+        found: The tools that its searches have found; `None` for a client that cannot be
+            recognized in its next request.
+        sent: Hashes of the lists that it was sent since it was last notified of a change.
+    """
+
+    def __init__(self, found: FoundTools | None) -> None:
+        """Begin with a client that has listed nothing."""
+        self.found = found
+        self.sent: set[int] = set()
+
+    async def is_stale(self, current: Callable[[ClientView], Awaitable[int]]) -> bool:
+        """Return whether the client has another list than the *current* one; forget it if so."""
+        if not self.sent or not self.sent - {await current(self)}:
+            return False
+        self.sent.clear()
+        return True
+
+
+async def called_name(
+    name: str, arguments: dict[str, Any], describe: Callable[[str], Awaitable[Tool]]
+) -> str:
+    """Return the name of the tool that a call is for: with the tool that calls, the other one.
+
+    Args:
+        name: The name of the tool that is called.
+        arguments: Its arguments.
+        describe: Returns a tool of the gateway; raises `McpgError` for unknown names.
+    """
+    other = arguments.get("toolId")
+    if name == INVOKE and isinstance(other, str):
+        with suppress(McpgError):
+            return (await describe(other)).id
+    return name
+
+
+def found_names(name: str, result: JsonObject) -> list[str]:
+    """Return what the *result* of calling the tool *name* lets its client see, best first.
+
+    A search finds its matches and what they require to run first. The tools that read resources
+    and prompts are found with the first resource, prompt or link.
+    """
+    if name != SEARCH:
+        content: Any = result.get("content") or ()
+        is_linked = any(block.get("type") == "resource_link" for block in content)
+        return [READ] if is_linked else []
+    answer: Any = result.get("structuredContent") or {}
+    readers = [reader for member, reader in _READERS.items() if member in answer]
+    return readers + [one["toolId"] for member in _FINDING for one in answer.get(member, ())]
+
 
 _MOST_LISTENERS = 1000
 MOST_URIS = 1000

@@ -12,17 +12,16 @@ import anyio
 import anyio.to_thread
 
 from mcpg.documents.model import ToolDocument
-from mcpg.gateway.index.manager import Snapshot
 from mcpg.gateway.serve import ServingOptions
 from mcpg.gateway.serve.answers import first_that_fits, line
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
+from mcpg.gateway.snapshots import Snapshot
 from mcpg.graph import exports
-from mcpg.graph.network import select_subgraph, neighbourhood, build_network
-from mcpg.graph.schema import GraphSchema, schema_of
+from mcpg.graph.schema import GraphSchema, build_network, neighbourhood, schema_of, select_subgraph
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, GraphSearchResult, Mode
 from mcpg.graph.sparql import Limits
 from mcpg.graph.triples import distinct_documents, triples_of
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import to_json
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from mcpg.ask.model import INTENTS
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, Tool
-from mcpg.engine.ask.model import INTENTS
-from mcpg.engine.context import MOST_TOOLS
 from mcpg.gateway import serve
 from mcpg.gateway.serve import Exposure
 from mcpg.gateway.serve.answers import list_items, source_name
-from mcpg.gateway.sources import Source, has_runnable
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.search.scope import MOST_TOOLS
+from mcpg.sources.registry import Source, has_runnable
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count, to_json
 
 MOST_MATCHES = 50

@@ -27,28 +27,31 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcpg import __version__
 from mcpg.errors import Diagnostic
 from mcpg.gateway.gateway import Gateway
-from mcpg.gateway.primitives.directory import Directory
+from mcpg.gateway.prompts_and_resources import Directory
 from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import called_result, line
 from mcpg.gateway.serve.catalogue import Catalogue
-from mcpg.gateway.serve.clients import Client, Clients, RequestCaller
-from mcpg.gateway.serve.found import ClientView, called_name, found_names
-from mcpg.gateway.serve.parking import PendingCalls
-from mcpg.gateway.serve.primitives import PrimitiveHandlers
-from mcpg.gateway.serve.relay import Relay
-from mcpg.gateway.serve.requests import (
+from mcpg.gateway.serve.clients import (
+    Client,
     ClientRequest,
+    Clients,
+    ClientView,
     Context,
+    RequestCaller,
+    called_name,
+    found_names,
+    keep_unaltered,
     make_mcp_error,
     pass_unaltered,
-    keep_unaltered,
 )
+from mcpg.gateway.serve.prompts_and_resources import PrimitiveHandlers
+from mcpg.gateway.serve.relay import PendingCalls, Relay
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
-from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Server as McpServer
 from mcpg.sources.live.connection import AUTO, LEGACY
 from mcpg.sources.live.requests import Caller, current_caller
+from mcpg.text.json_values import JsonObject
 
 _METHOD = 40
 

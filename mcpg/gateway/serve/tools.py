@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio.to_thread
+from jsonschema.exceptions import best_match
+from jsonschema.validators import Draft202012Validator
 
+from mcpg.ask import AskResult, Suggestion
+from mcpg.ask.model import fit_budget
 from mcpg.catalog.model import Tool
-from mcpg.engine.ask import AskResult, Suggestion
-from mcpg.engine.ask.budget import fit_budget
-from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.plan import Plan, Task
-from mcpg.engine.results import PREREQUISITE, Match, RankingMode, SearchResult
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
-from mcpg.gateway.json import answer_members
-from mcpg.gateway.routing.route import RouteResult
 from mcpg.gateway.serve import (
     ASK,
     DESCRIBE,
@@ -36,39 +34,152 @@ from mcpg.gateway.serve import (
 )
 from mcpg.gateway.serve.answers import (
     called_result,
-    make_error_result,
     first_that_fits,
     line,
+    make_error_result,
+    make_result,
     prose,
     size,
-    make_result,
 )
-from mcpg.gateway.serve.arguments import (
-    Arguments,
-    by_our_names,
-    search_context,
-    invalid_arguments,
-)
-from mcpg.gateway.serve.index_tool import index_answers
-from mcpg.gateway.serve.primitive_tools import PrimitiveTools, primitive_answers
+from mcpg.gateway.serve.prompts_and_resources import PrimitiveTools, primitive_answers
 from mcpg.gateway.serve.schemas import (
+    INPUTS,
     USUAL_ANSWERS,
     USUAL_CATEGORIES,
     USUAL_MATCHES,
     USUAL_OF_CATEGORY,
     annotations_json,
-    hints_json,
     find_schema_part,
+    hints_json,
     prune_schema,
 )
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.gateway.simple_schemas import accepts
+from mcpg.plan import Plan, Task
+from mcpg.route.route import RouteResult
+from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.results import PREREQUISITE, Match, RankingMode, SearchResult
+from mcpg.show.json import answer_members
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS, score_text
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.primitives.search import ItemMatch
     from mcpg.gateway.serve.catalogue import Catalogue
-    from mcpg.gateway.serve.requests import ClientRequest
+    from mcpg.gateway.serve.clients import ClientRequest
+    from mcpg.gateway.serve.prompts_and_resources import ItemMatch
+    from mcpg.gateway.snapshots import Snapshot
+
+
+Arguments = dict[str, Any]
+
+OTHER_NAMES: dict[str, dict[str, str]] = {
+    SEARCH: {"maxResults": "limit"},
+    ROUTE: {"maxCategories": "categories", "maxToolsPerCategory": "toolsPerCategory"},
+    GRAPH_SEARCH: {"maxResults": "limit", "serviceEndpoints": "endpoints"},
+}
+"""Arguments of the .NET gateway by its names, with ours."""
+
+_CONTEXT: JsonObject = {
+    "context": {"type": ["string", "object"]},
+    "contextSummary": {"type": "string"},
+}
+UNLISTED: dict[str, JsonObject] = {
+    **dict.fromkeys((SEARCH, ROUTE, PLAN), _CONTEXT),
+    INVOKE: {"query": {"type": "string"}, **_CONTEXT},
+}
+"""Arguments that are accepted beside those listed, or as further types of these."""
+
+_ARGUMENT_MESSAGE = 300
+
+
+def _accepted_schema(name: str) -> JsonObject:
+    """Return the schema of the arguments of a meta-tool, those that are not listed included."""
+    listed: Any = INPUTS[name]
+    return {**listed, "properties": {**listed["properties"], **UNLISTED.get(name, {})}}
+
+
+_VALIDATORS = {name: Draft202012Validator(_accepted_schema(name)) for name in INPUTS}
+
+
+def by_our_names(name: str, given: Arguments) -> Arguments:
+    """Return arguments of the meta-tool *name* by our names, without those that are null.
+
+    Programs and models give null for an argument that they leave out. Where both names of one are
+    given, ours counts.
+    """
+    stated = {key: one for key, one in given.items() if one is not None}
+    others = OTHER_NAMES.get(name, {})
+    named = {others[key]: one for key, one in stated.items() if key in others}
+    return named | {key: one for key, one in stated.items() if key not in others}
+
+
+def invalid_arguments(name: str, arguments: Arguments) -> JsonObject | None:
+    """Return the error result for invalid *arguments*, `None` if they are valid."""
+    validator = _VALIDATORS[name]
+    error = None
+    if not accepts(validator.schema, arguments):
+        error = best_match(validator.iter_errors(arguments))
+    if error is None:
+        return None
+    field = "/".join(("", *(line(str(step), _ARGUMENT_MESSAGE) for step in error.absolute_path)))
+    message = line(error.message, _ARGUMENT_MESSAGE)
+    text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}"
+    fault: JsonObject = {"code": "arguments_invalid", "message": message, "field": field}
+    return make_error_result(text, {"toolId": name, "faults": [fault]})
+
+
+def search_context(arguments: Arguments) -> JsonValue:
+    """Return the context of a search: the summary, the object or text, or both."""
+    given = [arguments[name] for name in ("contextSummary", "context") if name in arguments]
+    return given[0] if len(given) == 1 else given or None
+
+
+_SOURCE_NAME, _BUILD_NOTE = 64, 240
+_SHARES = (1.0, 0.5, 0.1, 0.0)
+_REVIEW = {
+    Code.TOOL_CHANGED: "a tool has changed since it was reviewed",
+    Code.TOOL_UNREVIEWED: "tools of a source are hidden until reviewed",
+}
+"""Messages that repeat nothing that was not reviewed, because models read them."""
+
+_REST = "the operator has all sources and diagnostics: `mcpg doctor`"
+
+
+def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list[JsonObject]:
+    """Return answers to a build of the index, from the fullest to the shortest.
+
+    Args:
+        snapshot: The new index.
+        diagnostics: Diagnostics of the sources and of the build.
+    """
+    engine = snapshot.engine
+    counts: JsonObject = {
+        "tools": len(engine.index),
+        "edges": sum(len(engine.index.edges(tool)) for tool in range(len(engine.index))),
+        "hasVectors": engine.services is not None and engine.services.embeddings is not None,
+    }
+    tools = Counter(tool.source_id for tool in snapshot.catalog.tools)
+    sources: list[JsonValue] = [
+        {"sourceId": line(name, _SOURCE_NAME), "tools": count}
+        for name, count in sorted(tools.items())
+    ]
+    found: list[JsonValue] = [
+        {"code": one.code, "severity": one.severity, "message": _message(one)}
+        for one in sorted(diagnostics, key=lambda one: one.severity == Severity.INFO)
+    ]
+    answers: list[JsonObject] = []
+    for share in _SHARES:
+        kept = sources[: int(share * len(sources))], found[: int(share * len(found))]
+        omitted = len(sources) + len(found) - len(kept[0]) - len(kept[1])
+        how: JsonObject = {"omitted": omitted, "howToGetTheRest": _REST}
+        answer: JsonObject = {**counts, "sources": kept[0], "diagnostics": kept[1]}
+        answers.append(answer | ({"truncated": how} if omitted else {}))
+    return answers
+
+
+def _message(diagnostic: Diagnostic) -> str:
+    return _REVIEW.get(diagnostic.code) or line(diagnostic.message, _BUILD_NOTE)
+
 
 _Item = TypeVar("_Item")
 Find = Callable[[str], Tool | None]
@@ -219,7 +330,7 @@ def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
 def truncation_note(
     omitted: int, brevity: DetailLevel, more: Mapping[str, int] | None = None, how: str = _OF_ONE
 ) -> JsonObject:
-    """Return the member `truncation_note`: what was omitted and how to get it, empty if nothing was.
+    """Return the member `truncated`: what was omitted and how to get it, empty if nothing was.
 
     Args:
         omitted: Number of omitted matches.

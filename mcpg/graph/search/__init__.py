@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
 from mcpg.graph.cache import DISTANCES, SEARCH, CachedGraph
-from mcpg.graph.federation import EndpointInvalidError, check_endpoint
 from mcpg.graph.iris import BASE, node_iri, rebased_iri, source_iri
-from mcpg.graph.search.distances import Distances
-from mcpg.graph.search.local import LocalGraph
+from mcpg.graph.search.local import Distances, LocalGraph
 from mcpg.graph.search.model import (
     DEFAULT_PROFILE,
     NEXT,
@@ -34,16 +32,16 @@ from mcpg.graph.search.scoring import (
     ScoredNode,
     SearchTerm,
     at_endpoint,
-    description_query,
+    build_pattern,
     collect_displays,
+    description_query,
     evidence_query,
     expansion_query,
     is_iri,
-    build_pattern,
-    score_nodes,
     parse_terms,
+    score_nodes,
 )
-from mcpg.graph.sparql import Limits, SparqlEndpoint
+from mcpg.graph.sparql import EndpointInvalidError, Limits, SparqlEndpoint, check_endpoint
 
 if TYPE_CHECKING:
     import pyoxigraph

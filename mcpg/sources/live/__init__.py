@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from mcpg.errors import UsageError
-from mcpg.installation import install_command
 from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
 from mcpg.sources.model import ServerListing, SourceBatch
+from mcpg.text.install_commands import install_command
 
 __all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
@@ -56,7 +56,7 @@ def query_each(
     if not servers:
         return ()
     with _requiring_sdk(servers[0].place):
-        from mcpg.sources.live.listing import query_all  # noqa: PLC0415 - an extra
+        from mcpg.sources.live.client import query_all  # noqa: PLC0415 - an extra
     return query_all(servers, live, source_id, timeouts or [None] * len(servers))
 
 
@@ -94,7 +94,7 @@ def log_out(server: HttpServer, folder: str) -> bool:
         UsageError: The SDK is not installed.
     """
     with _requiring_sdk(server.place):
-        from mcpg.sources.live.oauth_store import LoginFile  # noqa: PLC0415 - as above
+        from mcpg.sources.live.oauth import LoginFile  # noqa: PLC0415 - as above
     return LoginFile(folder, server.url).remove()
 
 

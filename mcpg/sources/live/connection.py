@@ -25,29 +25,29 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, RootModel
 
-from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.client import ServerTools, failure, list_tools, timed_out
-from mcpg.sources.live.errors import (
-    FailureKind,
-    NotProcessedError,
-    ServerError,
-    TransportErrors,
-    redact,
-)
-from mcpg.sources.live.questions import ServerRequests, requires_input
+from mcpg.sources.live.client import ServerTools, failure, list_tools, quoted_stderr, timed_out
 from mcpg.sources.live.requests import (
     CallResult,
+    FailureKind,
     Host,
     MessageOrigin,
+    NotProcessedError,
     PendingRequest,
+    ServerError,
+    TransportErrors,
     current_caller,
     current_session,
+    redact,
 )
-from mcpg.sources.live.stderr import quoted_stderr
-from mcpg.sources.live.tasks import run_task
+from mcpg.sources.live.server_requests import (
+    ServerRequests,
+    SubscriptionKeeper,
+    requires_input,
+    run_task,
+)
 from mcpg.sources.live.transports import ProcessGroups, connect
-from mcpg.sources.live.watch import SubscriptionKeeper
+from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

@@ -25,18 +25,18 @@ from mcp.shared.auth import OAuthToken
 
 from mcpg.errors import os_reason
 from mcpg.sources.client_config import HttpServer
-from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
     GuardedFlow,
     GuardedOAuthProvider,
+    LoginFile,
     MemoryStorage,
     StoredLogin,
     is_token_safe,
     origin,
 )
-from mcpg.sources.live.oauth_store import LoginFile
-from mcpg.sources.oauth_settings import CLIENT_CREDENTIALS, JWT_BEARER, OAuth
+from mcpg.sources.live.requests import ServerError, TransportErrors
+from mcpg.sources.server_entries import CLIENT_CREDENTIALS, JWT_BEARER, OAuth
 
 _MAX_FILE = 64 << 10
 _SecretMethod = Literal["client_secret_basic", "client_secret_post"]

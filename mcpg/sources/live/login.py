@@ -18,17 +18,18 @@ from pydantic import AnyUrl, BaseModel
 from mcpg.errors import SourceError, UsageError, os_reason
 from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult
 from mcpg.sources.live.client import query_once
-from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
     GuardedOAuthProvider,
+    Login,
+    LoginFile,
     MemoryStorage,
     configured_client,
     is_token_safe,
 )
-from mcpg.sources.live.oauth_store import Login, LoginFile
+from mcpg.sources.live.requests import ServerError, TransportErrors
 from mcpg.sources.live.transports import ProcessGroups, sdk_muted
-from mcpg.sources.oauth_settings import AUTHORIZATION_CODE, OAuth
+from mcpg.sources.server_entries import AUTHORIZATION_CODE, OAuth
 
 if TYPE_CHECKING:
     import httpx2

@@ -3,16 +3,222 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
 
 import anyio
 
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.net.http import list_encodings
 from mcpg.sources.client_config import Server
+from mcpg.text.json_values import JsonObject, JsonValue
+
+MAX_RESPONSE = 32 << 20
+"""Bytes of one response of a server, and of its list of tools as a whole."""
+
+TOO_LARGE = f"response is larger than {MAX_RESPONSE >> 20} MB"
+
+MAX_STDERR = 16_384
+"""Bytes of the standard error of a program that are kept, the last ones."""
+
+_MIN_SECRET, _MIN_NAMED = 12, 4
+_REDACTED = "***"
+
+
+class FailureKind(StrEnum):
+    """Kind of a failure, as the fault of a call names it."""
+
+    UNAVAILABLE = "source_unavailable"
+    UNAUTHORIZED = "unauthorized"
+    TOO_LARGE = "too_large"
+    FAILED = "tool_failed"
+    NO_SESSION = "no_session"
+    SESSION_LIMIT = "session_limit"
+
+
+class ServerError(Exception):
+    """A server could not be connected to, or a request to it failed.
+
+    Attributes:
+        kind: Kind of the failure.
+        has_died: Whether the connection was lost between the request and its response.
+        error: The JSON-RPC error with which the server responded, `None` if it did not.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kind: FailureKind = FailureKind.UNAVAILABLE,
+        *,
+        has_died: bool = False,
+        error: JsonObject | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.has_died = has_died
+        self.error = error
+
+
+class NotProcessedError(Exception):
+    """The connection was lost before the server processed the request: it is safe to retry."""
+
+
+@dataclass(slots=True)
+class TransportErrors:
+    """What went wrong in a transport, and what it has shown, of which the SDK reports less.
+
+    Attributes:
+        message: Description of the failure, `None` for none.
+        is_unauthorized: Whether the server or its authorisation server refused the credentials.
+        invalid_lines: Lines on standard output since the last message that were no messages.
+        is_too_large: Whether a response exceeded `MAX_RESPONSE`.
+        is_interrupted: Whether the connection was lost in the middle of a response.
+        on_end: Called when the connection is lost, unless `None`.
+        on_silence: Called when the stream of announcements cannot be opened, unless `None`.
+        stderr: The last bytes that the program wrote on standard error.
+        secrets: Tokens in use, which must not appear in what the server sends.
+        has_session: Whether the transport has a session of its own for this connection.
+        is_forgotten: Whether the server has forgotten that session.
+        crash: How the program has exited with an error, or stopped to respond; "" if it has not.
+    """
+
+    message: str | None = None
+    is_unauthorized: bool = False
+    invalid_lines: int = 0
+    is_too_large: bool = False
+    is_interrupted: bool = False
+    on_end: Callable[[], None] | None = None
+    on_silence: Callable[[], None] | None = None
+    stderr: bytes = field(default=b"", repr=False)
+    secrets: set[str] = field(default_factory=set, repr=False)
+    has_session: bool = False
+    is_forgotten: bool = False
+    crash: str = ""
+
+    @property
+    def kind(self) -> FailureKind:
+        """The kind of the failure."""
+        if self.is_too_large:
+            return FailureKind.TOO_LARGE
+        return FailureKind.UNAUTHORIZED if self.is_unauthorized else FailureKind.UNAVAILABLE
+
+    def interrupt(self, message: str) -> None:
+        """Record that the connection of a request was lost."""
+        self.message = message
+        self.is_interrupted = True
+
+    def end(self, message: str) -> None:
+        """Record that the whole connection was lost; an earlier message stays."""
+        if self.on_end is not None:
+            self.message = self.message or message
+            self.on_end()
+
+    @property
+    def current(self) -> TransportErrors:
+        """The errors of the request that runs in this context, else those of the connection."""
+        connection, request = _of_request.get()
+        return request if connection is self else self
+
+    @contextmanager
+    def of_request(self) -> Iterator[TransportErrors]:
+        """Record errors of the requests made inside apart from those of the connection.
+
+        Concurrent requests over HTTP fail independently; the SDK sends each in a copy of the
+        context in which it was made.
+        """
+        request = TransportErrors(on_end=self.on_end, secrets=self.secrets)
+        token = _of_request.set((self, request))
+        try:
+            yield request
+        finally:
+            _of_request.reset(token)
+
+
+_of_request: ContextVar[tuple[TransportErrors | None, TransportErrors]] = ContextVar(
+    "_of_request", default=(None, TransportErrors())
+)
+
+
+class SizeLimit:
+    """Counts the bytes of a response, up to `MAX_RESPONSE`."""
+
+    def __init__(self, errors: TransportErrors) -> None:
+        self._errors = errors
+        self._size = 0
+
+    def add(self, size: int) -> None:
+        """Count *size* more bytes.
+
+        Raises:
+            ServerError: The response is too large, which is recorded.
+        """
+        self._size += size
+        if self._size > MAX_RESPONSE:
+            self._errors.message = TOO_LARGE
+            self._errors.is_too_large = True
+            raise ServerError(TOO_LARGE)
+
+    def reset(self) -> None:
+        """Start counting the next response."""
+        self._size = 0
+
+
+def redact(
+    value: Any,
+    secrets: Iterable[str],
+    named: Iterable[str] = (),
+    identifiers: Collection[str] = (),
+) -> tuple[Any, bool]:
+    """Replace secrets in the texts of a JSON value, keys included, however they are encoded.
+
+    Secrets of fewer than 12 characters are left: words such as `localhost` occur in the
+    descriptions of honest tools.
+
+    Args:
+        value: The value.
+        secrets: The secrets.
+        named: Secrets that a name marks as such, which are replaced from 4 characters on, except
+            in keys and *identifiers*, since calls depend on these.
+        identifiers: Members whose texts are identifiers.
+
+    Returns:
+        The value, and whether anything was replaced.
+    """
+    known = {one for one in named if len(one) >= _MIN_NAMED}
+    long = {one for one in (*secrets, *known) if len(one) >= _MIN_SECRET}
+    if not (known or long):
+        return value, False
+    longer, every = _encodings(long), _encodings(long | known)
+
+    def mask(text: str, forms: Sequence[str]) -> str:
+        for form in forms:
+            text = text.replace(form, _REDACTED)
+        return text
+
+    def walk(item: Any, forms: Sequence[str]) -> Any:
+        if isinstance(item, str):
+            return mask(item, forms)
+        if isinstance(item, list):
+            return [walk(member, forms) for member in item]
+        if isinstance(item, dict):
+            return {
+                mask(key, longer): walk(member, longer if key in identifiers else every)
+                for key, member in item.items()
+            }
+        return item
+
+    result = walk(value, every)
+    return result, result != value
+
+
+def _encodings(secrets: Iterable[str]) -> list[str]:
+    """Return *secrets* however they are encoded, the longest first."""
+    forms = {form for one in secrets for form in list_encodings(one)}
+    return sorted(forms, key=lambda one: (-len(one), one))
+
 
 _NOTIFYING = 1.0
 

@@ -35,19 +35,59 @@ from pydantic import ValidationError
 
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
 from mcpg.sources.live.credentials import authentication
-from mcpg.sources.live.errors import (
+from mcpg.sources.live.oauth import OAUTH_REQUEST
+from mcpg.sources.live.requests import (
     MAX_RESPONSE,
     MAX_STDERR,
     ServerError,
     SizeLimit,
     TransportErrors,
 )
-from mcpg.sources.live.oauth import OAUTH_REQUEST
-from mcpg.sources.live.orphans import ended_with_us
 
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, ByteSendStream, Process
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+
+_SHELL = "/bin/sh"
+# The end of its input is that of the process that holds the other end of the pipe.
+_SCRIPT = 'read -r _; sleep 1; kill -s TERM -- "-$0"; sleep 1; kill -s KILL -- "-$0"'
+
+
+@contextmanager
+def ended_with_us(group: int) -> Iterator[None]:
+    """End a process group if this process ends inside without having ended it.
+
+    A shell in a session of its own waits for that; without a shell, nothing is done.
+
+    Args:
+        group: The process group.
+    """
+    guard = _start_guard(group)
+    try:
+        yield
+    finally:
+        if guard is not None:
+            guard.kill()  # before its input is closed, so that it does nothing
+            guard.wait()
+            if guard.stdin is not None:
+                guard.stdin.close()
+
+
+def _start_guard(group: int) -> subprocess.Popen[bytes] | None:
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own script
+            [_SHELL, "-c", _SCRIPT, str(group)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.defpath},
+            cwd=Path("/"),
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+
 
 Incoming = SessionMessage | Exception
 Streams: TypeAlias = (

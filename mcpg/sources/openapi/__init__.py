@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from mcpg.catalog.catalog import normalize
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.manifest import ManifestTools
-from mcpg.catalog.model import Hints, Tool
-from mcpg.catalog.view import unique
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.catalog.model import Hints, Tool, unique
 from mcpg.sources.openapi.operations import (
     ANY,
     FORM,
-    Body,
     ApiDocument,
     ApiParameter,
+    Body,
     StatedOperation,
     is_binary,
     is_json,
@@ -26,6 +24,7 @@ from mcpg.sources.openapi.operations import (
     stripped_text,
 )
 from mcpg.sources.openapi.schemas import CopyBudget, SchemaCopier, shallow
+from mcpg.text.json_values import JsonObject, JsonValue
 
 _SAFE = Hints(read_only=True, idempotent=True, destructive=False)
 _BY_METHOD = {

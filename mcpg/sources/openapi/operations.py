@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import Code, Diagnostic, SourceError, warning
-from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR, split_address
 from mcpg.sources.openapi.schemas import ReferenceResolver
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import load_yaml
 
 JSON = "application/json"

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.json_types import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject, JsonValue
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _TEXTS = ("title", "description", "format", "pattern")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore, StoreError
+from mcpg.embeddings.provider import EmbeddingKey, EmbeddingStore, StoreError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,7 @@ import pytest
 from embeddings.stores.rules import *  # noqa: F403
 from embeddings.stores.rules import key, one, row
 
-from mcpg.embeddings.stores import MemoryStore
+from mcpg.embeddings.provider import MemoryStore
 
 
 @pytest.fixture

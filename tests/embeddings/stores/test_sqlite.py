@@ -17,8 +17,8 @@ from embeddings.stores.rules import key, one, row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpg.embeddings.provider import EmbeddingKey, MemoryStore, StoreError
 from mcpg.embeddings.sqlite_store import SqliteStore
-from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_a_store_can_be_used_after_a_fork(path: Path) -> None:
     """A child opens the file for itself; parent and child both go on."""
     code = (
         "import os, sys, numpy as np\n"
-        "from mcpg.embeddings.stores import EmbeddingKey\n"
+        "from mcpg.embeddings.provider import EmbeddingKey\n"
         "from mcpg.embeddings.sqlite_store import SqliteStore\n"
         "store = SqliteStore(sys.argv[1])\n"
         "put = lambda name: store.put({EmbeddingKey(name, 'h1', 'm1'): np.ones(2, np.float32)})\n"
@@ -211,7 +211,7 @@ def test_a_fork_in_the_middle_of_a_write_holds_up_no_child(path: Path) -> None:
     """A child does not wait for a thread of its parent's, which it does not have."""
     code = (
         "import os, signal, sqlite3, sys, threading, numpy as np\n"
-        "from mcpg.embeddings.stores import EmbeddingKey\n"
+        "from mcpg.embeddings.provider import EmbeddingKey\n"
         "from mcpg.embeddings.sqlite_store import SqliteStore\n"
         "entry = lambda name: {EmbeddingKey(name, 'h1', 'm1'): np.ones(2, np.float32)}\n"
         "store, other = SqliteStore(sys.argv[1]), sqlite3.connect(sys.argv[1])\n"

@@ -16,8 +16,8 @@ import traceback
 
 import numpy as np
 
+from mcpg.embeddings.provider import EmbeddingKey
 from mcpg.embeddings.sqlite_store import SqliteStore
-from mcpg.embeddings.stores import EmbeddingKey
 
 ROUNDS = 50
 SIZE = 3

@@ -9,8 +9,7 @@ from builders import make_tool
 
 from mcpg.bundle import assemble
 from mcpg.code.graph import CodeScope
-from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
-from mcpg.code.page import write_page
+from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind, write_page
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.index import Index

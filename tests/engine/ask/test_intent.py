@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from asked import QUESTIONS
 
-from mcpg.engine.ask import INTENTS, IntentPattern
+from mcpg.ask import INTENTS, IntentPattern
 from mcpg.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from mcpg.ask.model import fit_budget
+from mcpg.ask.tools import made_up_call
 from mcpg.catalog.model import HintRule
-from mcpg.engine.ask.budget import fit_budget
-from mcpg.engine.ask.calls import made_up_call
-from mcpg.gateway.json import ask_json
+from mcpg.show.json import ask_json
 
 if TYPE_CHECKING:
+    from mcpg.ask import AskResult
     from mcpg.engine import Engine
-    from mcpg.engine.ask import AskResult
 
 
 def test_a_source_narrows_a_name() -> None:

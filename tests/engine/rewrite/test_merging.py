@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.engine import Match
-from mcpg.engine.results import Evidence
-from mcpg.engine.rewrite import MOST, SURE, share_of_trigrams, merge, trust_in
 from mcpg.errors import NotFoundError
+from mcpg.rewrite import MOST, SURE, merge, share_of_trigrams, trust_in
+from mcpg.search.results import Evidence
 
 
 def loaded() -> None:

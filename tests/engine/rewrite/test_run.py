@@ -9,19 +9,19 @@ import pytest
 from builders import ids, make_engine, make_tool
 from loopback import Conversation, answer, chat, serving
 
-from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
-from mcpg.cli.markdown import markdown
+from mcpg.cli.render import markdown
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
-from mcpg.engine.circuit_breaker import RESET_SECONDS, SLOW, GuardedNormalizer
-from mcpg.engine.results import EngineServices
-from mcpg.engine.vectors import cached_rewrite
 from mcpg.errors import Code, McpgError
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
-from mcpg.reports.explain import explain_blocks
-from mcpg.reports.pages import explain_page
+from mcpg.search.caches import MemoryCache
+from mcpg.search.guards import RESET_SECONDS, SLOW, GuardedNormalizer
+from mcpg.search.index_vectors import cached_rewrite
+from mcpg.search.results import EngineServices
+from mcpg.show.explain import explain_blocks
+from mcpg.show.reports import explain_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,16 +13,16 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.gateway.serve import SMALLEST_BUDGET
 from mcpg.gateway.serve.answers import (
     cut,
-    make_error_result,
     first_that_fits,
     line,
+    make_error_result,
+    make_result,
     pass_on_result,
     prose,
     repair_value,
     size,
-    make_result,
 )
-from mcpg.gateway.serve.primitive_tools import resource_answer
+from mcpg.gateway.serve.prompts_and_resources import resource_answer
 from mcpg.gateway.serve.schemas import find_schema_part, prune_schema
 from mcpg.gateway.serve.tools import describe_answers
 

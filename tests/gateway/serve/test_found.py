@@ -27,7 +27,7 @@ from mcpg.gateway.serve import (
     Exposure,
     ServingOptions,
 )
-from mcpg.gateway.serve.found import MOST_FOUND, FoundTools
+from mcpg.gateway.serve.clients import MOST_FOUND, FoundTools
 from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import Live, StdioServer

@@ -20,7 +20,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcpg.errors import UsageError
 from mcpg.gateway import FunctionSource, Gateway
 from mcpg.gateway.serve import EVERYDAY, INVOKE, META_TOOLS, SEARCH, ServingOptions
-from mcpg.gateway.serve.http import AccessCheck, HttpOptions, AccessRules, serve_http
+from mcpg.gateway.serve.http import AccessCheck, AccessRules, HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.net.addresses import is_loopback
 

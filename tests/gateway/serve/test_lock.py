@@ -11,8 +11,6 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from mcpg.catalog.lock import ApprovedTools, approve, lock_changes, stated_by_source
-from mcpg.catalog.lock_file import lock_text
 from mcpg.catalog.manifest import read_manifest
 from mcpg.gateway import Gateway, ToolLock
 from mcpg.gateway.serve import (
@@ -26,6 +24,7 @@ from mcpg.gateway.serve import (
     ServingOptions,
 )
 from mcpg.gateway.serve.server import GatewayServer
+from mcpg.review.lock import ApprovedTools, approve, lock_changes, lock_text, stated_by_source
 
 pytestmark = pytest.mark.anyio
 

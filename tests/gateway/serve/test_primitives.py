@@ -21,8 +21,7 @@ from mcp_types import (
 )
 from rawclient import raw_client
 
-from mcpg.gateway import Gateway, ServerSource
-from mcpg.gateway.primitives import service
+from mcpg.gateway import Gateway, ServerSource, prompts_and_resources
 from mcpg.gateway.serve import META_TOOLS, PROMPT, READ, SEARCH, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import size
 from mcpg.gateway.serve.server import GatewayServer
@@ -171,7 +170,7 @@ async def test_two_servers_never_collide() -> None:
 
 async def test_links_beyond_a_limit_name_their_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are not compared with templates, and are read at their server all the same."""
-    monkeypatch.setattr("mcpg.gateway.primitives.directory._MOST_MATCHES", 2)
+    monkeypatch.setattr("mcpg.gateway.prompts_and_resources._MOST_MATCHES", 2)
     async with served(shop()) as client:
         blocks: list[Any] = (await client.call_tool("link", {})).content
         uris = [str(one.uri if one.type == "resource_link" else one.resource.uri) for one in blocks]
@@ -226,7 +225,7 @@ async def test_one_server_that_fails_costs_no_other(
     fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Who claims a capability and does not have it, or says nothing, lists nothing."""
-    monkeypatch.setattr(service, "LISTING_SECONDS", 2.0)
+    monkeypatch.setattr(prompts_and_resources, "LISTING_SECONDS", 2.0)
     note = tmp_path / "note"
     bad = shop("bad", "legacy", fault, NOTE=str(note))
     async with served(bad, shop("good")) as client:

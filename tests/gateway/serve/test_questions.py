@@ -25,7 +25,7 @@ from mcp_types import (
 from mcpg.errors import Code
 from mcpg.gateway import Gateway, ServerSource
 from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
-from mcpg.gateway.serve.http import HttpOptions, AccessRules, serve_http
+from mcpg.gateway.serve.http import AccessRules, HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
@@ -466,7 +466,7 @@ async def test_a_call_is_repeated_once() -> None:
 
 async def test_calls_that_ask_nothing_need_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """When all places for calls that wait for input are in use, the next question is refused."""
-    monkeypatch.setattr("mcpg.gateway.serve.parking._MOST", 0)
+    monkeypatch.setattr("mcpg.gateway.serve.relay._MOST", 0)
     async with served(shop(), "auto", **Person().answers()) as client:
         assert await told(client, "log") == "done"
         assert await told(client, "elicit") == "refused: too many calls wait for input"
@@ -482,7 +482,7 @@ async def test_a_call_that_nobody_repeats_keeps_no_other_from_asking() -> None:
 
 async def test_a_server_has_a_limit_of_open_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it asks beyond that is refused at once, while the others wait for their client."""
-    monkeypatch.setattr("mcpg.sources.live.questions._MOST_OPEN", 10)
+    monkeypatch.setattr("mcpg.sources.live.server_requests._MOST_OPEN", 10)
 
     async def silent(_: Any, __: Any) -> ElicitResult:
         await anyio.sleep(600)

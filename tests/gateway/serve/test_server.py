@@ -25,14 +25,14 @@ from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, Serv
 from mcpg.gateway.serve.answers import RESULT, size
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 from mcpg.gateway.serve.server import GatewayServer
-from mcpg.gateway.sources import GENERATED
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.registry import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from mcpg.gateway import Source
-    from mcpg.gateway.sources import GraphSource
+    from mcpg.sources.registry import GraphSource
 
     Manifest = Callable[..., FileSource]
 

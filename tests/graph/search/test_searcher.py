@@ -23,10 +23,10 @@ from mcpg.graph.search import (
 from mcpg.graph.search.local import LocalGraph
 from mcpg.graph.search.model import Expansion, Relationship, ScoreKind, TextPredicate
 from mcpg.graph.search.scoring import (
+    build_pattern,
     description_query,
     evidence_query,
     expansion_query,
-    build_pattern,
     parse_terms,
 )
 from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME

@@ -11,9 +11,9 @@ from mcpg.graph.search.model import DEFAULT_PROFILE
 from mcpg.graph.search.scoring import (
     MOST_TERMS,
     at_endpoint,
+    build_pattern,
     evidence_query,
     is_iri,
-    build_pattern,
     parse_terms,
 )
 from mcpg.graph.terms import SCHEMA_ARTICLE, SCHEMA_NAME

@@ -10,13 +10,14 @@ import pytest
 from sparqlserver import serving
 
 from mcpg.errors import InputError, UsageError
-from mcpg.graph.federation import (
+from mcpg.graph.sparql import (
     EndpointBlockedError,
     EndpointInvalidError,
     FederationProxy,
+    Limits,
+    SparqlEndpoint,
     check_endpoint,
 )
-from mcpg.graph.sparql import Limits, SparqlEndpoint
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument

@@ -23,10 +23,10 @@ from processes import is_alive
 
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, UsageError
-from mcpg.installation import install_command
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 from mcpg.sources.live import query_each, query_servers
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

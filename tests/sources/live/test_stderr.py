@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.sources.live.errors import MAX_STDERR, TransportErrors
-from mcpg.sources.live.stderr import quoted_stderr
+from mcpg.sources.live.client import quoted_stderr
+from mcpg.sources.live.requests import MAX_STDERR, TransportErrors
 
 LEAD = "; last lines of its standard error: "
 

@@ -17,8 +17,8 @@ from authserver import ACCESS, REFRESH, Realm, authorising
 from mcpg.errors import OutputError, SourceError, UsageError
 from mcpg.sources.client_config import HttpServer, Live, LoginOptions
 from mcpg.sources.live import log_in, log_out, query_servers
-from mcpg.sources.live.oauth_store import LoginFile
-from mcpg.sources.oauth_settings import CLIENT_CREDENTIALS, OAuth
+from mcpg.sources.live.oauth import LoginFile
+from mcpg.sources.server_entries import CLIENT_CREDENTIALS, OAuth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

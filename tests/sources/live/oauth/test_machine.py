@@ -22,13 +22,8 @@ from mcpg.errors import Code
 from mcpg.sources.client_config import HttpServer, Live
 from mcpg.sources.live import query_servers
 from mcpg.sources.live.credentials import authentication
-from mcpg.sources.live.errors import TransportErrors
-from mcpg.sources.oauth_settings import (
-    CLIENT_CREDENTIALS,
-    JWT_BEARER,
-    PRIVATE_KEY_JWT,
-    OAuth,
-)
+from mcpg.sources.live.requests import TransportErrors
+from mcpg.sources.server_entries import CLIENT_CREDENTIALS, JWT_BEARER, PRIVATE_KEY_JWT, OAuth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

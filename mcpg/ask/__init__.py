@@ -1,0 +1,32 @@
+"""Questions about a catalogue: where things are, what they do, how they relate, examples, likes."""
+
+from __future__ import annotations
+
+from mcpg.ask.asker import Asker, AskRequest
+from mcpg.ask.intent import IntentPattern
+from mcpg.ask.model import (
+    INTENTS,
+    Answer,
+    AskResult,
+    Decision,
+    Direction,
+    Intent,
+    ParsedQuestion,
+    RelatedItem,
+    Suggestion,
+)
+
+__all__ = [
+    "INTENTS",
+    "Answer",
+    "AskRequest",
+    "AskResult",
+    "Asker",
+    "Decision",
+    "Direction",
+    "Intent",
+    "IntentPattern",
+    "ParsedQuestion",
+    "RelatedItem",
+    "Suggestion",
+]

@@ -1,0 +1,449 @@
+"""Answer questions: recognise names, decide what is wanted, and look it up.
+
+The stages are those of a query orchestrator: parse, decide, look up, suggest. Every answer tells
+the decision and its evidence. A question that names nothing is searched for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mcpg.ask.code import CodeAnswers, code_direction
+from mcpg.ask.intent import IntentPattern, check_patterns, decide, matching, residue
+from mcpg.ask.mentions import NameLookup, Token, is_rare, language, recognise, tokenize_question
+from mcpg.ask.model import (
+    INTENTS,
+    MAX_LIMIT,
+    Answer,
+    AskResult,
+    Decision,
+    Direction,
+    Intent,
+    Mention,
+    MentionKind,
+    ParsedQuestion,
+    RelatedItem,
+    Suggestion,
+)
+from mcpg.ask.relations import ToolRelationsAnswers, decide_direction
+from mcpg.ask.tools import ToolAnswers
+from mcpg.code.graph import CodeScope, LocatedSymbol
+from mcpg.errors import Code, Diagnostic, UsageError, info, warning
+from mcpg.index import Index
+from mcpg.search.results import (
+    ASK_LIMIT,
+    MAX_QUERY_CHARACTERS,
+    Match,
+    SearchResult,
+    check_flag,
+    check_limit,
+    check_text,
+)
+from mcpg.search.results import MAX_LIMIT as MOST_MATCHES
+from mcpg.text import joined
+from mcpg.text.literals import find_literals
+
+Search = Callable[[str, int], SearchResult]
+
+_SIMILAR = re.compile(r"\s*similar:\s*(\S+)\s*(.*)", re.DOTALL | re.IGNORECASE)
+_MOST_KEYWORDS = 32
+_MOST_SUGGESTIONS = 3
+_MOST_RELATED = 6
+_SHORT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """How a question is to be answered.
+
+    Attributes:
+        intent: What it wants, one of `INTENTS`; "" to decide by the question.
+        limit: Most results.
+        include_disabled: Whether tools that are disabled by default may be results.
+        patterns: Wordings that a host gives intents to, the first that fits counts.
+        scope: The source code that is meant; `None` for all.
+    """
+
+    intent: str = ""
+    limit: int = ASK_LIMIT
+    include_disabled: bool = False
+    patterns: tuple[IntentPattern, ...] = ()
+    scope: CodeScope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadQuestion:
+    """A question that was read.
+
+    Attributes:
+        text: The question.
+        tokens: Its words.
+        mentions: What it mentions.
+        literals: Its arguments.
+        terms: After `similar:ID`, what else the others are to do.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    mentions: tuple[Mention, ...]
+    literals: tuple[str, ...]
+    terms: str = ""
+
+    def mentioned_names(self, kind: str) -> list[str]:
+        """Return the names of the mentions of a *kind*, each once; sure ones if there are any."""
+        ours = [one for one in self.mentions if one.kind == kind]
+        sure = [one for one in ours if one.is_sure]
+        return list(dict.fromkeys(one.name for one in sure or ours))
+
+
+class Asker:
+    """Answers questions about one index; what was read once is kept."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._disabled = frozenset(index.iter_disabled_tools())
+        self.names = NameLookup(index)
+
+    @cached_property
+    def _code(self) -> CodeAnswers:
+        return CodeAnswers(self._index)
+
+    def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
+        """Answer the question *text*; *search* finds the tools for a text.
+
+        Raises:
+            UsageError: There is no question, or *request* asks for something that there is not.
+        """
+        request, diagnostics = _check_request(text, request)
+        question = self._read((text or "").strip()[:MAX_QUERY_CHARACTERS])
+        decision = self._decide(question, request)
+        disabled = frozenset[int]() if request.include_disabled else self._disabled
+        tools = ToolAnswers(self._index, self.names, disabled)
+        lookup = _Lookup(question, request, tools, self._code, search)
+        results, decision = lookup.results(decision)
+        if not results and decision.intent != Intent.SEARCH:
+            diagnostics = (*diagnostics, _fallback(decision))
+            results = lookup.search_question()
+        diagnostics = (*diagnostics, *self._unknown(question), *lookup.diagnostics)
+        homes = self._homes(results)
+        return AskResult(
+            text or "",
+            decision,
+            self._describe_question(question),
+            len(results),
+            tuple(results[: request.limit]),
+            tuple(suggestions(decision, results, lookup.leads)),
+            diagnostics,
+            *homes,
+        )
+
+    def _read(self, text: str) -> _ReadQuestion:
+        found = _SIMILAR.fullmatch(text)
+        terms = found[2].strip() if found else ""
+        tokens = tokenize_question(found[1] if found else text)
+        mentions = recognise(tokens, self.names, self._code)
+        if found and len(mentions) == 1:
+            mentions = tuple(replace(one, spelling="name") for one in mentions)
+        symbols = {one.text for one in mentions if one.kind == MentionKind.SYMBOL}
+        # A qualified name such as `Model.save` is no argument.
+        literals = tuple(one.text for one in find_literals(text) if one.text not in symbols)
+        return _ReadQuestion(text, tokens, mentions, literals, terms)
+
+    def _decide(self, question: _ReadQuestion, request: AskRequest) -> Decision:
+        if request.intent:
+            return Decision(request.intent, 1.0, "caller", ("the caller gives the intent",))
+        if _SIMILAR.fullmatch(question.text):
+            return Decision(Intent.SIMILAR, 1.0, "prefix", ("begins with 'similar:'",))
+        fitting = matching(request.patterns, question.tokens, question.mentions)
+        if fitting is not None:
+            return fitting
+        mentions = question.mentions
+        if mentions and mentions[0].kind != MentionKind.FIELD and _is_whole(mentions[0], question):
+            why = (f"is the name of a {mentions[0].kind}",)
+            # Plain words may be a wish as well, and a search finds that name first, too.
+            is_form = any(one.is_identifier or one.is_marked for one in question.tokens)
+            is_form = is_form or (len(question.tokens) == 1 and is_rare(question.tokens[0]))
+            intent = Intent.NAVIGATION if is_form else Intent.SEARCH
+            return Decision(intent, 1.0, "name", why)
+        return decide(question.tokens, mentions, len(question.literals))
+
+    def _describe_question(self, question: _ReadQuestion) -> ParsedQuestion:
+        tools = [
+            self._index.tool_id(tool)
+            for one in question.mentions
+            if one.kind == MentionKind.TOOL
+            and one.name in question.mentioned_names(MentionKind.TOOL)
+            for tool in one.tools
+        ]
+        words = (token.folded for token in residue(question.tokens, question.mentions))
+        return ParsedQuestion(
+            tuple(dict.fromkeys(tools)),
+            tuple(question.mentioned_names(MentionKind.FIELD)),
+            tuple(question.mentioned_names(MentionKind.SYMBOL)),
+            tuple(dict.fromkeys(words))[:_MOST_KEYWORDS],
+            question.literals,
+            language(question.tokens),
+        )
+
+    def _unknown(self, question: _ReadQuestion) -> Iterator[Diagnostic]:
+        """Report what has the form of a name and is none here."""
+        if len(question.tokens) > _SHORT:
+            return
+        held = {place for one in question.mentions for place in range(one.start, one.end)}
+        for place, token in enumerate(question.tokens):
+            is_name = token.is_marked or "_" in token.text.strip("_")
+            if is_name and place not in held and token.text not in question.literals:
+                message = f"no tool, field or symbol is called {token.text[:80]!r}"
+                yield info(Code.ASK_NAME_UNKNOWN, message)
+
+    def _homes(self, results: Sequence[Answer]) -> tuple[str, str]:
+        """Return the repository and the branch that all results of code are from."""
+        if not any(one.kind not in {"tool", "page"} for one in results):
+            return "", ""
+        homes = {(one.repository, one.branch) for one in self._code.graph.files}
+        return homes.pop() if len(homes) == 1 else ("", "")
+
+
+class _Lookup:
+    """Looks up what one question wants."""
+
+    def __init__(
+        self,
+        question: _ReadQuestion,
+        request: AskRequest,
+        tools: ToolAnswers,
+        code: CodeAnswers,
+        search: Search,
+    ) -> None:
+        self._question = question
+        self._request = request
+        self._tools = tools
+        self._code = code
+        self._search = search
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+        words = [token.text for token in question.tokens]
+        sources = [word for word in words if tools.names.sources(word)]
+        kept = question.mentioned_names(MentionKind.TOOL)
+        named = [one for one in question.mentions if one.name in kept]
+        self._named = tools.select_mentioned_tools(named, sources)
+        self._fields = question.mentioned_names(MentionKind.FIELD)
+        self._symbols = question.mentioned_names(MentionKind.SYMBOL)
+
+    def results(self, decision: Decision) -> tuple[list[Answer], Decision]:
+        """Return all results, and the decision with its direction."""
+        by_intent = {
+            Intent.NAVIGATION: self._locate_mentions,
+            Intent.DOCUMENTATION: self._document_mentions,
+            Intent.EXAMPLES: self._examples,
+            Intent.SIMILAR: self._similar,
+        }
+        if decision.intent == Intent.SEARCH:
+            return self.search_question(), decision
+        if decision.intent == Intent.RELATIONS:
+            return self._relate_mentions(decision)
+        return by_intent[decision.intent](), decision
+
+    def _definitions(self) -> list[LocatedSymbol]:
+        return (
+            self._code.find_definitions(self._symbols, self._request.scope) if self._symbols else []
+        )
+
+    def _locate_mentions(self) -> list[Answer]:
+        tools = self._tools.locate_tools(self._named, self._question.mentions)
+        holders = [] if tools else self._tools.locate_tools(self._holders(), ())
+        return [*tools, *self._code.locate_symbols(self._definitions()), *holders]
+
+    def _holders(self) -> list[int]:
+        """Return the tools that take a field that is named."""
+        fields = self._tools.names.fields if self._fields else {}
+        entries = (fields.get(joined(field)) for field in self._fields)
+        return [tool for entry in entries if entry for tool in entry[1]]
+
+    def _document_mentions(self) -> list[Answer]:
+        tools = self._named or self._holders()
+        cards = self._tools.document_tools(tools, self._fields)
+        return [*cards, *self._code.locate_symbols(self._definitions(), "documentation")]
+
+    def _examples(self) -> list[Answer]:
+        tools = self._named or self._holders()
+        users = self._code.relate_symbols(
+            Direction.CALLERS, self._definitions(), self._request.scope
+        )
+        return [*self._tools.examples(tools, self._fields), *users]
+
+    def _similar(self) -> list[Answer]:
+        words = residue(self._question.tokens, self._question.mentions)
+        terms = self._question.terms or " ".join(token.text for token in words)
+        alike = self._tools.similar(self._named, self._numbers, terms) if self._named else []
+        definitions = self._definitions()
+        return [
+            *alike,
+            *(self._code.similar(definitions, self._request.scope) if definitions else ()),
+        ]
+
+    def _relate_mentions(self, decision: Decision) -> tuple[list[Answer], Decision]:
+        question, definitions = self._question, self._definitions()
+        if definitions:
+            scope = self._request.scope
+            meant = [
+                {one.id for one in self._code.find_definitions([name], scope)}
+                for name in self._symbols
+            ]
+            has_several = not set.intersection(*meant)
+            direction = code_direction(question.tokens, question.mentions, has_several=has_several)
+            decision = replace(decision, direction=direction)
+            if direction == Direction.PATH:
+                return self._code.chain(self._symbols[0], self._symbols[-1], scope), decision
+            found = self._code.relate_symbols(direction, definitions, scope)
+            imported = self._find_importing_files() if direction == Direction.IMPORTERS else []
+            return [*imported, *found], decision
+        if self._symbols:
+            return self._find_importing_files(), replace(decision, direction=Direction.IMPORTERS)
+        direction = decide_direction(question.tokens, question.mentions, self._tools)
+        relations = ToolRelationsAnswers(self._tools)
+        found = relations.answers(direction, self._named, self._fields)
+        return found, replace(decision, direction=direction)
+
+    def _find_importing_files(self) -> list[Answer]:
+        """Return the files that import the libraries that the question names."""
+        scope = self._request.scope
+        return [one for name in self._symbols for one in self._code.importers(name, scope)]
+
+    def leads(self, direction: str, answer: Answer) -> bool:
+        """Return whether anything is related in a *direction* to a tool or symbol."""
+        if answer.kind == "tool":
+            tool = self._tools.index.find_tool(answer.symbol)
+            return bool(ToolRelationsAnswers(self._tools).answers(direction, [tool], ()))
+        scope = self._request.scope
+        return self._code.leads(
+            direction, self._code.find_definitions([answer.symbol], scope), scope
+        )
+
+    def search_question(self) -> list[Answer]:
+        """Return the tools and symbols that a search for the question finds."""
+        scope, limit = self._request.scope, self._request.limit
+        code = self._code.search_symbols(self._question.text, scope, limit)
+        if scope is not None:
+            return code
+        found = self._search(self._question.text, min(limit, MOST_MATCHES))
+        self.diagnostics = found.diagnostics
+        tools = [
+            replace(self._match(one), related=tuple(_around(one, found))) for one in found.matches
+        ]
+        return sorted((*tools, *code), key=lambda one: -one.score)
+
+    def _match(self, match: Match) -> Answer:
+        number = self._tools.index.find_tool(match.tool_id)
+        words = ", ".join(match.evidence.terms)
+        why = (f"matches {words}",) if words else ()
+        return self._tools.answer(number, "match", match.score, why)
+
+    def _numbers(self, text: str, limit: int) -> list[tuple[int, float]]:
+        found = self._search(text, min(limit, MOST_MATCHES))
+        return [(self._tools.index.find_tool(one.tool_id), one.score) for one in found.matches]
+
+
+def _check_request(
+    text: str | None, request: AskRequest
+) -> tuple[AskRequest, tuple[Diagnostic, ...]]:
+    """Check what is asked; too much is cut, with a diagnostic.
+
+    Raises:
+        UsageError: There is no question, an argument has the wrong type, the limit is below 1, or
+            the intent is unknown.
+    """
+    check_text("question", text)
+    check_text("intent", request.intent)
+    check_flag("include_disabled", request.include_disabled)
+    if not (text or "").strip():
+        raise UsageError("there is no question", remedy="ask about a tool, a field or a symbol")
+    check_limit(request.limit)
+    if request.intent and request.intent not in INTENTS:
+        message = f"no intent is called {request.intent[:40]!r}"
+        raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")
+    found = []
+    if request.limit > MAX_LIMIT:
+        message = f"{request.limit} results were asked for; {MAX_LIMIT} is the most"
+        found.append(warning(Code.LIMIT_CAPPED, message))
+    if len((text or "").strip()) > MAX_QUERY_CHARACTERS:
+        message = f"only the first {MAX_QUERY_CHARACTERS} characters of the question were read"
+        found.append(warning(Code.QUERY_TRUNCATED, message))
+    limit = min(request.limit, MAX_LIMIT)
+    return replace(request, limit=limit, patterns=check_patterns(request.patterns)), tuple(found)
+
+
+def _is_whole(mention: Mention, question: _ReadQuestion) -> bool:
+    return mention.is_sure and mention.end - mention.start == len(question.tokens)
+
+
+def _fallback(decision: Decision) -> Diagnostic:
+    what = f"{decision.intent} ({decision.direction})" if decision.direction else decision.intent
+    message = f"nothing answers this question about {what}: these are the results of a search"
+    return info(Code.ASK_FALLBACK, message)
+
+
+def _around(match: Match, found: SearchResult) -> Iterator[RelatedItem]:
+    """Yield what a search shows around one of its matches."""
+    groups = (
+        ("prerequisite", found.prerequisites),
+        ("related", found.related_matches),
+        ("nextStep", found.next_step_matches),
+    )
+    for rel, reached in groups:
+        own = [one for one in reached if one.via and one.via.source == match.tool_id]
+        for one in own[: _MOST_RELATED // 2]:
+            yield RelatedItem(one.tool_id, "tool", rel)
+
+
+def suggestions(
+    decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
+    """Yield what to ask next, at most three commands.
+
+    Args:
+        decision: What the question wants.
+        results: The answers to it.
+        leads: Returns whether anything is related in a direction to an answer.
+    """
+    if not results:
+        return
+    best = results[0]
+    if best.kind == "tool":
+        follow: Iterable[Suggestion] = _about_tool(decision, results, leads)
+    elif best.kind in {"page", "file"}:
+        follow = ()
+    else:
+        follow = _about_symbol(decision, best, leads)
+    for _, one in zip(range(_MOST_SUGGESTIONS), follow, strict=False):
+        yield one
+
+
+def _about_tool(
+    decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
+    name = results[0].symbol
+    others = [one.symbol for one in results[1:] if one.kind == "tool"]
+    if decision.intent != Intent.DOCUMENTATION:
+        yield Suggestion(f"the card of {name}", ("show", name))
+    if decision.intent == Intent.SIMILAR and others:
+        yield Suggestion("the same for another tool", ("ask", f"similar:{others[0]}"))
+    if decision.intent != Intent.EXAMPLES:
+        yield Suggestion(f"a call of {name}", ("ask", f"example of {name}"))
+    if decision.intent != Intent.RELATIONS and leads(Direction.BEFORE, results[0]):
+        yield Suggestion(f"what runs before {name}", ("ask", f"what comes before {name}"))
+    if decision.intent != Intent.SIMILAR:
+        yield Suggestion(f"tools like {name}", ("ask", f"similar:{name}"))
+
+
+def _about_symbol(
+    decision: Decision, best: Answer, leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
+    name = best.symbol
+    if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
+        yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
+    if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
+        yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
+    yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))

@@ -1,0 +1,320 @@
+"""Answers that are symbols of source code: definitions, callers, subclasses, importers, chains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from mcpg.ask.mentions import Token, does
+from mcpg.ask.model import Answer, Direction, Mention, MentionKind, RelatedItem
+from mcpg.code.graph import CodeGraph, CodeScope, LocatedSymbol, Relation
+from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
+from mcpg.code.search import CodeMatch, CodeSearch
+from mcpg.index import Index
+from mcpg.text import stem
+from mcpg.text.spelling import edit_distance
+
+_MOST_RELATED = 20
+_MOST_NAMED = 20
+_OF_RELATED, _OF_FURTHER, _ALONE = 0.9, 0.8, 0.3
+_TARGET = "symbol_with_relations"
+_MOST_SIMILAR = 10
+
+_INCOMING: dict[str, tuple[tuple[CodeEdgeKind, ...], str, str]] = {
+    Direction.CALLERS: ((CodeEdgeKind.CALLS,), "caller", "called_by"),
+    Direction.REFERENCES: (
+        (CodeEdgeKind.CALLS, CodeEdgeKind.REFERENCES, CodeEdgeKind.IMPORTS),
+        "user",
+        "used_by",
+    ),
+    Direction.SUBTYPES: ((CodeEdgeKind.INHERITS,), "subtype", "inherited_by"),
+    Direction.IMPORTERS: ((CodeEdgeKind.IMPORTS,), "importer", "imported_by"),
+}
+_OUTGOING: dict[str, tuple[tuple[CodeEdgeKind, ...], str, str]] = {
+    Direction.CALLEES: ((CodeEdgeKind.CALLS,), "callee", "calls"),
+    Direction.SUPERTYPES: ((CodeEdgeKind.INHERITS,), "supertype", "inherits"),
+}
+
+
+class CodeAnswers:
+    """Makes answers of the source code of an index; nothing is read before it is asked for."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    @cached_property
+    def search(self) -> CodeSearch:
+        """The search over the symbols of all pages of source files."""
+        return CodeSearch.of_pages(self._index.pages())
+
+    @property
+    def graph(self) -> CodeGraph:
+        return self.search.graph
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether there is no source code."""
+        return not (self._index.has_section("pages") and self.graph.files)
+
+    def has(self, name: str) -> bool:
+        """Return whether a symbol is called *name*, in any case."""
+        return not self.is_empty and bool(self.graph.find(name))
+
+    def near(self, name: str) -> str:
+        """Return the name of a symbol that *name* misspells, "" where none is near."""
+        around, dot, short = name.rpartition(".")
+        close = () if self.is_empty else self.search.find_named_symbols(short)
+        names = sorted(
+            {(-one.score, _edits(short, one), one.definition.symbol.short_name) for one in close}
+        )
+        found = (f"{around}{dot}{one}" for _, _, one in names)
+        return next((one for one in found if self.has(one)), "")
+
+    def imports(self, name: str) -> bool:
+        """Return whether a file imports a library called *name*."""
+        return not self.is_empty and bool(self.graph.importers(name))
+
+    def find_definitions(
+        self, names: Iterable[str], scope: CodeScope | None
+    ) -> list[LocatedSymbol]:
+        """Return the definitions of *names*, those of one name in order of their files."""
+        found: dict[tuple[str, str, str], LocatedSymbol] = {}
+        for name in names:
+            for one in self.graph.find(name, scope)[:_MOST_NAMED]:
+                found[one.file.repository, one.file.branch, one.id] = one
+        return list(found.values())
+
+    def locate_symbols(
+        self, definitions: Iterable[LocatedSymbol], kind: str = "symbol"
+    ) -> list[Answer]:
+        """Return where symbols are defined."""
+        return [_answer(one, kind, 1.0, (_describe_match(one),)) for one in definitions]
+
+    def relate_symbols(
+        self, direction: str, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
+    ) -> list[Answer]:
+        """Return each of *definitions* with what is related to it, then what is related to any.
+
+        Definitions that nothing is related to come last.
+        """
+        targets: list[Answer] = []
+        others: list[Answer] = []
+        alone: list[Answer] = []
+        for one in definitions:
+            kind, rel, relations = self._relations(direction, one, scope)
+            further = self._further(direction, one, relations, scope)
+            others += [_other(relation, kind, one) for relation in relations]
+            others += [_answer(other, kind, _OF_FURTHER, (why,)) for other, why in further]
+            items = [_item(relation, rel) for relation in relations]
+            if relations or further:
+                target = _answer(one, _TARGET, 1.0, (_describe_match(one),))
+                targets.append(replace(target, related=tuple(items[:_MOST_RELATED])))
+            else:
+                why = (_describe_match(one), f"no {kind} is known")
+                alone.append(_answer(one, _TARGET, _ALONE, why))
+        distinct = {(one.file, one.symbol, one.lines, one.type): one for one in reversed(others)}
+        kept = sorted(
+            distinct.values(), key=lambda one: (-one.score, one.file, _line(one.lines), one.symbol)
+        )
+        return [*targets, *kept, *alone]
+
+    def _relations(
+        self, direction: str, one: LocatedSymbol, scope: CodeScope | None
+    ) -> tuple[str, str, tuple[Relation, ...]]:
+        if direction == Direction.SUBTYPES and one.symbol.kind in CALLABLE_KINDS:
+            return "override", "overridden_by", ()
+        if direction in _OUTGOING:
+            kinds, kind, rel = _OUTGOING[direction]
+            return kind, rel, self.graph.outgoing(one, kinds)
+        kinds, kind, rel = _INCOMING.get(direction, _INCOMING[Direction.REFERENCES])
+        return kind, rel, self.graph.incoming(one, kinds, scope)
+
+    def leads(
+        self, direction: str, definitions: Iterable[LocatedSymbol], scope: CodeScope | None
+    ) -> bool:
+        """Return whether anything is related to one of *definitions* in a *direction*."""
+        return any(self._relations(direction, one, scope)[2] for one in definitions)
+
+    def _further(
+        self,
+        direction: str,
+        one: LocatedSymbol,
+        relations: Iterable[Relation],
+        scope: CodeScope | None,
+    ) -> list[tuple[LocatedSymbol, str]]:
+        """Return the indirect heirs or ancestors of a type, and the overrides of a method."""
+        name = one.symbol.plain_name
+        if direction == Direction.SUBTYPES and one.symbol.kind in CALLABLE_KINDS:
+            found, why = self.graph.overrides(one), f"overrides {name}"
+        elif direction == Direction.SUBTYPES:
+            found, why = self.graph.heirs(one), f"indirect subtype of {name}"
+        elif direction == Direction.SUPERTYPES:
+            found, why = self.graph.ancestors(one), f"indirect supertype of {name}"
+        else:
+            return []
+        near = {relation.name for relation in relations}
+        return [
+            (other, why)
+            for other in found
+            if other.id not in near and (scope is None or scope.has(other.file))
+        ]
+
+    def chain(self, start: str, end: str, scope: CodeScope | None) -> list[Answer]:
+        """Return a shortest chain of calls from a symbol called *start* to one called *end*."""
+        starts, ends = self.find_definitions([start], scope), self.find_definitions([end], scope)
+        return [_answer(one, "step", 1.0, ()) for one in self.graph.nearest_chain(starts, ends)]
+
+    def importers(self, module: str, scope: CodeScope | None) -> list[Answer]:
+        """Return the files that import the library *module*."""
+        return [
+            Answer(
+                one.file.path,
+                _lines(one.lines),
+                one.weight,
+                "importer",
+                one.file.path,
+                "file",
+                why=(f"imports {module!r}",),
+            )
+            for one in self.graph.importers(module, scope)
+        ]
+
+    def search_symbols(self, text: str, scope: CodeScope | None, limit: int) -> list[Answer]:
+        """Return the symbols that a *text* finds."""
+        if self.is_empty:
+            return []
+        return [
+            _answer(one.definition, "symbol", one.score, (f"holds {', '.join(one.words)}",))
+            for one in self.search.search(text, scope, limit=limit)
+        ]
+
+    def similar(
+        self, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
+    ) -> list[Answer]:
+        """Return the symbols of the same kind whose names and documentation are alike."""
+        own = {one.id for one in definitions}
+        found: dict[str, Answer] = {}
+        for one in definitions:
+            symbol = one.symbol
+            text = f"{symbol.short_name} {symbol.documentation}"
+            kinds = frozenset({symbol.kind})
+            for match in self.search.search(text, scope, kinds, _MOST_SIMILAR + len(own)):
+                if match.definition.id not in own:
+                    why = (f"shares {', '.join(match.words)}",)
+                    answer = _answer(match.definition, "similar", match.score, why)
+                    found.setdefault(match.definition.id, answer)
+        return list(found.values())[:_MOST_SIMILAR]
+
+
+def code_direction(
+    tokens: Sequence[Token], mentions: Sequence[Mention], *, has_several: bool
+) -> str:
+    """Return what a question about symbols asks for, one of `Direction`.
+
+    Args:
+        tokens: The words of the question.
+        mentions: What it mentions.
+        has_several: Whether it names several symbols, not one in several spellings.
+    """
+    symbols = [one for one in mentions if one.kind == MentionKind.SYMBOL]
+    name = symbols[0].start
+    held = {place for one in symbols for place in range(one.start, one.end)}
+    free = [(place, token) for place, token in enumerate(tokens) if place not in held]
+    nouns = [noun for _, token in free if (noun := _noun(token))]
+    verbs = {
+        kind: place
+        for place, token in reversed(free)
+        for kind in (token.cues if not _noun(token) else ())
+    }
+    if has_several:
+        is_of_types = "inherit" in verbs or Direction.SUBTYPES in nouns
+        return Direction.SUPERTYPES if is_of_types else Direction.PATH
+    # "Base" tells nothing more in "what extends the base class X".
+    if nouns and "inherit" not in verbs:
+        return nouns[0]
+    for kind, (active, passive) in _VERBS.items():
+        if kind in verbs:
+            return active if does(tokens, verbs[kind], name) else passive
+    return Direction.REFERENCES
+
+
+def _noun(token: Token) -> str:
+    """Return the direction that *token*, such as `superclasses`, is the noun of, "" for others."""
+    return _NOUNS.get(stem(token.folded), "")
+
+
+_NOUNS = {
+    stem(word): direction
+    for direction, words in (
+        (Direction.SUPERTYPES, "base superclass supertype parent ancestor baseclass"),
+        (Direction.SUBTYPES, "subclass subtype child children descendant heir implementation"),
+        (Direction.SUBTYPES, "subclases unterklassen"),
+        (Direction.CALLERS, "caller invoker aufrufer"),
+        (Direction.CALLEES, "callee"),
+    )
+    for word in words.split()
+}
+_VERBS = {
+    "inherit": (Direction.SUPERTYPES, Direction.SUBTYPES),
+    "import": (Direction.IMPORTERS, Direction.IMPORTERS),
+    "call": (Direction.CALLEES, Direction.CALLERS),
+    "depend": (Direction.CALLEES, Direction.REFERENCES),
+    "take": (Direction.CALLEES, Direction.REFERENCES),
+}
+"""What a question asks for by a verb: that which the named does, and that which is done to it."""
+
+
+def _answer(one: LocatedSymbol, kind: str, score: float, why: tuple[str, ...]) -> Answer:
+    symbol = one.symbol
+    return Answer(
+        one.file.path,
+        f"{symbol.first_line}-{symbol.last_line}",
+        min(1.0, score),
+        kind,
+        symbol.plain_name,
+        symbol.kind.value,
+        symbol.signature,
+        symbol.documentation,
+        (),
+        why,
+    )
+
+
+def _edits(name: str, match: CodeMatch) -> int:
+    """Return how many edits, those of case included, make *name* the name of a symbol."""
+    most = max(len(name), len(match.definition.symbol.short_name))
+    edits = edit_distance(name, match.definition.symbol.short_name, most)
+    return most if edits is None else edits
+
+
+def _describe_match(one: LocatedSymbol) -> str:
+    return f"is called {one.symbol.plain_name!r}"
+
+
+def _other(relation: Relation, kind: str, one: LocatedSymbol) -> Answer:
+    score = _OF_RELATED * relation.weight
+    lines = f", line {_lines(relation.lines)}" if relation.lines else ""
+    why = (f"{kind} of {one.symbol.plain_name}{lines}",)
+    if relation.symbol is not None:
+        return _answer(LocatedSymbol(relation.file, relation.symbol), kind, score, why)
+    return Answer(
+        relation.file.path, _lines(relation.lines), score, kind, relation.name, "file", why=why
+    )
+
+
+def _item(relation: Relation, rel: str) -> RelatedItem:
+    symbol = relation.symbol
+    name = symbol.plain_name if symbol else relation.name
+    kind = symbol.kind.value if symbol else "file"
+    line = relation.lines[0] if relation.lines else None
+    return RelatedItem(name, kind, rel, relation.file.path, line)
+
+
+def _lines(lines: Sequence[int]) -> str:
+    return ", ".join(map(str, lines[:3]))
+
+
+def _line(lines: str) -> int:
+    first = lines.replace(",", "-").partition("-")[0]
+    return int(first) if first.isdigit() else 0

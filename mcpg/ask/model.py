@@ -1,0 +1,372 @@
+"""Questions about a catalogue: what they are about, and what answers them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from mcpg.errors import Diagnostic
+from mcpg.text.json_values import JsonObject
+from mcpg.values import empty_as_null, format_count, score_text, to_json
+
+IntentName: TypeAlias = Literal[
+    "", "navigation", "relations", "documentation", "examples", "similar", "search"
+]
+
+
+class Intent:
+    """The names of what a question may want."""
+
+    NAVIGATION: Final = "navigation"
+    RELATIONS: Final = "relations"
+    DOCUMENTATION: Final = "documentation"
+    EXAMPLES: Final = "examples"
+    SIMILAR: Final = "similar"
+    SEARCH: Final = "search"
+
+
+INTENTS: tuple[IntentName, ...] = (
+    Intent.NAVIGATION,
+    Intent.RELATIONS,
+    Intent.DOCUMENTATION,
+    Intent.EXAMPLES,
+    Intent.SIMILAR,
+    Intent.SEARCH,
+)
+
+
+class Direction:
+    """The names of what a question about relations asks for."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    FEEDS = "feeds"
+    CONSUMES = "consumes"
+    USES_FIELD = "uses_field"
+    GIVES_FIELD = "gives_field"
+    BOTH = "both"
+    PATH = "path"
+    CALLERS = "callers"
+    CALLEES = "callees"
+    SUBTYPES = "subtypes"
+    SUPERTYPES = "supertypes"
+    IMPORTERS = "importers"
+    REFERENCES = "references"
+
+
+class MentionKind:
+    """The names of what a question may mention."""
+
+    TOOL = "tool"
+    FIELD = "field"
+    SYMBOL = "symbol"
+
+
+class Spelling:
+    """How a question spells a name, the surest first."""
+
+    NAME = "name"
+    """As a name: in one piece, with its seams, or marked as one."""
+    REPAIRED = "repaired"
+    """As a name, with a typing error."""
+    SPOKEN = "spoken"
+    """As words with spaces between them."""
+    WORD = "word"
+    """As a single word that may mean something else."""
+
+
+SURE = (Spelling.NAME, Spelling.REPAIRED)
+"""The spellings that show that the name is meant."""
+
+
+_SCORE_DECIMALS = 4
+_ALWAYS = ("file", "score", "type", "symbol", "kind")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Something with a name that a question mentions.
+
+    Attributes:
+        kind: One of `MentionKind`.
+        text: The name as the question spells it.
+        name: The name as it is.
+        spelling: One of `Spelling`.
+        tools: Numbers of the tools with this name; of a field, of those that take or return it.
+        start: Place of its first token.
+        end: Place after its last token.
+    """
+
+    kind: str
+    text: str
+    name: str
+    spelling: str
+    tools: tuple[int, ...]
+    start: int
+    end: int
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the name is certainly meant."""
+        return self.spelling in SURE
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The intent of a question, and why.
+
+    Attributes:
+        intent: One of `INTENTS`.
+        probability: Of this intent, in [0, 1]; 1 where a rule or the caller decides.
+        decided_by: `model`, `name`, `prefix`, `pattern`, `caller` or `default`.
+        evidence: What speaks most for the intent, for people, the strongest first.
+        direction: For relations, one of `Direction`; "" otherwise.
+    """
+
+    intent: str
+    probability: float
+    decided_by: str
+    evidence: tuple[str, ...] = ()
+    direction: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the intent as a JSON object."""
+        certainty = {"probability": round(self.probability, _SCORE_DECIMALS)}
+        return empty_as_null(to_json(self, without={"intent"}), "direction") | certainty
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuestion:
+    """The parts of a question.
+
+    Attributes:
+        tools: Ids of the tools that it names.
+        fields: Fields that it names.
+        symbols: Symbols of code that it names.
+        keywords: Its other words that carry content.
+        literals: Its arguments, such as paths and dates.
+        language: Its language, `None` if unknown.
+    """
+
+    tools: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedItem:
+    """Something that is related to an answer.
+
+    Attributes:
+        name: Tool id, or id of a symbol.
+        kind: What it is, as in `Answer`.
+        rel: How it is related, such as `nextStep` or `called_by`.
+        file: Where it is defined.
+        line: On which line, `None` where that is not known.
+    """
+
+    name: str
+    kind: str
+    rel: str
+    file: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One result of a question.
+
+    Attributes:
+        file: The document of the tool or page, or the source file.
+        lines: Lines of the definition in the file, such as `10-24`; "" where there are none.
+        score: How good the answer is, in [0, 1].
+        type: What it is to the question, such as `tool`, `before`, `caller` or `example`.
+        symbol: Tool id, id of a symbol, or title of a page.
+        kind: `tool`, `page`, or the kind of the symbol.
+        sig: Its signature.
+        docs: What is documented.
+        related: What it is related to.
+        why: What speaks for it, at most three.
+        call: For an example, an object that holds the arguments of a call.
+        card: For documentation, the whole description.
+    """
+
+    file: str
+    lines: str
+    score: float
+    type: str
+    symbol: str
+    kind: str
+    sig: str = ""
+    docs: str = ""
+    related: tuple[RelatedItem, ...] = ()
+    why: tuple[str, ...] = ()
+    call: Any = None
+    card: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a JSON object; what it does not have is left out."""
+        members: JsonObject = to_json(self) | {"score": round(self.score, _SCORE_DECIMALS)}
+        members["related"] = [
+            {key: part for key, part in to_json(one).items() if part not in (None, "")}
+            for one in self.related
+        ]
+        return {
+            key: part
+            for key, part in members.items()
+            if key in _ALWAYS or part not in (None, "", [])
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to ask next.
+
+    Attributes:
+        text: What one learns from it.
+        command: Arguments of `mcpg`, such as `("show", "git_add")`.
+    """
+
+    text: str
+    command: tuple[str, ...]
+
+    @property
+    def command_line(self) -> str:
+        """The command as it is typed into a shell."""
+        return shlex.join(["mcpg", *self.command])
+
+
+@dataclass(frozen=True, slots=True)
+class AskResult:
+    """The answer to a question.
+
+    Attributes:
+        query: The question as given.
+        decision: What it was taken to want, and why.
+        parsed: Its parts.
+        total: How many results there are, those beyond the limit included.
+        results: The first of them, best first.
+        suggestions: What to ask next, at most three.
+        diagnostics: Problems that were survived.
+        repository: The repository of all results that are code, "" otherwise.
+        branch: The branch of all results that are code, "" otherwise.
+        omitted: How many results a byte budget left out.
+    """
+
+    query: str
+    decision: Decision
+    parsed: ParsedQuestion
+    total: int = 0
+    results: tuple[Answer, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    repository: str = ""
+    branch: str = ""
+    omitted: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as `mcpg ask --format json` prints it, without the time."""
+        homes = {"repo": self.repository, "branch": self.branch}
+        omitted: JsonObject = {"omitted": self.omitted} if self.omitted else {}
+        return {
+            "schema": "mcpg/ask/1",
+            **{key: home for key, home in homes.items() if home},
+            "query": self.query,
+            "intent": self.decision.intent,
+            "decision": self.decision.to_dict(),
+            "parsed": to_json(self.parsed),
+            "total": self.total,
+            "results": [one.to_dict() for one in self.results],
+            **omitted,
+            "suggestions": [one.command_line for one in self.suggestions],
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{one.symbol} {score_text(one.score)}" for one in self.results[:3])
+        found = f"{self.decision.intent}, {format_count(self.total, 'result')}"
+        return f"<AskResult {self.query!r}: {found}{f': {shown}' if shown else ''}>"
+
+    def _repr_html_(self) -> str:
+        from mcpg.show.notebook import ask_html  # noqa: PLC0415 - only notebooks show HTML
+
+        return ask_html(self.to_dict())
+
+
+MAX_LIMIT = 200
+
+
+_SHORT_DOCS, _FEW_RELATED = 160, 3
+_SHORT_QUERY, _SHORT_MESSAGE = 200, 160
+_SCHEMAS = frozenset({"inputSchema", "outputSchema", "annotations", "notes"})
+
+
+def fit_budget(
+    result: AskResult, size: Callable[[AskResult], int], budget: int
+) -> AskResult | None:
+    """Return *result* with as much of it as a *budget* allows, `None` if nothing fits.
+
+    Args:
+        result: The whole answer.
+        size: Returns the size of an answer as it will be written, in bytes.
+        budget: The most bytes.
+    """
+    least = result
+    for least in _shorten_stepwise(result):
+        if size(least) <= budget:
+            return least
+    low, high = -1, len(least.results)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if size(_cut(least, middle)) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return _cut(least, low) if low >= 0 else None
+
+
+def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
+    """Yield *result* in less and less detail."""
+    yield result
+    for shorten in (_without_schemas, _with_short_docs, _bare):
+        result = replace(result, results=tuple(map(shorten, result.results)))
+        yield result
+    decision = replace(result.decision, evidence=result.decision.evidence[:1])
+    yield replace(
+        result,
+        query=result.query[:_SHORT_QUERY],
+        decision=decision,
+        parsed=replace(result.parsed, keywords=(), literals=()),
+        diagnostics=tuple(
+            replace(one, message=one.message[:_SHORT_MESSAGE]) for one in result.diagnostics[:2]
+        ),
+    )
+
+
+def _without_schemas(answer: Answer) -> Answer:
+    if answer.card is None:
+        return answer
+    card = {key: part for key, part in answer.card.items() if key not in _SCHEMAS}
+    return replace(answer, card=card)
+
+
+def _with_short_docs(answer: Answer) -> Answer:
+    docs = answer.docs[:_SHORT_DOCS]
+    return replace(answer, docs=docs, related=answer.related[:_FEW_RELATED], card=None)
+
+
+def _bare(answer: Answer) -> Answer:
+    return replace(answer, docs="", sig="", related=(), why=answer.why[:1])
+
+
+def _cut(result: AskResult, count: int) -> AskResult:
+    omitted = len(result.results) - count
+    changed = replace(result, results=result.results[:count], omitted=omitted)
+    if count:
+        return changed
+    return replace(changed, suggestions=(), parsed=replace(result.parsed, tools=(), fields=()))

@@ -1,0 +1,381 @@
+"""Questions about relations between tools: what comes before and after, what feeds what, paths.
+
+The evidence, the strongest first: what authors state and traces show, output fields that fill
+arguments, inferred sequences, a description that names another tool, and, where no schema tells
+who returns a field, tools of the same source that read what the field identifies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import chain
+
+from mcpg.ask.mentions import Token, does
+from mcpg.ask.model import Answer, Direction, Mention, MentionKind
+from mcpg.ask.tools import ToolAnswers
+from mcpg.catalog.model import walk_parameters
+from mcpg.relations.edges import EdgeKind
+from mcpg.search.prerequisites import prerequisites
+from mcpg.text import joined, operations, split_words, stem
+from mcpg.values import DECIMALS
+
+Evidence = tuple[int, float, str]
+"""A tool, the strength of what speaks for it in (0, 1], and the reason."""
+
+_NAMED_IN_DESCRIPTION = 0.6
+_READER = 0.5
+_OTHER_SOURCE = 0.5
+_OPTIONAL = 0.9
+_ORDERED = (Direction.BEFORE, Direction.AFTER, Direction.BOTH)
+_WEAK = 0.3
+_OF_HANDLE = 0.9
+_UNEXPLAINED = "its document names that as a next step"
+_FURTHER = 0.95
+_DEEPEST = 6
+_MOST_STEPS = 512
+_MOST_READERS = 3
+# Words of names of fields that tell what kind of handle it is, not of what.
+_HANDLES = frozenset(
+    ("id", "ids", "key", "name", "number", "no", "uri", "url", "ref", "token", "ts")
+)
+
+
+def decide_direction(
+    tokens: Sequence[Token], mentions: Sequence[Mention], answers: ToolAnswers
+) -> str:
+    """Return what a question about relations asks for, one of `Direction`."""
+    named = [one for one in mentions if one.kind == MentionKind.TOOL]
+    sure = [one for one in named if one.is_sure]
+    tools = [{*one.tools} for one in sure or named]
+    fields = [one for one in mentions if one.kind == MentionKind.FIELD]
+    cues = _Cues(tokens, mentions)
+    # A tool that is spelt in two ways is one tool.
+    if len(tools) > 1 and not set.intersection(*tools):
+        return Direction.PATH
+    if fields and not tools:
+        asks_origin = cues.has("give") or (cues.has("where") and not cues.has("take"))
+        is_taken = cues.has("take") and not cues.is_before("give", "take")
+        return Direction.GIVES_FIELD if asks_origin and not is_taken else Direction.USES_FIELD
+    ordered = _decide_order(cues)
+    if fields and not ordered:
+        return _decide_field_direction(fields[0], mentions, answers, cues)
+    return ordered or _decide_tool_direction(cues)
+
+
+def _decide_order(cues: _Cues) -> str:
+    """Return the direction that words of order tell, "" where there are none."""
+    if cues.has("before") == cues.has("after"):
+        return ""
+    return Direction.BEFORE if cues.has("before") else Direction.AFTER
+
+
+def _decide_field_direction(
+    field: Mention, mentions: Sequence[Mention], answers: ToolAnswers, cues: _Cues
+) -> str:
+    """Return whether the field is one that the tool takes, or one that it returns."""
+    tools = [tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools]
+    entry = answers.names.find_tool_fields(tools).get(joined(field.name))
+    if entry is None or not entry[1]:
+        return Direction.CONSUMES
+    if not entry[2]:
+        return Direction.FEEDS
+    return Direction.CONSUMES if cues.is_before("take", "give") else Direction.FEEDS
+
+
+def _decide_tool_direction(cues: _Cues) -> str:
+    """Return the direction that the place of a verb tells: *what needs X*, *what does X need*."""
+    if cues.has("before") and cues.has("after"):
+        return Direction.BEFORE if cues.is_before("before", "after") else Direction.AFTER
+    for kind in ("depend", "take", "call"):
+        if cues.has(kind):
+            return Direction.BEFORE if cues.is_done_by_name(kind) else Direction.AFTER
+    if not cues.has("give"):
+        return Direction.BOTH
+    gives = cues.is_done_by_name("give") and not cues.has("where")
+    return Direction.AFTER if gives else Direction.BEFORE
+
+
+class _Cues:
+    """The cues of a question and their places."""
+
+    def __init__(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> None:
+        held = {place for one in mentions for place in range(one.start, one.end)}
+        self._tokens = tokens
+        self._first = min((one.start for one in mentions), default=0)
+        self._places: dict[str, int] = {}
+        for place, token in enumerate(tokens):
+            for kind in token.cues if place not in held else ():
+                self._places.setdefault(kind, place)
+
+    def has(self, kind: str) -> bool:
+        return kind in self._places
+
+    def is_before(self, kind: str, other: str) -> bool:
+        """Return whether a cue of *kind* stands, and before any of the *other* kind."""
+        if kind not in self._places:
+            return False
+        return self._places[kind] < self._places.get(other, self._places[kind] + 1)
+
+    def is_done_by_name(self, kind: str) -> bool:
+        """Return whether what is named does what the cue of a *kind* says."""
+        return does(self._tokens, self._places[kind], self._first)
+
+
+class ToolRelationsAnswers:
+    """Answers questions about relations between tools."""
+
+    def __init__(self, answers: ToolAnswers) -> None:
+        self._answers = answers
+        self._index = answers.index
+
+    def answers(self, direction: str, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
+        """Return what is related to *tools* and *fields* in a *direction*, the surest first."""
+        if direction == Direction.PATH:
+            return self._path(tools)
+        if direction in _ORDERED:
+            return self._list_in_order(direction, tools)
+        kind, evidence = {
+            Direction.FEEDS: ("feeds", self._feeding(tools, fields)),
+            Direction.CONSUMES: ("consumer", self._consuming(tools, fields)),
+            Direction.USES_FIELD: ("consumer", self._taking(fields)),
+            Direction.GIVES_FIELD: ("producer", self._giving(fields)),
+        }[direction]
+        return self._make_answers(kind, evidence, tools)
+
+    def _list_in_order(self, direction: str, tools: Sequence[int]) -> list[Answer]:
+        """Return what comes before or after *tools*, then what is related in no order."""
+        found: list[Answer] = []
+        if direction != Direction.AFTER:
+            found += self._make_answers("before", self._before(tools), tools)
+        if direction != Direction.BEFORE:
+            found += self._make_answers("after", self._after(tools), tools)
+        ordered = {one.symbol for one in found}
+        beside = self._make_answers("related", self._beside(tools), tools)
+        return [*found, *(one for one in beside if one.symbol not in ordered)]
+
+    def _make_answers(
+        self, kind: str, evidence: Iterable[Evidence], tools: Sequence[int]
+    ) -> list[Answer]:
+        """Return *evidence* as answers, that for one tool together."""
+        scores: dict[int, float] = {}
+        reasons: dict[int, dict[str, None]] = {}
+        for tool, strength, why in evidence:
+            if tool not in tools and tool not in self._answers.disabled:
+                scores[tool] = max(scores.get(tool, 0.0), strength)
+                reasons.setdefault(tool, {})[why] = None
+        ranked = sorted(scores, key=lambda one: (-round(scores[one], DECIMALS), one))
+        return [self._answers.answer(one, kind, scores[one], reasons[one]) for one in ranked]
+
+    def _before(self, tools: Sequence[int]) -> Iterator[Evidence]:
+        index = self._index
+        for one in prerequisites([(tool, 1.0) for tool in tools], index).found:
+            yield one.tool, one.score * _FURTHER ** (one.depth - 1), one.need.reason
+        for tool in tools:
+            yield from self._stated_before(tool)
+            for number, other, weight in index.provided_by(tool):
+                yield other, weight, _flow(index.provision(number)[1])
+            for other in self._answers.mentioned_in(tool, index.record(tool)):
+                yield other, _NAMED_IN_DESCRIPTION, "the description names it"
+            yield from self._readers_for(tool)
+
+    def _readers_for(self, tool: int) -> Iterator[Evidence]:
+        """Yield what reads the things that required arguments of *tool* identify."""
+        required = self._index.required_arguments(tool)
+        for name in required:
+            is_handle = not _HANDLES.isdisjoint(split_words(name))
+            for other, strength, why in self._readers(name, tool):
+                yield other, (_OF_HANDLE if is_handle else _WEAK) * strength, why
+
+    def _beside(self, tools: Sequence[int]) -> Iterator[Evidence]:
+        """Yield what is related to *tools*, which no edge puts in order."""
+        index = self._index
+        for tool in tools:
+            for link, other, kind, weight in (*index.edges(tool), *index.edges_to(tool)):
+                if str(kind) == EdgeKind.RELATED:
+                    yield other, _WEAK * weight, f"is related, in no order: {index.reason(link)}"
+
+    def _after(self, tools: Sequence[int]) -> Iterator[Evidence]:
+        index = self._index
+        for tool in tools:
+            for link, other, kind, weight in index.edges(tool):
+                if str(kind) == EdgeKind.NEXT_STEP:
+                    yield (
+                        other,
+                        weight,
+                        index.reason(link) or _UNEXPLAINED,
+                    )
+            for number, other, weight in index.provides(tool):
+                yield other, weight, _flow(index.provision(number)[1])
+            for other in self._answers.find_mentions(tool):
+                yield other, _NAMED_IN_DESCRIPTION, "its description names that"
+
+    def _feeding(self, tools: Sequence[int], fields: Sequence[str]) -> Iterator[Evidence]:
+        index = self._index
+        wanted = frozenset(map(joined, fields))
+        for tool in tools:
+            for number, other, weight in index.provided_by(tool):
+                if any(joined(_last(one[1])) in wanted for one in index.provision(number)[1]):
+                    yield other, weight, _flow(index.provision(number)[1])
+            yield from self._returning(tool, fields)
+            for other in self._answers.mentioned_in(tool, index.record(tool)):
+                yield other, _NAMED_IN_DESCRIPTION, "the description names it"
+            for other, weight, why in self._stated_before(tool):
+                yield other, _WEAK * weight, why
+
+    def _returning(self, tool: int, fields: Sequence[str]) -> Iterator[Evidence]:
+        for field in fields:
+            for other in self._entry(field)[2]:
+                yield other, _OPTIONAL, f"returns {field!r}"
+            yield from self._readers(field, tool)
+
+    def _stated_before(self, tool: int) -> Iterator[Evidence]:
+        index = self._index
+        for link, other, kind, weight in index.edges_to(tool):
+            if str(kind) == EdgeKind.NEXT_STEP:
+                yield other, weight, index.reason(link) or _UNEXPLAINED
+
+    def _consuming(self, tools: Sequence[int], fields: Sequence[str]) -> Iterator[Evidence]:
+        sources = {self._answers.source_key(tool) for tool in tools}
+        for other, strength, why in self._taking(fields):
+            is_near = self._answers.source_key(other) in sources
+            yield other, strength if is_near else strength * _OTHER_SOURCE, why
+
+    def _taking(self, fields: Sequence[str]) -> Iterator[Evidence]:
+        for field in fields:
+            for tool in self._entry(field)[1]:
+                found = walk_parameters(self._index.record(tool).tool.input_schema)
+                held = [one for one in found if joined(_last(one.path)) == joined(field)]
+                is_required = any(one.required for one in held)
+                why = f"takes {held[0].path if held else field!r}"
+                yield (
+                    tool,
+                    1.0 if is_required else _OPTIONAL,
+                    f"{why}{' (required)' if is_required else ''}",
+                )
+
+    def _giving(self, fields: Sequence[str]) -> Iterator[Evidence]:
+        for field in fields:
+            for tool in self._entry(field)[2]:
+                yield tool, 1.0, f"returns {field!r}"
+            if not self._entry(field)[2]:
+                yield from self._readers(field)
+
+    def _entry(self, field: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+        return self._answers.names.fields.get(joined(field), (field, (), ()))
+
+    def _readers(self, field: str, tool: int | None = None) -> Iterator[Evidence]:
+        """Yield the tools that read what *field* identifies: first of many, then of one.
+
+        They are of the source of *tool*, or of the sources whose tools take the field.
+        """
+        index = self._index
+        subjects = {stem(word) for word in split_words(field)} - {stem(one) for one in _HANDLES}
+        if not subjects:
+            return
+        takers = (tool,) if tool is not None else self._entry(field)[1]
+        sources = {index.source_id(one) for one in takers}
+        holders = (index.find_holders(index.find_stem(one), "name") for one in subjects)
+        rows = []
+        for other in {*chain.from_iterable(holders)}:
+            if other == tool or index.source_id(other) not in sources:
+                continue
+            named = [stem(word) for word in split_words(index.tool_name(other))]
+            share = len(subjects.intersection(named)) / len(subjects)
+            done = index.operations([other])[0]
+            reads = sum(done[: operations.READS]) / max(1, sum(done))
+            needs = self._needs(field, other)
+            if share and reads > _READER and not needs:
+                many = done[1] / max(1, sum(done))
+                rows.append((share, many, -len(named), -other, other))
+        for share, many, _, _, other in sorted(rows, reverse=True)[:_MOST_READERS]:
+            strength = _READER * share * (0.8 + 0.2 * many)
+            yield (
+                other,
+                strength,
+                f"reads what {field!r} identifies (no schema says who returns it)",
+            )
+
+    def _needs(self, field: str, tool: int) -> bool:
+        required = self._index.required_arguments(tool)
+        return joined(field) in map(joined, required)
+
+    def _path(self, tools: Sequence[int]) -> list[Answer]:
+        """Return the tools on the strongest path from the first of *tools* to the last."""
+        start, end = tools[0], tools[-1]
+        way = self._strongest(start, end)
+        kind = "step"
+        if not way:
+            way = self._strongest(end, start)[::-1]
+            kind = "step back"
+        if not way:
+            near = self._make_answers("before", self._before([end]), (start, end))
+            return [
+                self._answers.answer(start, "start", 1.0),
+                *near[:_MOST_READERS],
+                self._answers.answer(end, "end", 1.0),
+            ]
+        steps = []
+        for place, tool in enumerate(way):
+            why = (self._reason(way[place - 1], tool, kind),) if place else ()
+            steps.append(self._answers.answer(tool, kind, 1.0, why))
+        between = [] if len(way) > 2 else self._list_between(start, end)  # noqa: PLR2004 - both ends
+        return [*steps[:-1], *between, steps[-1]]
+
+    def _list_between(self, start: int, end: int) -> list[Answer]:
+        """Return what the last tool needs besides the first one."""
+        found = self._make_answers("before", self._before([end]), (start, end))
+        kept = [one for one in found if one.score >= _WEAK * _READER]
+        return kept[:_MOST_READERS]
+
+    def _strongest(self, start: int, end: int) -> list[int]:
+        """Return the path with the greatest product of weights, none if it is too long."""
+        best: dict[int, float] = {start: 1.0}
+        before: dict[int, int] = {}
+        queue: list[tuple[float, int, int]] = [(-1.0, 0, start)]
+        for _ in range(_MOST_STEPS):
+            if not queue:
+                return []
+            negative, depth, tool = heappop(queue)
+            if tool == end:
+                return _way(before, end)
+            for other, weight in self._steps(tool) if depth < _DEEPEST else ():
+                strength = -negative * weight
+                if strength > best.get(other, 0.0) and other not in self._answers.disabled:
+                    best[other] = strength
+                    before[other] = tool
+                    heappush(queue, (-strength, depth + 1, other))
+        return []
+
+    def _steps(self, tool: int) -> Iterator[tuple[int, float]]:
+        for _, other, kind, weight in self._index.edges(tool):
+            if str(kind) == EdgeKind.NEXT_STEP:
+                yield other, weight
+        for _, other, weight in self._index.provides(tool):
+            yield other, weight
+
+    def _reason(self, one: int, other: int, kind: str) -> str:
+        source, target = (one, other) if kind == "step" else (other, one)
+        for link, reached, _, _ in self._index.edges(source):
+            if reached == target:
+                return self._index.reason(link)
+        for number, reached, _ in self._index.provides(source):
+            if reached == target:
+                return _flow(self._index.provision(number)[1])
+        return ""
+
+
+def _flow(fields: Sequence[tuple[str, str, bool]]) -> str:
+    shown = [f"its output field {one[0]!r} fills {one[1]!r}" for one in fields[:2]]
+    return " and ".join(shown)
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2].replace("[]", "").replace("*", "")
+
+
+def _way(before: dict[int, int], end: int) -> list[int]:
+    way = [end]
+    while way[-1] in before and len(way) <= _DEEPEST + 1:
+        way.append(before[way[-1]])
+    return way[::-1]

@@ -1,0 +1,312 @@
+"""What bundles carry beside their documents, and what of it a new bundle keeps."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, chain, pairwise
+from typing import overload
+
+from mcpg.bundle.codec import Bundle, ReadDocument, read_documents
+from mcpg.caching.build_cache import NO_BUILD_CACHE
+from mcpg.catalog.catalog import build_catalog
+from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
+from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.documents.model import ToolDocument
+from mcpg.errors import Code, Diagnostic, warning
+from mcpg.review.definitions import Key, is_same_definition
+from mcpg.text.json_values import JsonObject, JsonValue
+
+_MOST_PLAIN = 32 * 1024 * 1024
+_PER_BLOCK = 256 * 1024
+_FASTEST = 1
+
+
+def hold_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
+    """Return *texts* as a tuple, or compressed where they have more than 32 million characters."""
+    remaining = iter(texts)
+    plain: list[SourceDocument] = []
+    length = 0
+    for text in remaining:
+        plain.append(text)
+        length += len(text.content)
+        if length > _MOST_PLAIN:
+            return CompressedTexts(chain(_pop_texts(plain), remaining))
+    return tuple(plain)
+
+
+def _pop_texts(texts: list[SourceDocument]) -> Iterator[SourceDocument]:
+    """Return *texts* one by one, none of which is held afterwards."""
+    texts.reverse()
+    while texts:
+        yield texts.pop()
+
+
+class CompressedTexts(Sequence[SourceDocument]):
+    """Texts in compressed blocks; each is decompressed when it is read.
+
+    Args:
+        texts: The texts, in the order in which they are read.
+    """
+
+    def __init__(self, texts: Iterable[SourceDocument]) -> None:
+        self._bare: list[SourceDocument] = []
+        self._blocks: list[tuple[bytes, tuple[int, ...]]] = []
+        block: list[str] = []
+        length = 0
+        for text in texts:
+            self._bare.append(replace(text, content=""))
+            block.append(text.content)
+            length += len(text.content)
+            if length >= _PER_BLOCK:
+                self._add(block)
+                block, length = [], 0
+        self._add(block)
+        self._starts = [*accumulate((len(ends) for _, ends in self._blocks), initial=0)]
+
+    def _add(self, block: list[str]) -> None:
+        data = "".join(block).encode("utf-8", "surrogatepass")
+        self._blocks.append((zlib.compress(data, _FASTEST), tuple(accumulate(map(len, block)))))
+
+    def _contents(self, block: int) -> Iterator[str]:
+        packed, ends = self._blocks[block]
+        text = zlib.decompress(packed).decode("utf-8", "surrogatepass")
+        return (text[start:end] for start, end in pairwise((0, *ends)))
+
+    def __iter__(self) -> Iterator[SourceDocument]:
+        contents = chain.from_iterable(map(self._contents, range(len(self._blocks))))
+        for bare, content in zip(self._bare, contents, strict=True):
+            yield SourceDocument(bare.path, content, bare.canonical_uri, bare.place)
+
+    def __len__(self) -> int:
+        return len(self._bare)
+
+    @overload
+    def __getitem__(self, place: int) -> SourceDocument: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[SourceDocument]: ...
+
+    def __getitem__(self, place: int | slice) -> SourceDocument | Sequence[SourceDocument]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        block = bisect_right(self._starts, at) - 1
+        content = [*self._contents(block)][at - self._starts[block]]
+        return replace(self._bare[at], content=content)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+Definitions = Mapping[Key, tuple[Tool, ...]]
+"""Tools as their servers define them, by identity; none where no definition is known."""
+
+DEFINITIONS = "definitions"
+"""Name of the member of the `mcpg` object that lists them."""
+
+_MARKS = ("## Tool Identity", "## Execution Contract")
+
+# The .NET gateway reads no JSON of more than 64 levels, and these stand in three others.
+_MOST_LEVELS = 60
+_AS_TEXT = "definition"
+
+
+def is_generated(text: str) -> bool:
+    """Return whether the *text* of a document has the generated layout."""
+    return any(mark in text for mark in _MARKS)
+
+
+def definitions_beside(
+    read: Iterable[ReadDocument],
+    tools: Sequence[Tool],
+    superseded: Iterable[Tool],
+    bundles: Iterable[Bundle],
+) -> Definitions:
+    """Return the definitions of tools whose documents may say otherwise.
+
+    Args:
+        read: The documents of tools.
+        tools: The tools of manifests and servers.
+        superseded: Those of them that a document replaces.
+        bundles: The bundles among the sources. A tool that a source has now is not looked up there.
+    """
+    given = {_key(tool) for tool in tools}
+    found: defaultdict[Key, list[Tool]] = defaultdict(list)
+    for bundle in bundles:
+        for key, carried in carried_definitions(bundle).items():
+            if key not in given:
+                found[key] += carried
+    for tool in superseded:
+        found[_key(tool)].append(tool)
+    for item in read:
+        key = _key(item.document.tool)
+        if key not in given and key not in found and not is_generated(item.source.content):
+            found[key] = []
+    return {key: tuple(one) for key, one in found.items()}
+
+
+def definitions_in(bundle: Bundle, documents: Iterable[ToolDocument]) -> Definitions:
+    """Return the definitions of the tools of *bundle*, which has *documents*."""
+    carried = carried_definitions(bundle)
+    texts = {source.path: source.content for source in bundle.documents}
+    found: defaultdict[Key, list[Tool]] = defaultdict(list)
+    for document in documents:
+        known = found[_key(document.tool)]
+        if _key(document.tool) not in carried and is_generated(texts.get(document.path, "")):
+            known.append(document.tool)
+    return {key: tuple(known) for key, known in (found | carried).items()}
+
+
+def collect_definitions(documents: Iterable[ToolDocument], beside: Definitions) -> Definitions:
+    """Return the definitions of the tools of *documents*; those *beside* them come first."""
+    found: defaultdict[Key, list[Tool]] = defaultdict(list)
+    for document in documents:
+        if _key(document.tool) not in beside:
+            found[_key(document.tool)].append(document.tool)
+    return {key: tuple(known) for key, known in (found | dict(beside)).items()}
+
+
+def encode_definitions(
+    definitions: Definitions, documents: Iterable[ToolDocument], texts: Mapping[str, str]
+) -> list[JsonValue]:
+    """Return what a bundle carries of *definitions*: those that its documents don't repeat.
+
+    Args:
+        definitions: The definitions.
+        documents: The documents of the bundle.
+        texts: Their texts, by path.
+    """
+    needed: dict[Key, tuple[Tool, ...]] = {}
+    for document in documents if definitions else ():
+        key, text = _key(document.tool), texts.get(document.path, "")
+        if key not in definitions:
+            continue
+        known, repeats = definitions[key], is_generated(text)
+        is_repeated = len(known) == 1 and is_same_definition(known[0], document.tool)
+        # A text of a person alone states nothing of its server's.
+        if (known and not (repeats and is_repeated)) or (not known and repeats):
+            needed[key] = known
+    entries: list[JsonValue] = []
+    for (source_id, name), known in sorted(needed.items()):
+        named: JsonObject = {"source": source_id, "name": name}
+        entries += [named | _flatten_deep(_members(tool)) for tool in known] or [named]
+    return entries
+
+
+def _flatten_deep(members: JsonObject) -> JsonObject:
+    """Return *members*, as a text in JSON where they nest too deeply for other readers."""
+    if not is_deeper([members], _MOST_LEVELS):
+        return members
+    return {_AS_TEXT: json.dumps(members, ensure_ascii=False, separators=(",", ":"))}
+
+
+def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
+    """Return the definitions that *bundle* carries; what is no definition is ignored."""
+    stated = bundle.extension.get(DEFINITIONS)
+    found: dict[Key, list[Tool]] = {}
+    for one in stated if isinstance(stated, list) else ():
+        entry = _restore_deep(one)
+        if entry is None or is_deeper([entry], MAX_DEPTH):
+            continue
+        source_id, name = entry.get("source"), entry.get("name")
+        if isinstance(source_id, str) and isinstance(name, str):
+            known = found.setdefault((source_id, name), [])
+            known += [_tool(source_id, name, entry)] if "inputSchema" in entry else []
+    return found
+
+
+def _restore_deep(entry: JsonValue) -> JsonObject | None:
+    """Return *entry* with what it states as a text, `None` where it is no entry."""
+    if not isinstance(entry, dict) or _AS_TEXT not in entry:
+        return entry if isinstance(entry, dict) else None
+    try:
+        members = json.loads(str(entry[_AS_TEXT]))
+    except (ValueError, RecursionError):
+        return None
+    return {**members, **entry} if isinstance(members, dict) else None
+
+
+def _key(tool: Tool) -> Key:
+    return tool.source_id, tool.name
+
+
+_SCHEMAS = ("inputSchema", "outputSchema")
+
+
+def _members(tool: Tool) -> JsonObject:
+    members: JsonObject = {
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+    }
+    return {
+        name: one for name, one in members.items() if one or (name in _SCHEMAS and one is not None)
+    }
+
+
+def _tool(source_id: str, name: str, entry: JsonObject) -> Tool:
+    title, description = entry.get("title"), entry.get("description")
+    schema, output = entry.get("inputSchema"), entry.get("outputSchema")
+    annotations = entry.get("annotations")
+    return Tool(
+        id="",
+        source_id=source_id,
+        name=name,
+        title=title if isinstance(title, str) else None,
+        description=description if isinstance(description, str) else "",
+        input_schema=schema if isinstance(schema, dict) else {},
+        output_schema=output if isinstance(output, dict) else None,
+        annotations=annotations if isinstance(annotations, dict) else {},
+    )
+
+
+def read_ranking(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
+    """Return the one ranking that *bundles* carry; of several, none counts."""
+    carried = [bundle.ranking for bundle in bundles if bundle.ranking is not None]
+    if all(one == carried[0] for one in carried):
+        return next(iter(carried), None), []
+    message = "the bundles carry different rankings, and the shipped one is used"
+    return None, [warning(Code.RANKING_IGNORED, message)]
+
+
+def still_stale(
+    bundles: Sequence[Bundle],
+    documents: Iterable[SourceDocument],
+    tools: Iterable[Tool],
+    source_id: str | None,
+) -> frozenset[tuple[str, str]]:
+    """Return source id and name of the tools that *bundles* mark as stale and nothing else has.
+
+    Args:
+        bundles: The bundles among the sources.
+        documents: The documents among the sources that are of no bundle.
+        tools: The tools of manifests and servers.
+        source_id: The server of documents that name none.
+    """
+    if not any(bundle.stale for bundle in bundles):
+        return frozenset()
+    stale: set[tuple[str, str]] = set()
+    fresh = {(tool.source_id, tool.name) for tool in tools}
+    fresh |= {(tool.source_id, tool.name) for tool in _tools(documents, source_id)}
+    for bundle in bundles:
+        for tool in _tools(bundle.documents, source_id):
+            marked = stale if tool.id in bundle.stale else fresh
+            marked.add((tool.source_id, tool.name))
+    return frozenset(stale - fresh)
+
+
+def _tools(documents: Iterable[SourceDocument], source_id: str | None) -> tuple[Tool, ...]:
+    """Return the tools of *documents* under the ids that they have among themselves."""
+    read, _ = read_documents(documents, (), source_id, NO_BUILD_CACHE)
+    own = (item.document.tool for item in read if not item.document.is_page)
+    return build_catalog(list(own), ()).tools

@@ -1,0 +1,1 @@
+"""What builds keep for the next build, and the processes that share their work."""

@@ -1,0 +1,283 @@
+"""Processes that compute the results of a build cache ahead of their use.
+
+What is computed of a document alone depends on its content, so other processes can do it while this
+one relates the tools to each other. What they do not compute, this one does: processes save time
+and change nothing else.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from tempfile import gettempdir
+from threading import Lock
+from typing import NamedTuple
+
+from mcpg.files import new_file
+
+_PRIVATE = 0o600
+_LENGTH = struct.Struct("=Q")
+
+
+class ChunkRange(NamedTuple):
+    """Where pieces stand.
+
+    Attributes:
+        path: The file.
+        start: Offset of the first piece.
+        end: Offset after the last one.
+    """
+
+    path: Path
+    start: int
+    end: int
+
+
+NOWHERE = ChunkRange(Path(), 0, 0)
+"""The place of no pieces."""
+
+
+class ChunkFile:
+    """A temporary file that pieces are written to, and that is removed when it is closed.
+
+    Args:
+        folder: Where it is.
+
+    Attributes:
+        path: Its path.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path, handle = new_file(folder, _PRIVATE)
+        self._file = os.fdopen(handle, "wb")
+        self._end = 0
+
+    def add(self, piece: bytes) -> None:
+        """Write a piece.
+
+        Raises:
+            OSError: There is no room for it.
+        """
+        self._file.write(_LENGTH.pack(len(piece)))
+        self._file.write(piece)
+        self._end += _LENGTH.size + len(piece)
+
+    def since(self, start: int = 0) -> ChunkRange:
+        """Return the place of the pieces from *start* on, which others can read from now on.
+
+        Raises:
+            OSError: There is no room for them.
+        """
+        self._file.flush()
+        return ChunkRange(self.path, start, self._end)
+
+    def close(self) -> None:
+        """Remove the file."""
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            self.path.unlink()
+
+
+def read_chunks(place: ChunkRange) -> Iterator[bytes]:
+    """Return the pieces at *place*, read one by one.
+
+    Raises:
+        OSError, struct.error: They cannot be read.
+    """
+    if place.start == place.end:
+        return
+    with place.path.open("rb") as file:
+        file.seek(place.start)
+        left = place.end - place.start
+        while left > 0:
+            (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+            yield file.read(length)
+            left -= _LENGTH.size + length
+
+
+Make = Callable[[bytes], bytes | None]
+Rows = list[list[bytes | None]]
+
+# A task is short enough to wait for its end, and long enough to be worth sending.
+_PER_TASK = 64
+_MOST_PROCESSES = 8
+
+COLLECTED_AFTER = 100_000
+"""So many more values than before make a build look for unreachable circles: it makes millions of
+values and hardly any circle, and looking for them takes a sixth of the time."""
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(slots=True)
+class _Task:
+    """What is sent to a process at once.
+
+    Attributes:
+        keys: The keys of the results, by what they depend on and by function.
+        future: Their results; `None` once these are kept.
+    """
+
+    keys: Sequence[Sequence[bytes]]
+    future: Future[Rows] | None = None
+
+
+class Workers:
+    """A pool of processes.
+
+    Args:
+        jobs: How many processes work at once, this one included.
+        folder: Where what they work on waits for them, in a temporary file; `None` for the folder
+            of the system.
+
+    Attributes:
+        jobs: How many processes there are, this one included.
+    """
+
+    def __init__(self, jobs: int, folder: Path | None = None) -> None:
+        self.jobs = min(jobs, _MOST_PROCESSES)
+        self._size = self.jobs - 1
+        self._pool: ProcessPoolExecutor | None = None
+        self._tasks: dict[bytes, _Task] = {}
+        self._lock = Lock()
+        self._folder = folder
+        self._given: ChunkFile | None = None
+
+    def start(
+        self,
+        makes: Sequence[Make],
+        keyed: Iterable[tuple[Sequence[bytes], bytes]],
+        keep: Callable[[bytes, bytes], None],
+    ) -> None:
+        """Let the processes compute results.
+
+        Args:
+            makes: The functions that compute them.
+            keyed: The key of the result of each function, and what they depend on.
+            keep: Takes each key and result, in any thread; must not raise.
+        """
+        remaining = iter(keyed)
+        with suppress(OSError, RuntimeError, ImportError):  # no process can be started here
+            while self._size > 0 and (chunk := list(islice(remaining, _PER_TASK))):
+                task = _Task([keys for keys, _ in chunk])
+                task.future = self._submit(makes, self._write_input(given for _, given in chunk))
+                self._tasks |= {key: task for keys in task.keys for key in keys}
+                task.future.add_done_callback(partial(self._store, task, keep))
+
+    def prepare(self, *makes: Make) -> None:
+        """Start the processes, and let them import the functions that they will be sent."""
+        with suppress(OSError, RuntimeError, ImportError):  # as below
+            for _ in range(self._size):
+                self._submit(makes, NOWHERE)
+
+    def wait_for(self, key: bytes, keep: Callable[[bytes, bytes], None]) -> None:
+        """Wait until the result for *key* is kept, if a process is computing it.
+
+        What no process has begun with yet is left to the caller.
+        """
+        task = self._tasks.pop(key, None)
+        if task is None:
+            return
+        with self._lock:  # which is held until all results of a task are kept
+            future = task.future
+        if future is not None and not future.cancel():
+            with suppress(Exception):  # who needs the result computes it
+                future.result()
+            self._store(task, keep, future)
+
+    def close(self) -> None:
+        """End the processes."""
+        self._tasks.clear()
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+                self._pool = None
+        finally:  # an interrupt may end the wait
+            if self._given is not None:
+                self._given.close()
+                self._given = None
+
+    def _write_input(self, given: Iterable[bytes]) -> ChunkRange:
+        """Put what results depend on where processes read it."""
+        if self._given is None:
+            self._given = ChunkFile(self._folder or Path(gettempdir()))
+        start = self._given.since().end
+        for one in given:
+            self._given.add(one)
+        return self._given.since(start)
+
+    def _submit(self, makes: Sequence[Make], place: ChunkRange) -> Future[Rows]:
+        if self._pool is None:
+            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - few builds need it
+            from multiprocessing import get_context  # noqa: PLC0415 - as above
+
+            # A process that is forked beside the thread that shows progress may never go on.
+            spawn = get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
+        with _hold_interrupts():  # each of the first tasks starts a process
+            return self._pool.submit(_compute, makes, place)
+
+    def _store(
+        self, task: _Task, keep: Callable[[bytes, bytes], None], future: Future[Rows]
+    ) -> None:
+        """Keep the results of *task*, which has ended, unless they are kept already."""
+        with self._lock:
+            is_kept, task.future = task.future is None, None
+            if is_kept or future.cancelled() or future.exception() is not None:
+                return
+            for keys, row in zip(task.keys, future.result(), strict=True):
+                for key, result in zip(keys, row, strict=True):
+                    if result is not None:
+                        keep(key, result)
+
+
+@contextmanager
+def _hold_interrupts() -> Iterator[None]:
+    """Start processes that an interrupt of the terminal does not reach, where that can be done."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def _begin() -> None:
+    """Leave interrupts to the process that started this one, and end with it."""
+    from multiprocessing import parent_process  # noqa: PLC0415 - as above
+    from threading import Thread  # noqa: PLC0415
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(COLLECTED_AFTER, *gc.get_threshold()[1:])
+    parent = parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=end_with_parent, daemon=True).start()
+
+
+def _compute(makes: Sequence[Make], place: ChunkRange) -> Rows:
+    return [[make(one) for make in makes] for one in read_chunks(place)]

@@ -1,0 +1,619 @@
+"""Link the uses of names in source files to the symbols that they mean.
+
+Names are looked up as their language does it: in the functions and types around the use, in the
+file, among its imports, in its package. The type of a receiver is that of its annotation, or of the
+constructor or annotated function that its value comes from. A method of an unknown receiver is
+linked only where one method alone has its name, and with less weight.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from mcpg.code.extract import CREATES, EVERYTHING, IMPL, UNKNOWN, Definition, NameUse, SourceFacts
+from mcpg.code.languages import Modules, language_family, shown_language
+from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
+from mcpg.text import split_words
+
+CONTAINERS = frozenset({"class", "enum", "interface", "struct", "trait", "type", IMPL})
+"""The kinds of definitions that have members."""
+
+DEEPEST = 12
+"""How far names, types and scopes are followed."""
+
+_MOST_LEVELS = 100
+
+
+class ScopeNode:
+    """A definition with what stands in it."""
+
+    __slots__ = (
+        "bases",
+        "definition",
+        "fields",
+        "members",
+        "module",
+        "name",
+        "parent",
+        "variables",
+    )
+
+    def __init__(
+        self, definition: Definition, module: CodeModule, parent: ScopeNode | None
+    ) -> None:
+        self.definition = definition
+        self.module = module
+        self.parent = parent
+        self.name = ""
+        self.members: dict[str, ScopeNode] = {}
+        self.bases: list[NameUse] = []
+        self.fields: dict[str, list[str]] = {}
+        self.variables: dict[str, list[str]] = {}
+
+    @property
+    def is_type(self) -> bool:
+        return self.definition.kind in CONTAINERS
+
+    @property
+    def id(self) -> str:
+        return f"{self.module.path}{SEPARATOR}{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class CodeModule:
+    """A file with what stands at its top."""
+
+    path: str
+    grammar: str
+    facts: SourceFacts
+    nodes: list[ScopeNode] = field(default_factory=list)
+    top: dict[str, ScopeNode] = field(default_factory=dict)
+    variables: dict[str, list[str]] = field(default_factory=dict)
+    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+
+    @property
+    def family(self) -> str:
+        return language_family(self.grammar)
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+
+def around(node: ScopeNode | None) -> Iterator[ScopeNode]:
+    """Return *node* and those around it; a member can stand in a type that stands in it."""
+    for _ in range(_MOST_LEVELS):
+        if node is None:
+            return
+        yield node
+        node = node.parent
+
+
+def find_values(name: str, node: ScopeNode | None, module: CodeModule) -> list[str]:
+    """Return the values of the variable or field that *name* may be within *node*."""
+    for here in around(node):
+        found = (here.fields if here.is_type else here.variables).get(name)
+        if found:
+            return found
+    return module.variables.get(name, [])
+
+
+def outer_name(node: ScopeNode | None) -> str:
+    """Return the qualified name of *node*, "" for none."""
+    names: list[str] = []
+    while node is not None and len(names) < DEEPEST:
+        names.append(node.definition.name)
+        node = node.parent
+    return ".".join(reversed(names))
+
+
+def holds_name(node: ScopeNode | None, name: str) -> bool:
+    """Return whether a variable of *node* holds a definition, and not what calling one returns."""
+    values = node.variables.get(name, ()) if node is not None else ()
+    return any(value != UNKNOWN and not value.endswith("()") for value in values)
+
+
+def type_around(node: ScopeNode | None) -> ScopeNode | None:
+    """Return the innermost type around *node*, itself included."""
+    return next((one for one in around(node) if one.is_type), None)
+
+
+def source_name(node: ScopeNode | None) -> str:
+    """Return the name of the symbol that an edge of *node* leaves, "" for the file."""
+    return next((one.name for one in around(node) if one.definition.kind != IMPL), "")
+
+
+def node_id(found: ScopeNode | CodeModule) -> str:
+    """Return the id of a symbol, or the path of a file."""
+    return found.path if isinstance(found, CodeModule) else found.id
+
+
+GUESSED = 0.5
+"""The weight of a call that only the name of the method speaks for."""
+
+_SELF = frozenset({"self", "this", "cls", "Self"})
+_BASE = frozenset({"super", "super()", "base"})
+_MOST_BASES = 64
+_GUESSABLE_WORDS = 2
+# Languages where a bare name can be a member of the type around it.
+_IMPLICIT_SELF = frozenset({"csharp", "java"})
+# Languages where a name in another file may be meant that no import statement names in full.
+_BY_NAME = frozenset({"csharp", "go", "java", "rust"})
+# Languages where a later definition of a name is one more, and does not replace the first.
+_OVERLOADED = frozenset({"csharp", "java"})
+
+
+_Meaning = ScopeNode | CodeModule | None
+
+
+def link(
+    facts: Mapping[str, tuple[str, SourceFacts]], home: CodeFile, root_name: str = ""
+) -> list[CodeFile]:
+    """Link the facts of files to each other.
+
+    Args:
+        facts: Grammar and facts by path.
+        home: What all files have in common: repository and branch.
+        root_name: Name of the folder that holds them.
+    """
+    linker = _Linker(facts, root_name)
+    return [
+        replace(
+            home,
+            path=module.path,
+            language=shown_language(module.grammar),
+            lines=module.facts.lines,
+            symbols=tuple(_symbol(node) for node in module.nodes if node.definition.kind != IMPL),
+            edges=tuple(linker.edges(module)),
+        )
+        for module in linker.modules
+    ]
+
+
+def _symbol(node: ScopeNode) -> Symbol:
+    one = node.definition
+    kind = SymbolKind(one.kind)
+    return Symbol(node.name, kind, one.first, one.last, one.signature, one.documentation)
+
+
+class _Linker:
+    """All files, and the names in them."""
+
+    def __init__(self, facts: Mapping[str, tuple[str, SourceFacts]], root_name: str) -> None:
+        self.modules = [CodeModule(path, *facts[path]) for path in sorted(facts)]
+        self._by_path = {module.path: module for module in self.modules}
+        families = {module.family for module in self.modules}
+        self._places = {
+            family: Modules(
+                family, [one.path for one in self.modules if one.family == family], root_name
+            )
+            for family in families
+        }
+        self._types: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        self._methods: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        self._files: dict[tuple[str, str], list[CodeModule]] = {}
+        self._values: dict[int, _Meaning] = {}
+        self._globals: dict[tuple[str, str], _Meaning] = {}
+        self._lineages: dict[ScopeNode, list[ScopeNode]] = {}
+        self._open_lineages = 0
+        self._tops: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        for module in self.modules:
+            self._grow(module)
+        self._join_parts()
+        for module in self.modules:
+            self._adopt(module)
+            self._name(module)
+
+    # What stands where.
+
+    def _grow(self, module: CodeModule) -> None:
+        """Make the nodes of a file, and note its names."""
+        for one in module.facts.definitions:
+            parent = module.nodes[one.parent] if one.parent >= 0 else None
+            node = ScopeNode(one, module, parent)
+            module.nodes.append(node)
+            if not (one.owner or one.kind == IMPL):
+                self._place(node, one.name)
+        for local, name, imported, _ in module.facts.imports:
+            if local == EVERYTHING:
+                module.stars.append(name)
+            elif local:
+                module.imports[local] = (name, imported)
+        self._note_uses(module)
+
+    def _place(self, node: ScopeNode, name: str) -> None:
+        """Make a node known by its name where it stands."""
+        module, parent = node.module, node.parent
+        held = module.top if parent is None else parent.members
+        if name not in held or module.family not in _OVERLOADED:
+            held[name] = node
+        if parent is None:
+            self._tops[module.family, name].append(node)
+        if node.is_type:
+            self._types[module.family, name].append(node)
+
+    def _note_uses(self, module: CodeModule) -> None:
+        for use in module.facts.uses:
+            if use.kind == CodeEdgeKind.INHERITS and use.owner >= 0:
+                module.nodes[use.owner].bases.append(use)
+        for owner, name, value in module.facts.variables:
+            node = module.nodes[owner] if owner >= 0 else None
+            field_name = name.removeprefix("self.")
+            if field_name != name:
+                while node is not None and not node.is_type:
+                    node = node.parent
+                if node is not None:
+                    node.fields.setdefault(field_name, []).append(value)
+            elif node is not None and node.is_type:
+                node.fields.setdefault(name, []).append(value)
+            else:
+                held = module.variables if node is None else node.variables
+                held.setdefault(name, []).append(value)
+
+    def _join_parts(self) -> None:
+        """Give each part of a partial type of C# the members of all parts."""
+        parts: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        for (family, _), found in self._types.items():
+            for node in found if family == "csharp" and len(found) > 1 else ():
+                parts[node.module.facts.package, outer_name(node)].append(node)
+        for first, *others in parts.values():
+            for node in others:
+                first.members.update({**node.members, **first.members})
+                first.fields.update({**node.fields, **first.fields})
+                first.bases += node.bases
+                node.members, node.fields, node.bases = first.members, first.fields, first.bases
+
+    def _adopt(self, module: CodeModule) -> None:
+        """Give members that stand outside their type to it."""
+        for node in module.nodes:
+            one = node.definition
+            owner = one.name if one.kind == IMPL else one.owner
+            if not owner:
+                continue
+            found = self._type_named(owner.rpartition(".")[2], module)
+            if found is None or found is node:
+                continue
+            if one.kind == IMPL:
+                found.members.update(node.members)
+                found.bases += node.bases
+                for name, values in node.fields.items():
+                    found.fields.setdefault(name, []).extend(values)
+                for member in node.members.values():
+                    member.parent = found
+                if found.module is module:
+                    node.parent = found
+            else:
+                found.members.setdefault(one.name, node)
+                node.parent = found
+
+    def _name(self, module: CodeModule) -> None:
+        """Give the nodes of a file their qualified names, no two alike."""
+        taken: dict[str, int] = {}
+        for node in module.nodes:
+            one, parent = node.definition, node.parent
+            name = ".".join(filter(None, (outer_name(parent) or one.owner, one.name)))
+            if one.kind != IMPL:
+                taken[name] = taken.get(name, 0) + 1
+                name = f"{name}#{taken[name]}" if taken[name] > 1 else name
+                if (parent is not None and parent.is_type) or one.owner:
+                    self._methods[module.family, one.name].append(node)
+            node.name = name
+
+    def _type_named(self, name: str, module: CodeModule) -> ScopeNode | None:
+        """Return the type called *name* that is nearest to a file."""
+        found = self._types.get((module.family, name), [])
+        near = [node for node in found if node.module is module]
+        if not near:
+            near = [node for node in found if node.module.folder == module.folder]
+        if not near and module.facts.package:
+            near = [node for node in found if node.module.facts.package == module.facts.package]
+        choice = near or found
+        is_one = len({(node.module.facts.package, outer_name(node)) for node in choice}) == 1
+        is_partial = module.family == "csharp" and is_one
+        return choice[0] if len(choice) == 1 or near or (choice and is_partial) else None
+
+    def _find_created_type(
+        self, name: str, node: ScopeNode | None, module: CodeModule
+    ) -> ScopeNode | None:
+        """Return the type that a bare *name* means within *node*."""
+        members = (here.members.get(name) for here in around(node))
+        found = next((one for one in members if one is not None and one.is_type), None)
+        meaning = found or self._global(module, name, 0)
+        if isinstance(meaning, ScopeNode) and meaning.is_type:
+            return meaning
+        return self._type_named(name, module)
+
+    # What a name means.
+
+    def _look_up(
+        self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
+        """Return what a bare *name* means within *node*, `None` where that is not known."""
+        for here in around(node):
+            if here.module is not module:
+                break
+            is_known, found = self._within(here, name, is_innermost=here is node, depth=depth)
+            if is_known:
+                return found
+        return self._global(module, name, depth)
+
+    def _within(
+        self, here: ScopeNode, name: str, *, is_innermost: bool, depth: int
+    ) -> tuple[bool, _Meaning]:
+        """Return whether a bare *name* is bound directly in *here*, and what it means."""
+        if not here.is_type and name in here.variables:
+            return True, self._value(here.variables[name], here, here.module, depth)
+        if name in here.members and (is_innermost or not here.is_type):
+            return True, here.members[name]
+        if not here.is_type or here.module.family not in _IMPLICIT_SELF:
+            return False, None
+        if name in here.fields:
+            return True, self._value(here.fields[name], here, here.module, depth)
+        member = self._member(here, name)
+        return member is not None, member
+
+    def _global(self, module: CodeModule, name: str, depth: int) -> _Meaning:
+        """Return what *name* means at the top of a file, imports included."""
+        key = (module.path, name)
+        if depth > DEEPEST:
+            return self._globals.get(key)
+        if key not in self._globals:
+            self._globals[key] = None
+            self._globals[key] = self._at_top(module, name, depth)
+        return self._globals[key]
+
+    def _at_top(self, module: CodeModule, name: str, depth: int) -> _Meaning:
+        if name in module.top:
+            return module.top[name]
+        if name in module.imports:
+            return self._resolve_import(module, *module.imports[name], depth)
+        if name in module.variables:
+            return self._value(module.variables[name], None, module, depth)
+        for star in module.stars if module.family in {"python", "javascript"} else ():
+            for other in self._find_modules(star, module):
+                if other is not module and (found := self._global(other, name, depth + 1)):
+                    return found
+        if module.family in _BY_NAME:
+            return self._in_package(module, name) or self._type_named(name, module)
+        return None
+
+    def _in_package(self, module: CodeModule, name: str) -> ScopeNode | None:
+        if module.family != "go":
+            return None
+        paths = self._places["go"].siblings(module.path)
+        return next(
+            (self._by_path[one].top[name] for one in paths if name in self._by_path[one].top), None
+        )
+
+    def _resolve_import(self, module: CodeModule, source: str, name: str, depth: int) -> _Meaning:
+        files = self._find_modules(source, module)
+        if module.family in {"csharp", "java", "rust"}:
+            found = self._type_named(name, module)
+            if found is None and module.family == "rust":
+                tops = self._tops.get(("rust", name), [])
+                found = tops[0] if len(tops) == 1 else None
+            return found
+        if not files:
+            return self._find_submodule(source, name, module) if name else None
+        if not name:
+            return files[0]
+        if name == "default":
+            return self._default(files[0])
+        found_name = self._global(files[0], name, depth + 1)
+        return found_name or self._submodule(files[0], name)
+
+    def _find_submodule(self, source: str, name: str, module: CodeModule) -> CodeModule | None:
+        """Return the module *name* of a package that has no file of its own."""
+        joint = "" if source.endswith(".") else "."
+        return next(iter(self._find_modules(f"{source}{joint}{name}", module)), None)
+
+    def _submodule(self, package: CodeModule, name: str) -> CodeModule | None:
+        path = self._places[package.family].submodule(package.path, name)
+        return self._by_path.get(path or "")
+
+    @staticmethod
+    def _default(module: CodeModule) -> ScopeNode | None:
+        """Return the only class of a file, or its only definition at the top."""
+        nodes = list(module.top.values())
+        classes = [node for node in nodes if node.is_type]
+        choice = classes or nodes
+        return choice[0] if len(choice) == 1 else None
+
+    def _find_modules(self, source: str, module: CodeModule) -> list[CodeModule]:
+        key = (source, module.path)
+        known = self._files.get(key)
+        if known is None:
+            paths = self._places[module.family].resolve_import(source, module.path)
+            known = self._files[key] = [self._by_path[path] for path in paths]
+        return known
+
+    # What an expression is.
+
+    def _value(
+        self, values: list[str], node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
+        """Return the type of a variable, from the first of its *values* that is known."""
+        # Each variable is looked at once, and while it is, it has no type: circles end.
+        key = id(values)
+        if key not in self._values:
+            self._values[key] = None
+            known = (value for value in values if value != UNKNOWN)
+            found = (self._evaluate(value, node, module, depth + 1) for value in known)
+            self._values[key] = next((one for one in found if one is not None), None)
+        return self._values[key]
+
+    def _evaluate(
+        self, text: str, node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
+        """Return what the plain expression *text* means; of a value, its type."""
+        if text == UNKNOWN or depth > DEEPEST:
+            return None
+        parts = text.split(".")
+        found, rest = self._first_part(parts, node, module, depth)
+        for part in rest:
+            if found is None:
+                return None
+            found = self._attribute(found, part, depth)
+        return found
+
+    def _first_part(
+        self, parts: list[str], node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> tuple[_Meaning, list[str]]:
+        first = parts[0]
+        if first in _SELF:
+            return type_around(node), parts[1:]
+        if first in _BASE:
+            around = type_around(node)
+            bases = self._lineage(around)[1:2] if around else []
+            return (bases[0] if bases else None), parts[1:]
+        # `import a.b` makes `a.b` known, though `a` may have no file.
+        for end in range(len(parts), 1, -1):
+            name = ".".join(parts[:end])
+            if name in module.imports:
+                return self._resolve_import(module, *module.imports[name], depth), parts[end:]
+        name = first.removesuffix("()")
+        found = self._look_up(name, node, module, depth)
+        return (self._resolve_call(found, depth) if name != first else found), parts[1:]
+
+    def _attribute(self, owner: ScopeNode | CodeModule, part: str, depth: int) -> _Meaning:
+        name = part.removesuffix("()")
+        found = self._named_in(owner, name, depth)
+        return self._resolve_call(found, depth) if name != part else found
+
+    def _named_in(self, owner: ScopeNode | CodeModule, name: str, depth: int) -> _Meaning:
+        if isinstance(owner, CodeModule):
+            found = self._global(owner, name, depth + 1) if owner.family != "go" else None
+            return found or self._in_package(owner, name) or self._submodule(owner, name)
+        if not owner.is_type:
+            return None
+        for one in self._lineage(owner):
+            if name in one.members:
+                return one.members[name]
+            if name in one.fields:
+                return self._value(one.fields[name], one, one.module, depth)
+        return None
+
+    def _resolve_call(self, found: _Meaning, depth: int) -> _Meaning:
+        """Return the type of what calling *found* returns."""
+        if not isinstance(found, ScopeNode) or found.is_type:
+            return found
+        returns = found.definition.returns
+        if returns == UNKNOWN or depth > DEEPEST:
+            return None
+        if returns in _SELF:
+            return type_around(found)
+        result = self._evaluate(returns, found.parent, found.module, depth + 1)
+        return result if isinstance(result, ScopeNode) and result.is_type else None
+
+    def _member(self, owner: ScopeNode, name: str) -> ScopeNode | None:
+        return next(
+            (one.members[name] for one in self._lineage(owner) if name in one.members), None
+        )
+
+    def _lineage(self, node: ScopeNode) -> list[ScopeNode]:
+        """Return a type and those that it inherits from, nearest first; circles end."""
+        known = self._lineages.get(node)
+        if known is not None:
+            return known
+        if self._open_lineages > DEEPEST:
+            return [node]
+        found = self._lineages[node] = [node]
+        self._open_lineages += 1
+        for one in found:
+            for base in one.bases if len(found) < _MOST_BASES else ():
+                parent = self._base(base, one)
+                if parent is not None and parent not in found:
+                    found.append(parent)
+        self._open_lineages -= 1
+        return found
+
+    def _base(self, use: NameUse, node: ScopeNode) -> ScopeNode | None:
+        text = f"{use.receiver}.{use.name}" if use.receiver else use.name
+        found = self._evaluate(text, node.parent, node.module, 0)
+        return found if isinstance(found, ScopeNode) and found.is_type else None
+
+    # Edges.
+
+    def edges(self, module: CodeModule) -> Iterator[CodeEdge]:
+        """Return the edges that leave a file, sorted, each target once for each symbol."""
+        lines: defaultdict[tuple[CodeEdgeKind, str, str, float, bool], set[int]] = defaultdict(set)
+        for use in module.facts.uses:
+            node = module.nodes[use.owner] if use.owner >= 0 else None
+            target, weight = self._target(use, node, module)
+            is_call = use.kind in {CodeEdgeKind.CALLS, CREATES}
+            kind = CodeEdgeKind.CALLS if is_call else CodeEdgeKind(use.kind)
+            if target is not None and (target is not node or is_call):
+                lines[kind, source_name(node), node_id(target), weight, False].add(use.line)
+        for one in module.facts.imports:
+            target, name = self._import_target(one.module, one.name, module)
+            lines[CodeEdgeKind.IMPORTS, "", name, 1.0, target is None].add(one.line)
+        strong = {key[1:3] for key in lines if key[0] is not CodeEdgeKind.REFERENCES}
+        for key in sorted(lines):
+            kind, source, name, weight, is_external = key
+            if kind is not CodeEdgeKind.REFERENCES or (source, name) not in strong:
+                shown = tuple(sorted(lines[key]))
+                yield CodeEdge(kind, source, name, shown, weight, is_external)
+
+    def _target(
+        self, use: NameUse, node: ScopeNode | None, module: CodeModule
+    ) -> tuple[_Meaning, float]:
+        inner = node
+        if use.kind == CodeEdgeKind.INHERITS and node is not None:
+            inner = node.parent
+        if use.kind == CREATES and not use.receiver:
+            return self._find_created_type(use.name, node, module), 1.0
+        if not use.receiver:
+            if use.kind == CodeEdgeKind.REFERENCES and node and use.name in node.variables:
+                return None, 1.0
+            found = self._look_up(use.name, inner, module, 0)
+            is_variable = node is not None and use.name in node.variables
+            # A variable that is called holds a class or function, or an instance of unknown type.
+            return (None if is_variable and not holds_name(node, use.name) else found), 1.0
+        owner = self._evaluate(use.receiver, inner, module, 0)
+        if owner is not None:
+            found = self._named_in(owner, use.name, 0)
+            is_field = (
+                isinstance(owner, ScopeNode)
+                and isinstance(found, ScopeNode)
+                and (found.definition.name != use.name)
+            )
+            return (None if is_field else found), 1.0
+        if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):
+            return None, 1.0
+        return self._guess(use, module), GUESSED
+
+    def _is_foreign(self, receiver: str, node: ScopeNode | None, module: CodeModule) -> bool:
+        """Return whether a receiver, or the type of it, is named and is not in the code."""
+        parts = receiver.replace("()", "").split(".")
+        first = parts[1] if parts[0] in _SELF and len(parts) > 1 else parts[0]
+        if first in module.imports:
+            return True
+        values = find_values(first, node, module)
+        heads = {value.partition(".")[0].removesuffix("()") for value in values} - {UNKNOWN}
+        if not values and module.family in _BY_NAME and first[:1].isupper():
+            heads = {first}
+        return bool(heads) and not any(self._is_known(one, node, module) for one in heads)
+
+    def _is_known(self, name: str, node: ScopeNode | None, module: CodeModule) -> bool:
+        """Return whether *name* is a variable, or something in the code."""
+        is_variable = name in _SELF or bool(find_values(name, node, module))
+        return is_variable or self._look_up(name, node, module, 0) is not None
+
+    def _guess(self, use: NameUse, module: CodeModule) -> ScopeNode | None:
+        """Return the one method that has the name of a call, if the name is no common word."""
+        found = self._methods.get((module.family, use.name), ())
+        is_private = use.name.startswith("_")
+        telling = len(list(split_words(use.name))) >= _GUESSABLE_WORDS and not is_private
+        return found[0] if len(found) == 1 and telling else None
+
+    def _import_target(self, source: str, name: str, module: CodeModule) -> tuple[_Meaning, str]:
+        wanted = "" if name == EVERYTHING else name
+        found = self._resolve_import(module, source, wanted, 0)
+        if found is None:
+            found = next(iter(self._find_modules(source, module)), None)
+        joint = "." if name and name != EVERYTHING and module.family != "javascript" else ""
+        outside = f"{source}{joint}{name if joint else ''}".strip(".") or source or name
+        return found, outside if found is None else node_id(found)

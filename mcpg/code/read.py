@@ -1,0 +1,428 @@
+"""Source code: the symbols of a folder's source files and the edges between them, as pages."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind
+from mcpg.catalog.model import SourceDocument
+from mcpg.code.extract import SourceFacts, decode_facts, encode_facts, extract
+from mcpg.code.languages import UnparsableError, check_installed, language_of_name, query_text
+from mcpg.code.link import link
+from mcpg.code.model import CodeFile, write_page
+from mcpg.errors import Code, Diagnostic, InputError, McpgError, NotFoundError, info, warning
+from mcpg.files import exists, is_file, is_link, read_bytes, text_of_path
+from mcpg.sources.model import CODE
+
+_TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?+)(\]?+(?:\\.|[^\]\\])*)\]|(.)", re.DOTALL)
+_IN_SET = re.compile(r"\\(.)|([^-]|(?<=.-)-)", re.DOTALL)
+_TRAILING_BLANKS = re.compile(r"(?<!\\)[ \r]+\Z")
+_ANY_FOLDERS = "(?:[^/]+/)*"
+_LONGEST = 1024  # compiling takes long
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRule:
+    """One line of a `.gitignore` file.
+
+    Attributes:
+        path: Matches whole paths, relative to the folder of the file.
+        is_for_folders: Whether only folders match.
+        ignores: Whether what matches is ignored; `False` for a line that begins with `!`.
+    """
+
+    path: re.Pattern[str]
+    is_for_folders: bool
+    ignores: bool
+
+
+def read_rules(text: str) -> Iterator[IgnoreRule]:
+    """Yield the rules of a `.gitignore` file in their order; an invalid line makes none."""
+    for line in text.split("\n"):
+        pattern = _TRAILING_BLANKS.sub("", line)
+        negated = pattern.startswith("!")
+        pattern = pattern.removeprefix("!")
+        if pattern.strip("/") and not line.startswith("#") and len(pattern) <= _LONGEST:
+            try:
+                path = re.compile(_path(pattern), re.DOTALL)
+            except re.error:  # such as a range from z to a
+                continue
+            yield IgnoreRule(path, pattern.endswith("/"), not negated)
+
+
+def _path(pattern: str) -> str:
+    """Translate a pattern of paths to a regular expression."""
+    names = pattern.strip("/").split("/")
+    if "/" not in pattern.rstrip("/"):
+        names.insert(0, "**")
+    parts: list[list[str]] = [[]]
+    for name in names:
+        if name == "**":
+            parts.append([])
+        else:
+            parts[-1].append(_name(name))
+    first, *others = ("".join(f"{name}/" for name in part) for part in parts)
+    if not others:
+        return first.removesuffix("/")
+    *middle, last = others
+    inner = "".join(f"(?>{_ANY_FOLDERS}?{part})" for part in middle if part)
+    return f"{first}{inner}{_ANY_FOLDERS}{last.removesuffix('/') or '[^/]+'}"
+
+
+def _name(pattern: str) -> str:
+    """Translate a pattern of names, without a slash, to a regular expression."""
+    chunks = [""]
+    for token in _TOKEN.finditer(pattern):
+        escaped, stars, question, negation, members, plain = token.groups()
+        if stars:
+            chunks.append("")
+        elif question:
+            chunks[-1] += "[^/]"
+        elif members:
+            kept = _IN_SET.sub(lambda one: re.escape(one[1] or one[2]), members)
+            chunks[-1] += f"[^/{kept}]" if negation else f"[{kept}]"
+        else:
+            chunks[-1] += re.escape(escaped or plain)
+    first, *others = chunks
+    if not others:
+        return first
+    *middle, last = others
+    return f"{first}{''.join(f'(?>[^/]*?{one})' for one in middle)}[^/]*{last}"
+
+
+MOST_BYTES = 1024 * 1024
+"""Longest source file that is parsed."""
+
+_IGNORE = ".gitignore"
+_MOST_IGNORE_BYTES = 64 * 1024
+_LONG_LINES = 400
+_HEAD = 2048
+# The marks of Go, C#, Meta and Google; see https://go.dev/s/generatedcode.
+_GENERATED = re.compile(
+    rb"Code generated .* DO NOT EDIT|@generated\b|<auto-?generated", re.IGNORECASE
+)
+_BINARY = b"\0"
+_MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+# Installed packages and build output, where no `.gitignore` names them.
+_FOREIGN = frozenset({"node_modules", "__pycache__", "site-packages"})
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A source file of a folder.
+
+    Attributes:
+        location: Where to open it.
+        path: Its path relative to the root of the repository, with `/`.
+        language: Its language.
+    """
+
+    location: Path
+    path: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Ignored:
+    """The rules of one `.gitignore`, and those above it.
+
+    Attributes:
+        folder: The folder that it stands in.
+        rules: The rules, the last one first.
+        above: Those of the folders above, `None` for none.
+    """
+
+    folder: Path
+    rules: tuple[IgnoreRule, ...]
+    above: _Ignored | None
+
+    def has(self, path: Path, *, is_folder: bool) -> bool:
+        """Return whether *path* is ignored; the last matching rule of the nearest file decides."""
+        name = path.relative_to(self.folder).as_posix()
+        for rule in self.rules:
+            if (is_folder or not rule.is_for_folders) and rule.path.fullmatch(name):
+                return rule.ignores
+        return self.above is not None and self.above.has(path, is_folder=is_folder)
+
+
+def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
+    """Find the source files in *folder*, sorted by path.
+
+    Hidden entries, links, and what `.gitignore` files name are passed over. Links are not
+    followed, so that circles end and no file outside the folder is read.
+
+    Args:
+        folder: Where to search.
+        root: The root of its repository, whose `.gitignore` files hold as well.
+    """
+    above: _Ignored | None = None
+    between = folder.relative_to(root).parts
+    for depth in range(len(between)):
+        above = _with_rules(root.joinpath(*between[:depth]), above)
+    stack = [(folder, above)]
+    while stack:
+        here, outer = stack.pop()
+        rules = _with_rules(here, outer)
+        entries = _entries(here)
+        for entry in entries:
+            language = language_of_name(entry.name)
+            path = Path(entry.path)
+            if language and _is_plain(entry) and not (rules and rules.has(path, is_folder=False)):
+                yield FoundFile(path, path.relative_to(root).as_posix(), language)
+        stack += [
+            (path, rules)
+            for path in (Path(one.path) for one in reversed(entries) if _is_folder(one))
+            if not (rules and rules.has(path, is_folder=True))
+        ]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            entries = [entry for entry in found if not entry.name.startswith(".")]
+    except OSError:
+        return []
+    return sorted((one for one in entries if _is_text(one.name)), key=lambda one: one.name)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False) and entry.name not in _FOREIGN
+    except OSError:
+        return False
+
+
+def _with_rules(folder: Path, above: _Ignored | None) -> _Ignored | None:
+    place = folder / _IGNORE
+    if is_link(place) or not is_file(place):
+        return above
+    try:
+        text = read_bytes(place, _MOST_IGNORE_BYTES).decode("utf-8-sig", "replace")
+    except InputError:
+        return above
+    return _Ignored(folder, tuple(read_rules(text))[::-1], above)
+
+
+class SkippedError(Exception):
+    """A source file is not parsed; the message is the reason."""
+
+
+def read_source(location: Path) -> bytes:
+    """Read a source file as UTF-8 with LF line ends.
+
+    Raises:
+        SkippedError: It cannot be read, or parsing it is of no use.
+    """
+    try:
+        data = read_bytes(location, MOST_BYTES)
+    except InputError as fault:
+        too_big = "holds more than" in fault.message
+        reason = f"larger than {MOST_BYTES:,} bytes" if too_big else fault.message
+        raise SkippedError(reason) from fault
+    text = _utf8(data)
+    lines = text.count(b"\n") + 1
+    if len(text) > _LONG_LINES * lines and len(text) > _HEAD:
+        raise SkippedError("minified")
+    if _GENERATED.search(text, 0, _HEAD):
+        raise SkippedError("generated")
+    return text
+
+
+def _utf8(data: bytes) -> bytes:
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        if _BINARY in data:
+            raise SkippedError("binary") from None
+        # Every byte is a character of Latin-1, so names in ASCII stay readable.
+        text = data.decode("latin-1")
+    if "\0" in text:
+        raise SkippedError("binary")
+    return text.replace("\r\n", "\n").replace("\r", "\n").encode()
+
+
+_MOST_BYTES = 1024 * 1024
+_SHORT_HASH = 12
+_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^[ \t]*+url[ \t]*+=[ \t]*+(\S+)', re.MULTILINE)
+_BEFORE_NAME = re.compile(r"[/:\\@]")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Where source files come from.
+
+    Attributes:
+        root: The folder of the repository, or the folder that was named without one.
+        name: Last part of the address of its origin, else the name of the folder.
+        branch: The branch, the beginning of the commit's hash without one, or "".
+    """
+
+    root: Path
+    name: str
+    branch: str
+
+
+def find_repository(folder: Path) -> Repository:
+    """Find the repository that *folder* lies in."""
+    here = folder.resolve()
+    for root in (here, *here.parents):
+        git = _git_folder(root)
+        if git is not None:
+            common = _common(git)
+            origin = _ORIGIN.search(_read(common / "config"))
+            # Only the name: an address may hold a password.
+            address = origin[1].rstrip("/") if origin else ""
+            name = _BEFORE_NAME.split(address)[-1].removesuffix(".git")
+            return Repository(root, name or text_of_path(root.name), _branch(git))
+    return Repository(here, text_of_path(here.name), "")
+
+
+def _git_folder(root: Path) -> Path | None:
+    git = root / ".git"
+    if (git / "HEAD").is_file():
+        return git
+    # A worktree or submodule names its folder in a file.
+    text = _read(git) if git.is_file() else ""
+    kind, _, place = text.strip().partition(": ")
+    folder = root / place
+    return folder if kind == "gitdir" and (folder / "HEAD").is_file() else None
+
+
+def _common(git: Path) -> Path:
+    place = _read(git / "commondir").strip()
+    return git / place if place else git
+
+
+def _branch(git: Path) -> str:
+    head = _read(git / "HEAD").strip()
+    reference = head.removeprefix("ref: ")
+    return head[:_SHORT_HASH] if reference == head else reference.removeprefix("refs/heads/")
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_bytes(path, _MOST_BYTES).decode("utf-8", "replace")
+    except (McpgError, OSError):
+        return ""
+
+
+MOST_FILES = 200_000
+"""Source files that are read."""
+
+_NAMED = 3
+
+FACTS: ResultKind[SourceFacts] = ResultKind("code", encode_facts, decode_facts)
+"""The facts of source files, for the build cache."""
+
+
+def read_code(
+    argument: str, memo: BuildCache = NO_BUILD_CACHE
+) -> tuple[tuple[SourceDocument, ...], tuple[Diagnostic, ...]]:
+    """Read the source files of a folder.
+
+    Args:
+        argument: `code:PATH`; PATH is a folder or a file.
+        memo: What is known of files that were read before, by their content.
+
+    Returns:
+        A page for every source file, and diagnostics about files that are skipped.
+
+    Raises:
+        NotFoundError: There is no such folder or file.
+        UsageError: The extra `code` is not installed.
+    """
+    check_installed(argument)
+    files, noticed = read_files(Path(argument.removeprefix(CODE)), memo)
+    return tuple(map(write_page, files)), noticed
+
+
+def read_files(
+    place: Path, memo: BuildCache = NO_BUILD_CACHE
+) -> tuple[list[CodeFile], tuple[Diagnostic, ...]]:
+    """Read the symbols and edges of the source files at *place*.
+
+    Raises:
+        NotFoundError: There is no such folder or file.
+    """
+    if not exists(place):
+        raise NotFoundError(
+            "there is no such folder or file", place=str(place), remedy="check the path"
+        )
+    here = place.resolve()
+    repository = find_repository(here.parent if is_file(here) else here)
+    skipped: defaultdict[str, list[str]] = defaultdict(list)
+    facts: dict[str, tuple[str, SourceFacts]] = {}
+    found = _find_files(here, repository.root)
+    for file in islice(found, MOST_FILES):
+        try:
+            facts[file.path] = (file.language, _facts(file, memo))
+        except SkippedError as fault:
+            skipped[str(fault)].append(file.path)
+    broken = sorted(path for path, (_, one) in facts.items() if one.has_errors)
+    home = CodeFile("", "", repository.name, repository.branch, 0)
+    root_name = text_of_path(repository.root.name)
+    noticed = tuple(_report_skipped(skipped, broken, str(place)))
+    if next(found, None) is not None:
+        message = f"there are more source files; the first {MOST_FILES:,} are used"
+        noticed = (*noticed, warning(Code.SOURCE_INCOMPLETE, message, str(place)))
+    return link(facts, home, root_name), noticed
+
+
+def _find_files(here: Path, root: Path) -> Iterator[FoundFile]:
+    if not is_file(here):
+        return source_files(here, root)
+    language = language_of_name(here.name)
+    path = text_of_path(here.relative_to(root).as_posix())
+    return iter([FoundFile(here, path, language)] if language else [])
+
+
+def _facts(file: FoundFile, memo: BuildCache) -> SourceFacts:
+    source = read_source(file.location)
+    prefix = f"{file.language}\0{query_text(file.language)}\0".encode()
+    try:
+        return memo.recall(FACTS, lambda: prefix + source, partial(extract, source, file.language))
+    except UnparsableError:
+        raise SkippedError("too complex to parse") from None
+
+
+def _report_skipped(
+    skipped: defaultdict[str, list[str]], broken: list[str], place: str
+) -> Iterator[Diagnostic]:
+    for reason, paths in sorted(skipped.items()):
+        message = f"{_files(paths)} skipped: {reason} ({_some(paths)})"
+        yield info(Code.CODE_SKIPPED, message, place)
+    if broken:
+        message = f"{_files(broken)} with syntax errors: what could be parsed is used"
+        yield info(Code.CODE_SKIPPED, f"{message} ({_some(broken)})", place)
+
+
+def _files(paths: list[str]) -> str:
+    return f"{len(paths):,} source file{'s' if len(paths) > 1 else ''}"
+
+
+def _some(paths: list[str]) -> str:
+    more = len(paths) - _NAMED
+    return ", ".join(paths[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

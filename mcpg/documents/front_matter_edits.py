@@ -1,0 +1,523 @@
+"""Front matter that is rewritten for other readers, with the lines that its author wrote.
+
+A rewritten text has a member `authored` under its key `mcpg`: a checksum of the front matter, then
+for each run of lines that is not the author's the first line, how many lines there are, and the
+lines that the author wrote instead. Where the front matter was changed since, the text is taken as
+it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcpg.documents.front_matter import (
+    EXTRAS_KEY,
+    MAX_FRONT_MATTER,
+    FrontMatter,
+    flow,
+    member,
+    split_front_matter,
+)
+from mcpg.errors import DocumentError
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.safeyaml import PAIR, load_yaml, mask_pairs
+
+if TYPE_CHECKING:
+    from yaml import Node
+
+
+# A number that JSON writes otherwise.
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]*0|(?:\.[0-9]+)?[eE][-+]?[0-9]+|\.[0-9]{16,})")
+_COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
+
+
+class _Block(NamedTuple):
+    """A key of front matter as it stands.
+
+    Attributes:
+        key: The key, "" for what stands below the last one.
+        above: Comments above it, with blank lines.
+        lines: Its lines.
+        value: Its value.
+    """
+
+    key: str
+    above: str
+    lines: str
+    value: JsonValue
+
+
+def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
+    """Return front matter of *values*, whose lines are those of *texts* where these hold them.
+
+    All comments of *texts* stay: those of other keys stand where these were.
+
+    Args:
+        values: The values, in the order in which they are to stand.
+        texts: Front matter that authors wrote, which can be read.
+
+    Returns:
+        The lines; "" where they would be those that `member` writes.
+    """
+    texts, canonical = list(texts), _canonical(values)
+    blocks = [block for text in texts for block in _blocks(text)]
+    left = dict(values)
+    parts: list[str] = []
+    for block in blocks:
+        if block.key and block.key in left and _is_same(left[block.key], block.value):
+            parts += [block.above, block.lines]
+            del left[block.key]
+        else:
+            parts += [f"{comment}\n" for comment in _comments(block.above + block.lines)]
+    found = "".join((*parts, _canonical(left)))
+    if not _says(found, values):
+        comments = (f"{comment}\n" for text in texts for comment in _comments(text))
+        found = "".join((*comments, canonical))
+    return found if found != canonical and _says(found, values) else ""
+
+
+def write_authored_lines(values: JsonObject, written: str) -> str:
+    """Return front matter of *values*: *written* where it holds them, else what `member` writes."""
+    return written if written and _says(written, values) else _canonical(values)
+
+
+def values_as_written(values: JsonObject, written: str) -> JsonObject:
+    """Return *values* with numbers as their author wrote them, such as `1.10`.
+
+    Args:
+        values: The values.
+        written: What `written_lines` returned for them, perhaps for others meanwhile.
+    """
+    if not written or _NUMBER.search(written) is None:
+        return values
+    found = _read(written)
+    return found if isinstance(found, dict) and found == values else values
+
+
+def _says(text: str, values: JsonObject) -> bool:
+    found = _read(text)
+    return _is_same({} if found is None else found, values)
+
+
+def _read(text: str) -> JsonValue:
+    try:
+        return load_yaml(text, "", error=DocumentError)
+    except DocumentError:
+        return ""
+
+
+def _is_same(left: JsonValue, right: JsonValue) -> bool:
+    """Return whether values are equal as JSON, where `true` is not 1."""
+    return left == right and _dump_sorted(left) == _dump_sorted(right)
+
+
+def _dump_sorted(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _canonical(values: JsonObject) -> str:
+    return "".join(f"{line}\n" for key, value in values.items() for line in member(key, value))
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Cut front matter into its keys; what is no mapping in blocks has none, but comments."""
+    lines = text.removesuffix("\n").split("\n")
+    starts = _starts(text)
+    values = _read(text)
+    members = values if isinstance(values, dict) else {}
+    if not starts or list(starts) != list(members) or len(set(starts.values())) < len(starts):
+        yield _Block("", "", text, None)
+        return
+    ends = [*list(starts.values())[1:], len(lines)]
+    first = next(iter(starts.values()), len(lines))
+    above = _join_lines([line.lstrip(" ") for line in lines[:first]])
+    for (key, start), end in zip(starts.items(), ends, strict=True):
+        stop = end
+        while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1][0] == "#"):
+            stop -= 1
+        yield _Block(key, above, _join_lines(lines[start:stop]), members[key])
+        above = _join_lines(lines[stop:end])
+    yield _Block("", above, "", None)
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    text = "".join(f"{line}\n" for line in lines)
+    return text if text.strip() else ""
+
+
+def _starts(text: str) -> dict[str, int]:
+    """Return the line, from 0, on which each key of a mapping in blocks stands, in order."""
+    import yaml  # noqa: PLC0415 - generated documents have no such lines
+
+    try:
+        root = yaml.compose(
+            mask_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
+    except yaml.YAMLError:
+        return {}
+    if not isinstance(root, yaml.MappingNode) or root.flow_style:
+        return {}
+    starts: dict[str, int] = {}
+    line = end = 0
+    for key, _ in root.value:
+        # The parser counts other line ends as well.
+        at = key.start_mark.index
+        line, end = line + text.count("\n", end, at), at
+        if text[at - 1 : at] in ("", "\n"):
+            starts[str(key.value)] = line
+    return starts
+
+
+def _comments(text: str) -> Iterator[str]:
+    """Return the comments in YAML, each from its mark to the end of its line."""
+    import yaml  # noqa: PLC0415 - as above
+
+    if "#" not in text:
+        return
+    end = 0
+    try:
+        masked, _ = mask_pairs(text)
+        tokens = list(yaml.scan(masked, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    except yaml.YAMLError:
+        return
+    for token in tokens:
+        yield from _COMMENT.findall(text[end : token.start_mark.index])
+        end = max(end, token.end_mark.index)
+    yield from _COMMENT.findall(text[end:])
+
+
+AUTHORED_KEY = "authored"
+"""The member of the `mcpg` key that holds the lines of the author."""
+
+MAX_REWRITTEN = 8 * MAX_FRONT_MATTER
+"""Longest rewritten front matter with the author's lines, in characters."""
+
+_BOM = "\ufeff"
+_FENCE = "---"
+_RECORD = re.compile(rf" +{AUTHORED_KEY}: (\[.*\])")
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"|'[^']*'""")
+_IN_BRACKETS = re.compile(r"[\[{][^\[\]{}]*\?")
+# YAML has no such character, so it marks the line of the record until this can be written.
+_HERE = "\x00"
+
+
+class _ReplacedRun(NamedTuple):
+    """Lines of a rewritten text that are not its author's.
+
+    Attributes:
+        first: Number of the first, counted from 1.
+        size: How many there are.
+        authored: The author's lines instead.
+    """
+
+    first: int
+    size: int
+    authored: Sequence[str]
+
+
+class _Edit(NamedTuple):
+    """A stretch of front matter that is replaced.
+
+    Attributes:
+        start: Where it begins, in characters.
+        end: Where it ends.
+        text: What stands there instead.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+def rewritten_text(content: str, values: JsonObject) -> str:
+    """Return the document *content* with other *values* in its front matter.
+
+    Lines whose values stay are kept as they are, with their comments; blank lines above the front
+    matter are dropped. `authored_text` returns *content* again.
+
+    Args:
+        content: A document that can be read, with LF line ends.
+        values: All values of the front matter; a key may be added, but not left out.
+
+    Raises:
+        DocumentError: The front matter would be too long.
+    """
+    text = content.removeprefix(_BOM)
+    front = split_front_matter(text, "")
+    values = _without_record(values)
+    edits = _edits(front, values)
+    made = _apply_edits(text, front, edits) if edits else ""
+    if not made or not _is_sound(made, values):
+        made = _apply_edits(text, front, [_whole(front, values)])
+        if not _is_sound(made, values):
+            message = f"the front matter would be longer than {MAX_REWRITTEN} characters"
+            raise DocumentError(message, remedy="shorten it")
+    return content[: content.startswith(_BOM)] + made
+
+
+def authored_text(content: str) -> str:
+    """Return the text that an author wrote, of a document that may be rewritten."""
+    if f" {AUTHORED_KEY}: [" not in content:
+        return content
+    text = content.removeprefix(_BOM)
+    lines = text.split("\n")
+    ends = (at for at in range(1, len(lines)) if lines[at].rstrip(" \t") == _FENCE)
+    front = lines[: next(ends, 0)]
+    records = [at for at, line in enumerate(front) if _RECORD.fullmatch(line)]
+    if not records or front[0].rstrip(" \t") != _FENCE:
+        return content
+    at = records[-1]
+    checksum, runs = _read_record(front[at])
+    is_added = any(run.first <= at + 1 < run.first + run.size for run in runs)
+    if not is_added or checksum != _checksum(front, at):
+        return content
+    for run in reversed(runs):
+        lines[run.first - 1 : run.first - 1 + run.size] = run.authored
+    return content[: content.startswith(_BOM)] + "\n".join(lines)
+
+
+def _read_record(line: str) -> tuple[str, Sequence[_ReplacedRun]]:
+    """Return checksum and runs of the record in *line*; no runs where it is damaged."""
+    try:
+        checksum, *stated = json.loads(line.partition(":")[2])
+        runs = [_ReplacedRun(first, size, lines) for first, size, lines in stated]
+        after = 1
+        for run in runs:
+            is_sound = run.first >= after and run.size >= 0
+            if not is_sound or not all(isinstance(one, str) for one in run.authored):
+                return "", ()
+            after = run.first + run.size
+    except (TypeError, ValueError, RecursionError):
+        return "", ()
+    return str(checksum), runs
+
+
+def _checksum(front: Sequence[str], record: int) -> str:
+    """Return a checksum of the lines of a front matter but the one at index *record*."""
+    text = "\n".join(line for at, line in enumerate(front) if at != record)
+    return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _is_sound(text: str, values: JsonObject) -> bool:
+    """Return whether a rewritten text has *values* beside its record, for every parser."""
+    try:
+        front = split_front_matter(text, "", MAX_REWRITTEN)
+    except DocumentError:
+        return False
+    return _without_record(front.values) == values and not is_disputed(front.text)
+
+
+def _without_record(values: JsonObject) -> JsonObject:
+    extras = values.get(EXTRAS_KEY)
+    if not isinstance(extras, dict) or AUTHORED_KEY not in extras:
+        return values
+    others = {key: value for key, value in extras.items() if key != AUTHORED_KEY}
+    kept = {key: value for key, value in values.items() if key != EXTRAS_KEY}
+    return {**kept, EXTRAS_KEY: others} if others else kept
+
+
+def is_hidden(content: str) -> bool:
+    """Return whether other readers miss front matter, or a part of it, that this package reads.
+
+    The .NET library takes front matter below a blank line for prose, and ends it at the first line
+    of three hyphens, even one within a text block.
+    """
+    text = content.removeprefix(_BOM)
+    try:
+        front = split_front_matter(text, "")
+    except DocumentError:
+        return False
+    return front.line > 1 and (not text.startswith(_FENCE) or _is_cut(front))
+
+
+def _is_cut(front: FrontMatter) -> bool:
+    return any(line.strip() == _FENCE for line in front.text.split("\n"))
+
+
+def is_disputed(text: str) -> bool:
+    """Return whether parsers differ on YAML that can be read.
+
+    That is for a tab outside of quotes, or a question mark in brackets: the parser that PyYAML has
+    in Python refuses them there, the one in C does not. Many refuse a character that is escaped as
+    a pair.
+    """
+    if not _may_be_disputed(text):
+        return False
+    if PAIR.search(text):
+        return True
+    import yaml  # noqa: PLC0415 - few texts are rewritten
+
+    try:
+        for _ in yaml.parse(text, Loader=yaml.SafeLoader):
+            pass
+    except yaml.YAMLError:
+        return True
+    return False
+
+
+def _may_be_disputed(text: str) -> bool:
+    has_key = "?" in text and _IN_BRACKETS.search(_QUOTED.sub("", text)) is not None
+    return "\t" in text or has_key or PAIR.search(text) is not None
+
+
+def _apply_edits(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
+    """Carry *edits* of the front matter out, and record the lines that were there."""
+    lines = text.split("\n")
+    has_front = front.line > 1
+    fence = front.text_line - 2 if has_front else 0
+    above = lines[:fence]
+    runs = [_ReplacedRun(1, 0, above)] if above else []
+    made = [lines[fence]] if has_front else []
+    for is_edited, old, new in _in_runs(front.text, edits):
+        if is_edited:
+            runs.append(_ReplacedRun(len(made) + 1, len(new), old))
+        made += new
+    if not has_front:
+        made, runs = [_FENCE, *made, _FENCE], [_ReplacedRun(1, len(made) + 2, ())]
+    record = next(at for at, line in enumerate(made) if line.endswith(_HERE))
+    end = len(made) - (not has_front)
+    stated: list[JsonValue] = [[run.first, run.size, [*run.authored]] for run in runs]
+    written = flow([_checksum(made[:end], record), *stated])
+    made[record] = f"{made[record][:-1]}{AUTHORED_KEY}: {written}"
+    below = lines[fence + 1 + front.text.count("\n") :] if has_front else lines
+    return "\n".join((*made, *below))
+
+
+def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str], list[str]]]:
+    """Cut *text* into runs of lines: whether it is edited, its lines before and after."""
+    at = 0
+    for start, end, run in _group_edits(text, edits):
+        new, cut = "", start
+        for edit in run:
+            new += text[cut : edit.start] + edit.text
+            cut = edit.end
+        if at < start:
+            yield False, [], _lines(text[at:start])
+        yield True, _lines(text[start:end]), _lines(new + text[cut:end])
+        at = end
+    if at < len(text):
+        yield False, [], _lines(text[at:])
+
+
+def _group_edits(text: str, edits: Sequence[_Edit]) -> Sequence[tuple[int, int, list[_Edit]]]:
+    """Join edits of the same lines, each with where its lines begin and end."""
+    joined: list[tuple[int, int, list[_Edit]]] = []
+    for edit in sorted(edits):
+        start = text.rfind("\n", 0, edit.start) + 1
+        is_insertion = edit.end == start
+        end = start if is_insertion else text.find("\n", edit.end - 1) + 1
+        if joined and start < joined[-1][1]:
+            first, before, run = joined[-1]
+            joined[-1] = first, max(before, end), [*run, edit]
+        else:
+            joined.append((start, end, [edit]))
+    return joined
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
+    """Return what changes the front matter in place; nothing where only new text will do."""
+    extras = front.values.get(EXTRAS_KEY)
+    is_recorded = isinstance(extras, dict) and AUTHORED_KEY in extras
+    is_same = (extras, EXTRAS_KEY in front.values) == (values.get(EXTRAS_KEY), EXTRAS_KEY in values)
+    if _is_cut(front) or is_recorded or not is_same:
+        return []
+    root = _compose_yaml(front.text) if front.values else None
+    members = _block_members(root) if root else {}
+    if members.keys() != front.values.keys():
+        return []
+    disputed = is_disputed(front.text)
+    edits = [
+        edit
+        for key, (name, node) in members.items()
+        for edit in (
+            [_make_edit(name, node, values[key], front.text)]
+            if disputed and _may_be_disputed(front.text[name.end_mark.index : node.end_mark.index])
+            else _changes(name, node, front.values[key], values[key], front.text)
+        )
+    ]
+    added = "".join(
+        f"{line}\n"
+        for key, value in values.items()
+        if key not in members
+        for line in member(key, value)
+    )
+    if EXTRAS_KEY in members:
+        inner = _block_members(members[EXTRAS_KEY][1])
+        if not inner:
+            return []
+        first = next(iter(inner.values()))[0].start_mark
+        start = first.index - first.column
+        edits.append(_Edit(start, start, f"{' ' * first.column}{_HERE}\n"))
+    else:
+        added += f"{EXTRAS_KEY}:\n  {_HERE}\n"
+    end = len(front.text)
+    return [*edits, *([_Edit(end, end, added)] if added else [])]
+
+
+def _changes(key: Node, node: Node, old: JsonValue, new: JsonValue, text: str) -> Iterator[_Edit]:
+    """Return the edits that make *new* of the value *old*, which *node* is."""
+    if old == new:
+        return
+    items = node.value if isinstance(node.value, list) else []
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new) == len(items):
+        for item, before, after in zip(items, old, new, strict=True):
+            if before != after:
+                yield _Edit(item.start_mark.index, _end(item, text), flow(after))
+        return
+    yield _make_edit(key, node, new, text)
+
+
+def _make_edit(key: Node, node: Node, value: JsonValue, text: str) -> _Edit:
+    start = key.end_mark.index
+    return _Edit(start, max(start, _end(node, text)), f": {flow(value)}")
+
+
+def _end(node: Node, text: str) -> int:
+    """Return where the text of *node* ends; a block goes on up to the next one otherwise."""
+    from yaml import CollectionNode  # noqa: PLC0415 - few texts are rewritten
+
+    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last, text)
+    return len(text[: node.end_mark.index].rstrip())
+
+
+def _compose_yaml(text: str) -> Node | None:
+    """Parse YAML that was read before, and so is safe."""
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        return yaml.compose(
+            mask_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
+    except yaml.YAMLError:
+        return None
+
+
+def _block_members(node: Node) -> Mapping[str, tuple[Node, Node]]:
+    """Return key and value of each member of a mapping whose members have lines of their own."""
+    from yaml import MappingNode  # noqa: PLC0415 - as above
+
+    if not isinstance(node, MappingNode) or node.flow_style:
+        return {}
+    return {str(key.value): (key, value) for key, value in node.value}
+
+
+def _whole(front: FrontMatter, values: JsonObject) -> _Edit:
+    """Return front matter that is written anew, which holds in any case."""
+    extras = values.get(EXTRAS_KEY)
+    lines = [
+        line for key, value in values.items() if key != EXTRAS_KEY for line in member(key, value)
+    ]
+    inner = extras if isinstance(extras, dict) else {}
+    lines += [f"{EXTRAS_KEY}:", f"  {_HERE}"]
+    lines += [f"  {line}" for key, value in inner.items() for line in member(key, value)]
+    return _Edit(0, len(front.text), "".join(f"{line}\n" for line in lines))

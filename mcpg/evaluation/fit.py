@@ -1,0 +1,522 @@
+"""Fits of the model's two parts: fusion weights by coordinate ascent, calibration by regression.
+
+Source: Metzler & Croft, "Linear feature-based models for information retrieval", Information
+Retrieval 10(3), 2007: nDCG is no smooth function of the weights, so one weight after the other is
+set to the best value of a grid. Here with a cost for every step away from the weights to begin
+with, which what is found must be worth: few queries cannot move them far.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from math import exp, fsum, log
+from operator import itemgetter, mul
+
+from mcpg.engine.loading import CONTEXTUAL, MOST_CONTEXT_WEIGHT, contextual_weights
+from mcpg.evaluation.judged import Judgements, ResolvedJudgements, ResolvedQuery
+from mcpg.evaluation.metrics import ndcg_at, recall_at
+from mcpg.evaluation.samples import (
+    DEPTH,
+    DISCOUNTS,
+    RankingPair,
+    Sample,
+    TopMatch,
+    build_ranking_pairs,
+    look,
+    number_groups,
+    tops,
+)
+from mcpg.index import Index
+from mcpg.search.model import Model
+
+GRID = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
+"""The values that a fitted weight may have."""
+
+CONTEXT_GRID = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0)
+"""The same of the features of tools in use."""
+
+STARTS = 3
+"""From how many places the ascent begins: the given weights, and others drawn by a seed."""
+
+_ROUNDS = 4
+_LEAST_GAIN = 1e-4
+_WORTHS = (*DISCOUNTS, 0.0)
+
+
+def ascend(
+    contests: Sequence[RankingPair],
+    start: Sequence[float],
+    *,
+    cost: float = 0.0,
+    seed: int = 0,
+    grid: Sequence[float] = GRID,
+) -> tuple[float, ...]:
+    """Return the fitted weights, in the order of *start*, that maximise what *contests* are worth.
+
+    Args:
+        contests: What is to be won.
+        start: The weights to begin with, and to stay near.
+        cost: What the square of a step away from them costs.
+        seed: Draws further weights to begin with.
+        grid: The values that a weight may have.
+    """
+    draw = random.Random(seed)  # noqa: S311 - chance, not secrecy, is wanted
+    starts = [list(start)]
+    starts += [[draw.choice(grid) for _ in start] for _ in range(STARTS - 1)]
+    climbs = [_Climb(contests, one, start, cost, grid) for one in starts]
+    return tuple(max(climbs, key=_Climb.top).weights)
+
+
+def rate_contests(contests: Sequence[RankingPair], weights: Sequence[float]) -> float:
+    """Return what *contests* are worth under fitted *weights*; of one query, its nDCG@5."""
+    return fsum(
+        contest.worth
+        * _WORTHS[min(contest.ahead + sum([lead > 0 for lead in _leads(contest, weights)]), DEPTH)]
+        for contest in contests
+    )
+
+
+class _Climb:
+    """One way up.
+
+    Attributes:
+        weights: Where it stands.
+    """
+
+    def __init__(
+        self,
+        contests: Sequence[RankingPair],
+        begin: Sequence[float],
+        home: Sequence[float],
+        cost: float,
+        grid: Sequence[float],
+    ) -> None:
+        self.weights = list(begin)
+        self._grid = grid
+        self._contests = contests
+        self._home, self._cost = home, cost
+        self._leads = [_leads(contest, begin) for contest in contests]
+
+    def top(self) -> float:
+        reached = self._heights(0, [self.weights[0]])[0]
+        for _ in range(_ROUNDS):
+            before = reached
+            for place in range(len(self.weights)):
+                reached = self._step(place, reached)
+            if reached == before:
+                break
+        return reached
+
+    def _step(self, place: int, reached: float) -> float:
+        heights = self._heights(place, self._grid)
+        best = max(heights)
+        if best <= reached + _LEAST_GAIN:
+            return reached
+        value = self._grid[heights.index(best)]
+        delta = value - self.weights[place]
+        for contest, leads in zip(self._contests, self._leads, strict=True):
+            column = contest.columns[place]
+            leads[:] = [lead + delta * more for lead, more in zip(leads, column, strict=True)]
+        self.weights[place] = value
+        return best
+
+    def _heights(self, place: int, values: Sequence[float]) -> list[float]:
+        """Return the objective at each of the *values* of one weight."""
+        own = self.weights[place]
+        deltas = [value - own for value in values]
+        won: list[list[float]] = [[] for _ in values]
+        for contest, leads in zip(self._contests, self._leads, strict=True):
+            pairs = list(zip(leads, contest.columns[place], strict=True))
+            for gains, delta in zip(won, deltas, strict=True):
+                ahead = contest.ahead + sum([lead + delta * more > 0 for lead, more in pairs])
+                gains.append(contest.worth * _WORTHS[min(ahead, DEPTH)])
+        steps = [one - home for one, home in zip(self.weights, self._home, strict=True)]
+        others = fsum(step * step for at, step in enumerate(steps) if at != place)
+        tolls = [self._cost * (others + (value - self._home[place]) ** 2) for value in values]
+        return [fsum(gains) - toll for gains, toll in zip(won, tolls, strict=True)]
+
+
+def _leads(contest: RankingPair, weights: Sequence[float]) -> list[float]:
+    rows = zip(*contest.columns, strict=True)
+    return [
+        lead + fsum(map(mul, row, weights)) for lead, row in zip(contest.leads, rows, strict=True)
+    ]
+
+
+BINS = 10
+"""Bins of the expected calibration error."""
+
+_MOST_ROUNDS = 50
+_HALVINGS = 20
+_CLOSE = 1e-9
+_STEEPEST = 40.0
+_SUREST = 1e-9
+
+
+def logistic(
+    rows: Sequence[Sequence[float]],
+    right: Sequence[bool],
+    shares: Sequence[float],
+    *,
+    prior: Sequence[float],
+    ridge: float,
+) -> tuple[float, ...]:
+    """Return the coefficients, the intercept first, of a logistic regression.
+
+    They minimise the mean log loss and *ridge* times half the squared distance from *prior*: the
+    coefficients are believed to be normally distributed around those. By Newton's method, a step
+    that leads up is halved.
+
+    Source: le Cessie & van Houwelingen, "Ridge estimators in logistic regression", Applied
+    Statistics 41(1), 1992.
+
+    Args:
+        rows: The inputs of each sample.
+        right: Whether each is of the positive class.
+        shares: What each counts for; only their proportions matter.
+        prior: The coefficients without any sample.
+        ridge: How much they are believed, in units of the mean log loss.
+    """
+    fit = _Fit(rows, right, shares, prior, ridge)
+    found = list(prior)
+    loss = fit.loss(found)
+    for _ in range(_MOST_ROUNDS):
+        step = _downhill(fit, found, loss)
+        found = [one - by for one, by in zip(found, step, strict=True)]
+        loss = fit.loss(found)
+        if max(map(abs, step)) < _CLOSE:
+            break
+    return tuple(found)
+
+
+def _downhill(fit: _Fit, found: Sequence[float], loss: float) -> list[float]:
+    """Return Newton's step from *found*, halved until it does not lead above *loss*."""
+    step = solve(*fit.slope_and_curvature(found))
+    for _ in range(_HALVINGS):
+        if fit.loss([one - by for one, by in zip(found, step, strict=True)]) <= loss:
+            break
+        step = [by / 2 for by in step]
+    return step
+
+
+class _Fit:
+    """The penalised log loss of a sample, and its derivatives."""
+
+    def __init__(
+        self,
+        rows: Sequence[Sequence[float]],
+        right: Sequence[bool],
+        shares: Sequence[float],
+        prior: Sequence[float],
+        ridge: float,
+    ) -> None:
+        total = fsum(shares) or 1.0
+        self._rows = [(1.0, *row) for row in rows]
+        self._columns = [[row[place] for row in self._rows] for place in range(len(prior))]
+        self._shares = [share / total for share in shares]
+        self._right, self._prior, self._ridge = right, prior, ridge
+
+    def _probabilities(self, coefficients: Sequence[float]) -> list[float]:
+        return [sigmoid(fsum(map(mul, row, coefficients))) for row in self._rows]
+
+    def _distances(self, coefficients: Sequence[float]) -> list[float]:
+        return [one - prior for one, prior in zip(coefficients, self._prior, strict=True)]
+
+    def loss(self, coefficients: Sequence[float]) -> float:
+        losses = map(log_loss, self._probabilities(coefficients), self._right)
+        squares = fsum(one * one for one in self._distances(coefficients))
+        return fsum(map(mul, self._shares, losses)) + self._ridge * squares / 2
+
+    def slope_and_curvature(
+        self, coefficients: Sequence[float]
+    ) -> tuple[list[list[float]], list[float]]:
+        sure = self._probabilities(coefficients)
+        errors = [
+            share * (one - hit)
+            for share, one, hit in zip(self._shares, sure, self._right, strict=True)
+        ]
+        slope = [
+            fsum(map(mul, errors, column)) + self._ridge * distance
+            for column, distance in zip(self._columns, self._distances(coefficients), strict=True)
+        ]
+        doubt = [share * one * (1 - one) for share, one in zip(self._shares, sure, strict=True)]
+        weighed = [list(map(mul, doubt, column)) for column in self._columns]
+        curvature = [[0.0] * len(slope) for _ in slope]
+        for place, one in enumerate(weighed):
+            for other in range(place + 1):
+                product = fsum(map(mul, one, self._columns[other]))
+                curvature[place][other] = curvature[other][place] = product
+            curvature[place][place] += self._ridge
+        return curvature, slope
+
+
+def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
+    """Solve a system of linear equations by elimination with pivots; *matrix* is regular."""
+    rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
+    size = len(rows)
+    for place in range(size):
+        pivot = max(range(place, size), key=lambda at: abs(rows[at][place]))
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        for row in rows[place + 1 :]:
+            factor = row[place] / rows[place][place]
+            row[place:] = [
+                one - factor * other
+                for one, other in zip(row[place:], rows[place][place:], strict=True)
+            ]
+    found = [0.0] * size
+    for place in reversed(range(size)):
+        known = fsum(map(mul, rows[place][place + 1 : size], found[place + 1 :]))
+        found[place] = (rows[place][size] - known) / rows[place][place]
+    return found
+
+
+def sigmoid(logit: float) -> float:
+    """Return the probability, in (0, 1), of a logit."""
+    return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
+
+
+def log_loss(probability: float, is_right: bool) -> float:
+    """Return the logarithmic loss of one probability; one of 0 or 1 counts as if almost so.
+
+    Source: Gneiting & Raftery, "Strictly proper scoring rules, prediction, and estimation", Journal
+    of the American Statistical Association 102, 2007.
+    """
+    sure = probability if is_right else 1 - probability
+    return -log(max(sure, _SUREST))
+
+
+def evenly(keys: Sequence[Hashable], mass: Callable[[Hashable], float]) -> list[float]:
+    """Return each sample its share: the *mass* of its key, divided among those of the same key."""
+    counts = Counter(keys)
+    return [mass(key) / counts[key] for key in keys]
+
+
+def weighted_calibration_error(
+    scores: Sequence[float], right: Sequence[bool], shares: Sequence[float], bins: int = BINS
+) -> float:
+    """Return the expected calibration error of samples that do not all count the same.
+
+    The bins, in order of score, hold equal shares, and equal scores are in one bin; see
+    `reliability_bins`.
+    """
+    total = fsum(shares)
+    errors: list[list[float]] = [[] for _ in range(bins)]
+    passed = 0.0
+    rows = sorted(zip(scores, right, shares, strict=True))
+    for _, alike in groupby(rows, key=itemgetter(0)):
+        tied = list(alike)
+        mass = fsum(share for _, _, share in tied)
+        # Where their middle lies.
+        place = int((passed + mass / 2) / total * bins)
+        errors[min(place, bins - 1)] += [share * (score - hit) for score, hit, share in tied]
+        passed += mass
+    return fsum(abs(fsum(one)) for one in errors) / total
+
+
+ANSWERLESS_SHARE = 0.2
+"""The share of queries without an answer that scores are made for, where a file has fewer."""
+
+LOWER = 0.05
+"""What all matches of one rank below the best count for in a calibration, where the best are 1:
+what users look at first is to be right before all."""
+
+MOST_QUERIES = 2_000
+"""The most queries that are used: more take minutes, and teach next to nothing more."""
+
+_JUDGED, _HIDDEN = "judged", "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A judged query, looked at twice.
+
+    Attributes:
+        group: Number of its group: those that ask the same, or for the same tools.
+        sample: The query as it is.
+        hidden: The same, had the catalogue none of the tools that answer it; `None` when there is
+            none anyway.
+    """
+
+    group: int
+    sample: Sample
+    hidden: Sample | None = None
+
+    @property
+    def is_answerable(self) -> bool:
+        return self.sample.count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMatch:
+    """The best match of one query under one model.
+
+    Attributes:
+        kind: Whether the query was asked as it is, or with its answers hidden.
+        score: Its score.
+        is_right: Whether it answers the query.
+    """
+
+    kind: str
+    score: float
+    is_right: bool
+
+    @property
+    def loss(self) -> float:
+        return log_loss(self.score, self.is_right)
+
+
+def draw_judgements(judgements: Judgements, seed: int) -> Judgements:
+    """Return *judgements*, or of very many `MOST_QUERIES` drawn by *seed*, in their order."""
+    queries = judgements.queries
+    if len(queries) <= MOST_QUERIES:
+        return judgements
+    chosen = random.Random(seed).sample(range(len(queries)), MOST_QUERIES)  # noqa: S311 - as in folds
+    return replace(judgements, queries=tuple(queries[place] for place in sorted(chosen)))
+
+
+def build_cases(
+    resolved: ResolvedJudgements,
+    index: Index,
+    *,
+    disabled: frozenset[int],
+    uses_lexicon: bool = True,
+) -> list[Case]:
+    """Look at every query of a file, with related words and translations if *uses_lexicon*.
+
+    Its answers are hidden rather than taken out, so words that stand in them alone are still known.
+    """
+    looking = partial(look, index=index, uses_lexicon=uses_lexicon)
+    groups = number_groups([_keys(one) for one in resolved.queries])
+    return [
+        _case(one, group, index, disabled, looking)
+        for one, group in zip(resolved.queries, groups, strict=True)
+    ]
+
+
+def _keys(query: ResolvedQuery) -> list[tuple[str, ...]]:
+    asked = " ".join(query.judged.query.casefold().split())
+    tools = tuple(sorted({*query.relevant, *query.unknown}))
+    return [("query", asked), *([("tools", *tools)] if tools else [])]
+
+
+def _case(
+    query: ResolvedQuery,
+    group: int,
+    index: Index,
+    disabled: frozenset[int],
+    looking: Callable[..., Sample],
+) -> Case:
+    text, right = query.judged.query, frozenset(map(index.find_tool, query.relevant))
+    looking = partial(looking, context_tools=query.context_tools)
+    sample = looking(text, right=right, count=query.relevant_count, hidden=disabled)
+    if not right:
+        return Case(group, sample)
+    return Case(group, sample, looking(text, right=frozenset(), hidden=disabled | right))
+
+
+def fit_weights(
+    cases: Sequence[Case], home: Model, fitted: Sequence[float], *, belief: float, seed: int
+) -> tuple[float, ...]:
+    """Fit fusion weights on *cases*; where none has an answer, they stay as they are.
+
+    *fitted*, the weights to begin with, are worth *belief* queries; *home* has the others.
+    """
+    asked = [case.sample for case in cases if case.is_answerable]
+    if not asked:
+        return tuple(fitted)
+    contests = [
+        contest
+        for one in asked
+        for contest in build_ranking_pairs(one, home.weights, 1 / len(asked))
+    ]
+    return ascend(contests, fitted, cost=belief / len(asked), seed=seed)
+
+
+def fit_contextual(
+    cases: Sequence[Case], home: Model, *, belief: float, seed: int
+) -> tuple[float, ...]:
+    """Fit weights of `CONTEXTUAL` on those of *cases* that name tools in use; see `fit_weights`.
+
+    Without any they stay as they are in *home*.
+    """
+    samples = [case.sample for case in cases if case.is_answerable]
+    samples = [one for one in samples if one.analysis.used is not None]
+    start = contextual_weights(home)
+    if not samples:
+        return start
+    contests = [
+        contest
+        for one in samples
+        for contest in build_ranking_pairs(
+            *(one, home.weights, 1 / len(samples)), fitted=CONTEXTUAL, most=MOST_CONTEXT_WEIGHT
+        )
+    ]
+    return ascend(contests, start, cost=belief / len(samples), seed=seed, grid=CONTEXT_GRID)
+
+
+def fit_calibration(cases: Sequence[Case], model: Model, *, belief: float) -> tuple[float, ...]:
+    """Fit the calibration to what *model* ranks highest; see `fit_weights`.
+
+    The intercept comes first, then the coefficients in the order of `INPUTS`.
+    """
+    found = [
+        (kind, top)
+        for case in cases
+        for kind, sample in _samples(case)
+        for top in tops(sample, model)
+    ]
+    mass = _masses(cases)
+    shares = evenly([(kind, top.rank) for kind, top in found], lambda key: mass[key])
+    return logistic(
+        [top.inputs for _, top in found],
+        [top.is_right for _, top in found],
+        shares,
+        prior=(model.intercept, *model.coefficients),
+        ridge=belief / len(cases),
+    )
+
+
+def _masses(cases: Sequence[Case]) -> dict[object, float]:
+    """Return what all samples of one kind and rank count for."""
+    without = sum(not case.is_answerable for case in cases) / len(cases)
+    hidden = max(0.0, ANSWERLESS_SHARE - without)
+    return {
+        (kind, rank): mass * (LOWER if rank else 1.0)
+        for kind, mass in ((_JUDGED, 1 - hidden), (_HIDDEN, hidden))
+        for rank in range(DEPTH)
+    }
+
+
+def _samples(case: Case) -> list[tuple[str, Sample]]:
+    hidden = [(_HIDDEN, case.hidden)] if case.hidden else []
+    return [(_JUDGED, case.sample), *hidden]
+
+
+def best_scored(case: Case, model: Model) -> list[ScoredMatch]:
+    """Return the best match of a case as it is, and with its answers hidden; none scores 0."""
+    return [_best(kind, tops(sample, model, 1)) for kind, sample in _samples(case)]
+
+
+def _best(kind: str, found: Sequence[TopMatch]) -> ScoredMatch:
+    return (
+        ScoredMatch(kind, found[0].score, found[0].is_right)
+        if found
+        else ScoredMatch(kind, 0.0, False)
+    )
+
+
+def compute_shares(scored: Sequence[ScoredMatch], cases: Sequence[Case]) -> list[float]:
+    """Return what each of the best matches of *cases* counts for."""
+    mass = _masses(cases)
+    return evenly([(one.kind, 0) for one in scored], lambda key: mass[key])
+
+
+def ranked_figures(case: Case, model: Model) -> tuple[float, float]:
+    """Return nDCG@5 and recall@5 of a case that has an answer."""
+    hits = [top.is_right for top in tops(case.sample, model)]
+    return ndcg_at(hits, case.sample.count, DEPTH), recall_at(hits, case.sample.count, DEPTH)

@@ -1,0 +1,400 @@
+"""Tuning: a model fitted on a user's own queries, kept only when it serves queries it has not seen.
+
+Both parts, the weights of the fused score and the calibration, are fitted on all folds but one and
+measured on that one, for each fold in turn. A part is kept when what was held out is better for it
+by more than chance would make it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from pathlib import PurePath
+from statistics import pstdev
+from typing import TypeVar
+
+from mcpg.engine.loading import (
+    FITTED,
+    WEIGHT_DECIMALS,
+    Ranking,
+    contextual_weights,
+    merge_fitted_weights,
+    ranking_json,
+)
+from mcpg.evaluation.fit import (
+    Case,
+    ScoredMatch,
+    best_scored,
+    compute_shares,
+    fit_calibration,
+    fit_contextual,
+    fit_weights,
+    ranked_figures,
+    weighted_calibration_error,
+)
+from mcpg.evaluation.judged import Judgements
+from mcpg.evaluation.metrics import Significance, paired_randomisation
+from mcpg.evaluation.samples import assign_folds
+from mcpg.search.model import FEATURES, Model, ModelProvenance
+from mcpg.text.json_values import JsonObject
+from mcpg.values import SHOWN_DECIMALS, to_json
+
+Item = TypeVar("Item")
+
+FEWEST_QUERIES = 50
+"""The fewest queries with an answer: the usual size of a test of retrieval, because with fewer,
+other queries of the same kind too often lead to the opposite conclusion.
+
+Source: Voorhees & Buckley, "The effect of topic set size on retrieval experiment error", SIGIR
+2002; Buckley & Voorhees, "Evaluating evaluation measure stability", SIGIR 2000.
+"""
+
+FEWEST_GROUPS = 25
+"""The fewest groups that these fall into: paraphrases of a wish teach no more than one wish does.
+No source above draws a conclusion from fewer."""
+
+CHANCE = 0.05
+"""A gain on what was held out is believed when chance alone would bring it less often than this.
+
+Source: Smucker, Allan & Carterette, "A comparison of statistical significance tests for information
+retrieval evaluation", CIKM 2007: the randomisation test, here of one side and by groups.
+"""
+
+WEIGHTS_BELIEF = 1.0
+"""How many queries the shipped weights are worth, for a step of 1 in one of them."""
+
+CALIBRATION_BELIEF = 2.0
+"""How many queries the shipped calibration is worth; as a prior, its coefficients have a standard
+deviation of the inverse of the root of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutFigure:
+    """A figure on what was held out, before and after.
+
+    Attributes:
+        before: With the shipped model.
+        after: With models that were fitted on the other folds.
+        spread_before: Standard deviation of `before` between the folds.
+        spread_after: The same of `after`.
+    """
+
+    before: float
+    after: float
+    spread_before: float
+    spread_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class TunedPart:
+    """What was found out about one part of the model.
+
+    Attributes:
+        is_kept: Whether the fitted part is better than the shipped one.
+        figures: Figures by name.
+        significance: Of the difference that decides, by groups; positive is better.
+    """
+
+    is_kept: bool
+    figures: dict[str, HeldOutFigure]
+    significance: Significance
+
+    @property
+    def p(self) -> float:
+        """The chance of such a gain, or a greater one, were the two equally good."""
+        found = self.significance
+        # Signs are as often turned one way as the other, so half of what is as far off is a gain.
+        return found.p / 2 if found.difference > 0 else 1 - found.p / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What tuning came to.
+
+    Attributes:
+        model: The fitted model, as far as its parts are kept; rounded as it is written.
+        weights: What was found out about the fusion weights.
+        calibration: What was found out about the calibration.
+        answerable: How many queries have an answer.
+        answerless: How many have none.
+        groups: How many groups the queries fall into.
+        folds: How many folds there were.
+        seed: What drew them.
+    """
+
+    model: Model
+    weights: TunedPart
+    calibration: TunedPart
+    answerable: int
+    answerless: int
+    groups: int
+    folds: int
+    seed: int
+
+    @property
+    def is_better(self) -> bool:
+        return self.weights.is_kept or self.calibration.is_kept
+
+
+def too_few(cases: Sequence[Case], folds: int) -> str | None:
+    """Explain why *cases* cannot be learned from, `None` if they can."""
+    asked = [case for case in cases if case.is_answerable]
+    if len(asked) < FEWEST_QUERIES:
+        return (
+            f"{len(asked)} queries have an answer; with fewer than {FEWEST_QUERIES} nobody can tell"
+            " a gain from chance"
+        )
+    groups, needed = len({case.group for case in asked}), max(FEWEST_GROUPS, folds)
+    if groups < needed:
+        return (
+            f"the queries ask for {groups} different sets of tools; with fewer than {needed} a fit"
+            " learns them by heart"
+        )
+    return None
+
+
+def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0) -> Tuning:
+    """Fit a model on *cases*, of which there are not `too_few`.
+
+    Args:
+        cases: The judged queries.
+        shipped: The model to begin with, to stay near, and to be better than.
+        folds: How many parts to hold out in turn, at least 2.
+        seed: Draws the folds and where fits begin; the same seed gives the same model.
+    """
+    trial = _TuningTrial(cases, shipped, folds, seed)
+    weights = trial.weights()
+    calibration = trial.calibration(weights)
+    model = shipped
+    if weights.is_kept:
+        model = trial.with_weights(cases, shipped)
+    if calibration.is_kept:
+        model = trial.with_calibration(cases, model)
+    answerable = sum(case.is_answerable for case in cases)
+    return Tuning(
+        model,
+        weights,
+        calibration,
+        answerable,
+        len(cases) - answerable,
+        len({case.group for case in cases}),
+        folds,
+        seed,
+    )
+
+
+class _TuningTrial:
+    def __init__(self, cases: Sequence[Case], shipped: Model, folds: int, seed: int) -> None:
+        self._shipped, self._seed = shipped, seed
+        places = assign_folds([case.group for case in cases], folds, seed)
+        pairs = list(zip(cases, places, strict=True))
+        self._held = [[case for case, at in pairs if at == fold] for fold in range(folds)]
+        self._rest = [[case for case, at in pairs if at != fold] for fold in range(folds)]
+        self._fitted: list[Model] = []
+
+    def with_weights(self, cases: Sequence[Case], model: Model) -> Model:
+        own = [one for one, name in zip(model.weights, FEATURES, strict=True) if name in FITTED]
+        fitted = fit_weights(cases, model, own, belief=WEIGHTS_BELIEF, seed=self._seed)
+        rest = model.intercept, model.coefficients
+        model = Model(merge_fitted_weights(fitted, contextual_weights(model)), *rest)
+        in_use = fit_contextual(cases, model, belief=WEIGHTS_BELIEF, seed=self._seed)
+        return Model(merge_fitted_weights(fitted, in_use), *rest)
+
+    def with_calibration(self, cases: Sequence[Case], model: Model) -> Model:
+        found = fit_calibration(cases, model, belief=CALIBRATION_BELIEF)
+        intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in found)
+        return Model(model.weights, intercept, tuple(coefficients))
+
+    def weights(self) -> TunedPart:
+        self._fitted = [self.with_weights(rest, self._shipped) for rest in self._rest]
+        asked = [[case for case in held if case.is_answerable] for held in self._held]
+        before = [[ranked_figures(case, self._shipped) for case in held] for held in asked]
+        after = [
+            [ranked_figures(case, model) for case in held]
+            for held, model in zip(asked, self._fitted, strict=True)
+        ]
+        figures = {
+            name: _figure(_column(before, place), _column(after, place))
+            for place, name in enumerate(("ndcg@5", "recall@5"))
+        }
+        gains = zip(_flatten(_column(before, 0)), _flatten(_column(after, 0)), strict=True)
+        significance = _test_gains(_flatten(asked), [now - then for then, now in gains])
+        return _part(figures, significance)
+
+    def calibration(self, weights: TunedPart) -> TunedPart:
+        folds = len(self._held)
+        bases = self._fitted if weights.is_kept else [self._shipped] * folds
+        pairs = zip(self._rest, bases, strict=True)
+        fitted = [self.with_calibration(rest, model) for rest, model in pairs]
+        before, after = self._score_models([self._shipped] * folds), self._score_models(fitted)
+        figures = {
+            "ece": _measure_figure(before, after, self._held, _calibration_error),
+            "logLoss": _measure_figure(before, after, self._held, _mean_loss),
+        }
+        # With weights of its own, a model is to be calibrated as such, unless that is worse.
+        bar = self._score_models(bases)
+        cases = _flatten(self._held)
+        losses = [_losses(_flatten(found), cases) for found in (bar, after)]
+        significance = _test_gains(cases, [then - now for then, now in zip(*losses, strict=True)])
+        return _part(figures, significance, CHANCE if not weights.is_kept else 0.5)
+
+    def _score_models(self, models: Iterable[Model]) -> list[list[list[ScoredMatch]]]:
+        return [
+            [best_scored(case, model) for case in held]
+            for held, model in zip(self._held, models, strict=True)
+        ]
+
+
+def _losses(found: Sequence[Sequence[ScoredMatch]], cases: Sequence[Case]) -> list[float]:
+    shares = iter(compute_shares(_flatten(found), cases))
+    return [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
+
+
+def _test_gains(cases: Sequence[Case], gains: Sequence[float]) -> Significance:
+    """Test *gains* by group, for queries of one group are not independent."""
+    by_group: dict[int, list[float]] = {}
+    for case, gain in zip(cases, gains, strict=True):
+        by_group.setdefault(case.group, []).append(gain)
+    return paired_randomisation([fsum(one) for one in by_group.values()])
+
+
+def _part(
+    figures: dict[str, HeldOutFigure], found: Significance, chance: float = CHANCE
+) -> TunedPart:
+    part = TunedPart(True, figures, found)
+    return part if part.p < chance else replace(part, is_kept=False)
+
+
+def _column(folds: Sequence[Sequence[tuple[float, float]]], place: int) -> list[list[float]]:
+    return [[one[place] for one in fold] for fold in folds]
+
+
+def _figure(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> HeldOutFigure:
+    means = [_mean(_flatten(one)) for one in (before, after)]
+    spreads = [pstdev([_mean(fold) for fold in one if fold]) for one in (before, after)]
+    return HeldOutFigure(means[0], means[1], spreads[0], spreads[1])
+
+
+def _measure_figure(
+    before: Sequence[Sequence[Sequence[ScoredMatch]]],
+    after: Sequence[Sequence[Sequence[ScoredMatch]]],
+    held: Sequence[Sequence[Case]],
+    measure: Callable[[Sequence[ScoredMatch], Sequence[Case]], float],
+) -> HeldOutFigure:
+    means, spreads = [], []
+    for found in (before, after):
+        means.append(measure(_flatten(_flatten(found)), _flatten(held)))
+        pairs = zip(found, held, strict=True)
+        spreads.append(pstdev([measure(_flatten(fold), cases) for fold, cases in pairs if cases]))
+    return HeldOutFigure(means[0], means[1], spreads[0], spreads[1])
+
+
+def _calibration_error(found: Sequence[ScoredMatch], cases: Sequence[Case]) -> float:
+    scores, right = [one.score for one in found], [one.is_right for one in found]
+    return weighted_calibration_error(scores, right, compute_shares(found, cases))
+
+
+def _mean_loss(found: Sequence[ScoredMatch], cases: Sequence[Case]) -> float:
+    shares = compute_shares(found, cases)
+    losses = (one.loss * share for one, share in zip(found, shares, strict=True))
+    return fsum(losses) / fsum(shares)
+
+
+def _flatten(parts: Iterable[Sequence[Item]]) -> list[Item]:
+    return [one for part in parts for one in part]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)
+
+
+SCHEMA = "mcpg/tune/1"
+
+_LONGEST_NAME = 80
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class TuneReport:
+    """What a run of tuning came to.
+
+    Attributes:
+        queries: How many judged queries there were.
+        shipped: The model that was to be beaten.
+        tuning: What was found out; `None` when there was too little to learn from.
+        ranking: The model to keep; `None` when it is refused, for the reason in *refusal*.
+    """
+
+    queries: int
+    shipped: Ranking
+    tuning: Tuning | None = None
+    ranking: Ranking | None = None
+    refusal: str = ""
+
+
+def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvenance:
+    """Name a tuned model, and say how it was fitted."""
+    printable = "".join(filter(str.isprintable, PurePath(judgements.place).name))
+    name = printable[:_LONGEST_NAME].strip() or "queries"
+    return ModelProvenance(f"tuned on {name}", _provenance(tuning, judgements, name))
+
+
+def _provenance(tuning: Tuning, judgements: Judgements, name: str) -> str:
+    kept = {"weights": tuning.weights, "calibration": tuning.calibration}
+    parts = " and ".join(what for what, part in kept.items() if part.is_kept)
+    figures = ", ".join(
+        f"{name} {figure.before:.4f} before, {figure.after:.4f} after"
+        for part in kept.values()
+        if part.is_kept
+        for name, figure in part.figures.items()
+    )
+    return (
+        f"mcpg tune on {name} ({_digest(judgements)}): {tuning.answerable} queries with an answer"
+        f" and {tuning.answerless} without; {tuning.folds} folds, seed {tuning.seed}; {parts}"
+        f" fitted; held out: {figures}"
+    )
+
+
+def _digest(judgements: Judgements) -> str:
+    lines = sorted(
+        json.dumps([one.query, sorted(one.relevant), *filter(None, [sorted(one.context_tools)])])
+        for one in judgements.queries
+    )
+    return f"sha256:{hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:_DIGITS]}"
+
+
+def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
+    """Return *report* as the JSON object of schema `SCHEMA`; *path* is that of the tuned bundle."""
+    tuning = report.tuning
+    return {
+        "schema": SCHEMA,
+        "path": path,
+        "queries": report.queries,
+        **(
+            {
+                **to_json(tuning, without=("model", "weights", "calibration")),
+                "weights": _part_json(tuning.weights),
+                "calibration": _part_json(tuning.calibration),
+            }
+            if tuning
+            else {}
+        ),
+        "shipped": ranking_json(report.shipped, FEATURES),
+        "tuned": ranking_json(report.ranking, FEATURES) if report.ranking else None,
+        "refusal": report.refusal or None,
+        "written": is_written,
+    }
+
+
+def _part_json(part: TunedPart) -> JsonObject:
+    return {
+        "kept": part.is_kept,
+        "p": round(part.p, SHOWN_DECIMALS),
+        "heldOut": {
+            name: {name: round(value, SHOWN_DECIMALS) for name, value in to_json(figure).items()}
+            for name, figure in part.figures.items()
+        },
+    }

@@ -1,0 +1,1 @@
+"""Explanations: what a search did, why a tool is not found, and what would change it."""

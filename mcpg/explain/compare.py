@@ -1,0 +1,222 @@
+"""Comparison: one query asked of two catalogues, and what moved which tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcpg.engine.engine import Engine
+from mcpg.explain.trace import Explanation, MatchExplanation, QueryWord
+from mcpg.search.results import MAX_LIMIT
+from mcpg.values import DECIMALS
+
+RANKED, UNRANKED, DISABLED, ABSENT = "ranked", "unranked", "disabled", "absent"
+"""How a tool stands in one catalogue: among the first 50; not among them; off by default and not
+asked for; not in the catalogue at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureChange:
+    """One feature of a tool in both catalogues.
+
+    Attributes:
+        feature: Its name; a feature that one of the models does not have is 0 there.
+        then: Its contribution to the fused score in the first catalogue.
+        now: The same in the second.
+        delta: `now - then`; over all features of a tool they sum to that of the fused score.
+        by_weight: The part of *delta* that comes of another weight in the model, the rest coming of
+            another value.
+    """
+
+    feature: str
+    then: float
+    now: float
+    delta: float
+    by_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class TermChange:
+    """What one word of the query contributed to a tool in both catalogues."""
+
+    query: str
+    then: float
+    now: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChange:
+    """One tool in both catalogues.
+
+    Attributes:
+        tool_id: Its id in the second catalogue, or in the first where the second has it not.
+        status_then: How it stands in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
+        status_now: How it stands in the second.
+        then: Why it stands there in the first, `None` unless ranked.
+        now: Why it stands there in the second, `None` unless ranked.
+        features: What moved its fused score, the greatest change first; of tools ranked in both.
+        terms: What moved its lexical part, the greatest change first; of tools ranked in both.
+    """
+
+    tool_id: str
+    status_then: str
+    status_now: str
+    then: MatchExplanation | None
+    now: MatchExplanation | None
+    features: tuple[FeatureChange, ...] = ()
+    terms: tuple[TermChange, ...] = ()
+
+    @property
+    def fused_delta(self) -> float | None:
+        """The change of the fused score, `None` unless ranked in both."""
+        return self.now.fused_score - self.then.fused_score if self.then and self.now else None
+
+
+@dataclass(frozen=True, slots=True)
+class WordChange:
+    """A word of the query that means something else; `None` where it has no part in it."""
+
+    text: str
+    then: QueryWord | None
+    now: QueryWord | None
+
+
+@dataclass(frozen=True, slots=True)
+class RankingComparison:
+    """One query in two catalogues.
+
+    Attributes:
+        then: The explanation from the first catalogue, with all that is ranked.
+        now: The explanation from the second.
+        tools: The tools among the first few of either, in the second's order, then the first's.
+        words: The words that became something else, or are found in another number of tools.
+        only_then: Ids of the tools that are in the first alone.
+        only_now: Ids of the tools that are in the second alone.
+    """
+
+    then: Explanation
+    now: Explanation
+    tools: tuple[ToolChange, ...]
+    words: tuple[WordChange, ...]
+    size_then: int
+    size_now: int
+    only_then: tuple[str, ...]
+    only_now: tuple[str, ...]
+
+
+def compare(
+    then: Engine, now: Engine, query: str | None, *, limit: int, **asked: Any
+) -> RankingComparison:
+    """Search both engines for *query* and compare the rankings.
+
+    Tools among the first *limit* of either are compared; *asked* is what else `Engine.explain`
+    takes.
+
+    Raises:
+        UsageError: See `Engine.explain`.
+    """
+    before = then.explain(query, limit=MAX_LIMIT, **asked)
+    after = now.explain(query, limit=MAX_LIMIT, **asked)
+    enabled_then, enabled_now = then.enabled_by_id, now.enabled_by_id
+    return RankingComparison(
+        before,
+        after,
+        tuple(
+            _tools(before, after, limit, _status_reader(enabled_then), _status_reader(enabled_now))
+        ),
+        tuple(_words(before.words, after.words)),
+        len(enabled_then),
+        len(enabled_now),
+        tuple(tool_id for tool_id in enabled_then if tool_id not in enabled_now),
+        tuple(tool_id for tool_id in enabled_now if tool_id not in enabled_then),
+    )
+
+
+def _status_reader(
+    enabled_by_id: Mapping[str, bool],
+) -> Callable[[str, MatchExplanation | None], str]:
+    def status(tool_id: str, match: MatchExplanation | None) -> str:
+        if match is not None:
+            return RANKED
+        if tool_id not in enabled_by_id:
+            return ABSENT
+        return UNRANKED if enabled_by_id[tool_id] else DISABLED
+
+    return status
+
+
+def _tools(
+    before: Explanation,
+    after: Explanation,
+    limit: int,
+    status_then: Callable[[str, MatchExplanation | None], str],
+    status_now: Callable[[str, MatchExplanation | None], str],
+) -> Iterator[ToolChange]:
+    then = {match.tool_id: match for match in before.matches}
+    now = {match.tool_id: match for match in after.matches}
+    first = (match.tool_id for match in (*after.matches[:limit], *before.matches[:limit]))
+    for tool_id in dict.fromkeys(first):
+        old, new = then.get(tool_id), now.get(tool_id)
+        yield ToolChange(
+            tool_id,
+            status_then(tool_id, old),
+            status_now(tool_id, new),
+            old,
+            new,
+            feature_changes(old, new) if old and new else (),
+            term_changes(old, new) if old and new else (),
+        )
+
+
+def feature_changes(
+    then: MatchExplanation | None, now: MatchExplanation | None
+) -> tuple[FeatureChange, ...]:
+    """Return what moved the fused score of a tool, the greatest first; unranked it has none."""
+    old = {part.feature: part for part in then.contributions} if then else {}
+    new = {part.feature: part for part in now.contributions} if now else {}
+    changes = []
+    for feature in {**new, **old}:
+        one, other = old.get(feature), new.get(feature)
+        was, is_now = one.contribution if one else 0.0, other.contribution if other else 0.0
+        weighed = (other.weight if other else 0.0) - (one.weight if one else 0.0)
+        by_weight = weighed * one.value if one else 0.0
+        changes.append(FeatureChange(feature, was, is_now, is_now - was, by_weight))
+    return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.feature)))
+
+
+def term_changes(
+    then: MatchExplanation | None, now: MatchExplanation | None
+) -> tuple[TermChange, ...]:
+    """Return what words of the query moved the lexical part of a tool, the greatest first."""
+    old, new = _by_word(then), _by_word(now)
+    changes = [
+        TermChange(
+            word, old.get(word, 0.0), new.get(word, 0.0), new.get(word, 0.0) - old.get(word, 0.0)
+        )
+        for word in {**new, **old}
+    ]
+    return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.query)))
+
+
+def _by_word(match: MatchExplanation | None) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for term in match.terms if match else ():
+        sums[term.query] = sums.get(term.query, 0.0) + term.contribution
+    return sums
+
+
+def _words(then: Iterable[QueryWord], now: Iterable[QueryWord]) -> Iterator[WordChange]:
+    old = {(word.origin, word.text): word for word in then}
+    new = {(word.origin, word.text): word for word in now}
+    for key in {**new, **old}:
+        one, other = old.get(key), new.get(key)
+        if one is None or other is None or _meaning(one) != _meaning(other):
+            yield WordChange(key[1], one, other)
+
+
+def _meaning(word: QueryWord) -> tuple[object, ...]:
+    repairs = tuple((one.word, one.kind, one.distance, one.similarity) for one in word.repairs)
+    related = tuple((one.word, one.similarity) for one in word.related)
+    return word.role, word.document_frequency, round(word.weight, DECIMALS), repairs, related

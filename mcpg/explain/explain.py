@@ -1,0 +1,662 @@
+"""Explanation: what each stage of a search found, why each match ranks where it does, and advice.
+
+All of it is put together afterwards from what the search left behind; a plain search runs none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import fsum
+from operator import mul
+
+from mcpg.errors import Diagnostic
+from mcpg.explain.hint_words import RequestWords
+from mcpg.explain.trace import (
+    CalibrationExplanation,
+    CalibrationInput,
+    Contribution,
+    ExpansionExplanation,
+    Explanation,
+    MatchExplanation,
+    ModelExplanation,
+    QueryRewrite,
+    QueryWord,
+    TermMatch,
+    Trace,
+)
+from mcpg.index import Index
+from mcpg.index.layout import IMPACT_SCALE
+from mcpg.index.lookups import find_impact, find_posting
+from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, occurrence_weight
+from mcpg.search.confidence import LOW_CONFIDENCE, Calibration, logistic
+from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
+from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, Scheme, rank
+from mcpg.search.model import FEATURES, INPUTS, Model, read_provenance
+from mcpg.search.pipeline import RankedList
+from mcpg.search.query import Analysis
+from mcpg.search.query_terms import QueryTerm, TermExpansion, related_words
+from mcpg.search.results import PREREQUISITE, SearchRequest, SearchResult
+from mcpg.search.retrieval import POOL, RELATED_CREDIT, widen_analysis
+from mcpg.search.scores import clause_impacts
+from mcpg.search.searcher import Searcher
+from mcpg.text import fold, iter_words, stem
+from mcpg.text.json_values import JsonObject, JsonValue
+
+_MOST_NAMED = 5
+
+
+def advice_on(
+    result: SearchResult,
+    words: Sequence[QueryWord],
+    rankings: Sequence[RankedList],
+    index: Index,
+    disabled: frozenset[int],
+) -> tuple[str, ...]:
+    """Describe what would make *result*, which *rankings* ranked, surer where it is doubtful.
+
+    The first of *rankings* is of the request as it was typed.
+    """
+    if result.matches and result.matches[0].score >= LOW_CONFIDENCE:
+        return ()
+    from mcpg.explain.hint_words import RequestWords  # noqa: PLC0415 - a sure answer needs none
+
+    analysis = rankings[0].analysis
+    language = analysis.language or index.language
+    request_words = RequestWords(result.query, analysis, language, index)
+    better = (one for ranking in rankings for one in find_better_disabled(ranking, index, disabled))
+    return (
+        *_about_unknown_words(words, request_words),
+        *_about_missing_words(result, words, request_words),
+        *_about_disabled_tools(list(dict.fromkeys(better))),
+    )
+
+
+def _about_unknown_words(words: Iterable[QueryWord], request_words: RequestWords) -> Iterator[str]:
+    lacked = [word.text for word in words if word.role == "unknown" and not word.related]
+    unknown = [text for text in dict.fromkeys(lacked) if text not in request_words.arguments]
+    listed = [text for text in unknown if not request_words.is_strange(text)]
+    if listed:
+        alias = request_words.alias()
+        hint = f"the alias {alias!r}" if alias else "an alias with it"
+        yield (
+            f"no tool has {_quote_texts(listed)}: use another word, or give the tool that is meant "
+            f"{hint} in a hints file"
+        )
+    unlisted = [text for text in unknown if text not in listed]
+    if unlisted:
+        yield f"no tool and no word list has {_quote_texts(unlisted)}: check the spelling"
+
+
+def _about_missing_words(
+    result: SearchResult, words: Iterable[QueryWord], request_words: RequestWords
+) -> Iterator[str]:
+    """Advise keywords that the best match lacks and others have."""
+    known = {word.text for word in words if word.repairs or word.related}
+    lacking = result.matches[0].evidence.missing if result.matches else ()
+    missing = [
+        text
+        for text in lacking
+        if text in known and text not in request_words.arguments and request_words.is_telling(text)
+    ]
+    if missing:
+        yield (
+            f"the best match has no {_quote_texts(missing)}: if it is the right tool all the same, "
+            "give it these as keywords in a hints file"
+        )
+
+
+def _about_disabled_tools(tools: Sequence[str]) -> Iterator[str]:
+    if tools:
+        yield f"{_quote_texts(tools)} has more of the query but is off by default: include it"
+
+
+def _quote_texts(texts: Sequence[str]) -> str:
+    shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
+    rest = len(texts) - _MOST_NAMED
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def find_better_disabled(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[str]:
+    """Return the ids of *disabled* tools that answer more of the query than any candidate."""
+    clauses = ranking.analysis.clauses
+    scores: dict[int, float] = dict.fromkeys(found_documents(ranking, index) & disabled, 0.0)
+    for clause in clauses:
+        for document, impact in clause_impacts(clause.variants, scores, index).items():
+            scores[document] += clause.weight * impact
+    least = best_lexical(ranking) * ranking.analysis.total_weight
+    better = [document for document, score in scores.items() if score > least]
+    better.sort(key=lambda document: (-scores[document], document))
+    return [index.tool_id(document) for document in better]
+
+
+def best_lexical(ranking: RankedList) -> float:
+    """Return the highest share of the request that the words of a candidate answer."""
+    return max((one.lexical for one in ranking.candidates), default=0.0)
+
+
+def found_documents(ranking: RankedList, index: Index) -> set[int]:
+    """Return the documents in which any word of the query stands, disabled ones too."""
+    found: set[int] = set()
+    for clause in widen_analysis(ranking.analysis).clauses:
+        for term, _ in clause.variants:
+            found.update(index.postings(term)[0])
+    return found
+
+
+class StageDetails:
+    """Details of the stages of one search, as JSON values."""
+
+    def __init__(
+        self,
+        ranking: RankedList,
+        result: SearchResult,
+        reading: QueryRewrite,
+        request: SearchRequest,
+        searcher: Searcher,
+    ) -> None:
+        self._outcome = ranking
+        self._result = result
+        self._reading = reading
+        self._index = searcher.index
+        self._model = searcher.model
+        self._limit = request.limit
+        self._disabled = searcher.disabled_by_hints(request)
+        self._excluded = searcher.excluded_tools(request)
+
+    def of(self, stage: str) -> JsonObject:
+        """Return what the stage called *stage* found; nothing for a stage that is not known."""
+        details = {
+            "analyse": self._describe_analysis,
+            "retrieve": self._describe_retrieval,
+            "fuse": self._describe_fusion,
+            "calibrate": self._describe_calibration,
+            "expand": self._describe_expansion,
+            "embed": self._describe_embedding,
+            "compare": self._describe_comparison,
+        }.get(stage)
+        return details() if details else {}
+
+    def _describe_analysis(self) -> JsonObject:
+        analysis = self._outcome.analysis
+        reading = self._reading
+        kept = {clause.text for clause in analysis.clauses}
+        return {
+            "normalized": reading.normalized,
+            "tokens": list(reading.tokens),
+            "language": analysis.language,
+            "catalogueLanguage": reading.catalogue_language,
+            "dropped": [word for word in analysis.words if word not in kept],
+            "repaired": self._with(
+                lambda clause: clause.kind not in {None, "exact", "translation"}
+            ),
+            "translated": self._with(lambda clause: clause.kind == "translation"),
+            "unknown": self._with(lambda clause: clause.role == "unknown"),
+            "literals": [{"text": one.text, "kind": one.kind} for one in analysis.literals],
+            "identifiers": list(reading.identifiers),
+            "sentences": [list(sentence) for sentence in reading.sentences],
+            "intents": [
+                [analysis.clauses[place].text for place in intent] for intent in analysis.intents
+            ],
+            "names": list(reading.names),
+        }
+
+    def _with(self, condition: Callable[[QueryTerm], bool]) -> list[JsonValue]:
+        return [clause.text for clause in self._outcome.analysis.clauses if condition(clause)]
+
+    def _describe_retrieval(self) -> JsonObject:
+        ranking = self._outcome
+        found = found_documents(ranking, self._index)
+        exact = named_exactly(ranking.analysis, self._index)
+        return {
+            "lists": [
+                row
+                for clause, wide in zip(
+                    ranking.analysis.clauses,
+                    widen_analysis(ranking.analysis).clauses,
+                    strict=True,
+                )
+                for row in self._lists(clause, dict(wide.variants))
+            ],
+            "found": len(found - self._excluded),
+            "disabled": len(found & self._disabled),
+            "pool": len(ranking.candidates),
+            "bestLexical": best_lexical(ranking),
+            "exactNames": [
+                self._index.tool_id(document) for document in sorted(exact.keys() - self._excluded)
+            ],
+        }
+
+    def _lists(self, clause: QueryTerm, looked_up: Collection[int]) -> Iterator[JsonObject]:
+        """Describe each list of postings, of the terms *looked_up*, that the clause has."""
+        share = clause.weight / self._outcome.analysis.total_weight
+        near = [one for one in related_words(clause, self._index) if one.term in looked_up]
+        for repair in (*clause.repairs, *near):
+            credit = RELATED_CREDIT if repair.kind == "related" else 1.0
+            impact = self._index.max_impact(repair.term) / IMPACT_SCALE
+            yield {
+                "query": clause.text,
+                "matched": repair.word,
+                "term": self._index.term(repair.term),
+                "kind": repair.kind,
+                "tools": len(self._index.postings(repair.term)[0]),
+                "most": share * impact * credit * repair.similarity,
+            }
+
+    def _describe_embedding(self) -> JsonObject:
+        semantic = self._outcome.semantic
+        if semantic is None:
+            return {}
+        return {
+            "provider": semantic.vector_scores.fingerprint,
+            "text": semantic.text,
+            "corrected": semantic.corrected,
+        }
+
+    def _describe_comparison(self) -> JsonObject:
+        semantic = self._outcome.semantic
+        if semantic is None:
+            return {}
+        near, name = semantic.vector_scores, self._index.tool_id
+        window = semantic.window(self._limit)
+        return {
+            "meanCosine": near.mean,
+            "deviation": near.deviation,
+            "shareUnknown": near.foreign,
+            "shift": near.shift,
+            "window": [name(number) for number in window],
+            "nearest": [
+                {
+                    "toolId": name(number),
+                    "cosine": cosine,
+                    "standardised": near.standard_score(number),
+                }
+                for number, cosine in near.nearest[: max(POOL, len(window))]
+            ],
+        }
+
+    def _describe_fusion(self) -> JsonObject:
+        everything, features, weights = self._rank_everything()
+        columns = zip(*(one.values for one in everything), strict=True)
+        tools = [one.candidate.document for one in everything]
+        rows = zip(features, weights, columns, strict=bool(everything))
+        return {
+            "candidates": len(everything),
+            "channels": [
+                self._channel(feature, weight, values, tools) for feature, weight, values in rows
+            ],
+            **self._describe_closeness(),
+        }
+
+    def _describe_closeness(self) -> JsonObject:
+        """Describe what closeness weighs in the query, and why."""
+        semantic = self._outcome.semantic
+        weight = semantic.weight if semantic else None
+        if weight is None:
+            return {}
+        rows = zip(WEIGHT_INPUTS, weight.inputs, weight.coefficients, strict=True)
+        inputs: list[JsonValue] = [
+            {"input": name, "value": one, "coefficient": coefficient}
+            for name, one, coefficient in rows
+        ]
+        return {
+            "closenessWeight": {
+                "weight": weight.weight,
+                "intercept": weight.intercept,
+                "inputs": inputs,
+            }
+        }
+
+    def _rank_everything(self) -> tuple[list[RankedCandidate], tuple[str, ...], tuple[float, ...]]:
+        """Return all candidates, best first, and the names and weights of their features."""
+        semantic, candidates = self._outcome.semantic, self._outcome.candidates
+        if semantic is None:
+            weights = self._model.weights
+            ends = self._outcome.ends
+            return fuse(candidates, weights, len(candidates), ends), FEATURES, weights
+        scheme = semantic.scheme
+        ranked = rank(scheme, semantic.pool, semantic.vector_scores, len(candidates))
+        return ranked, scheme.features, scheme.weights
+
+    def _channel(
+        self, feature: str, weight: float, values: Sequence[float], tools: Sequence[int]
+    ) -> JsonObject:
+        """Describe one feature in how many tools it is seen, and in which most."""
+        best = max(values)
+        found = len(values) - values.count(0.0)
+        return {
+            "feature": feature,
+            "weight": weight,
+            "tools": found,
+            "best": best,
+            "bestTool": self._index.tool_id(tools[values.index(best)]) if found else None,
+        }
+
+    def _describe_calibration(self) -> JsonObject:
+        best = self._outcome.calibrations[0].score if self._outcome.calibrations else None
+        return {
+            "best": best,
+            "lowConfidence": LOW_CONFIDENCE,
+            "isLow": best is None or best < LOW_CONFIDENCE,
+        }
+
+    def _describe_expansion(self) -> JsonObject:
+        return describe_expansion(self._result, self._index, self._disabled)
+
+
+def describe_expansion(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
+    """Describe the edges that leave the matches of *result*, and of what they reach."""
+    shown = {index.find_tool(match.tool_id) for match in result.matches}
+    targets = [target for one in shown for _, target, _, _ in index.edges(one)]
+    related, next_steps = len(result.related_matches), len(result.next_step_matches)
+    needed = len(result.prerequisites)
+    return {
+        "edges": len(targets),
+        "toMatches": sum(target in shown for target in targets),
+        "toDisabled": len(frozenset(targets) & disabled - shown),
+        "reached": related + next_steps + needed,
+        "related": related,
+        "nextSteps": next_steps,
+        "prerequisites": needed,
+    }
+
+
+_MASK_OF_PARAMETERS = sum(1 << FIELDS.index(name) for name in OF_PARAMETERS)
+
+_STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
+
+
+def explain(
+    searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
+) -> Explanation:
+    """Answer *request* as `Searcher.answer` does, and explain every part of the answer."""
+    trace = Trace()
+    result, ranking = searcher.answer(request, diagnostics, trace)
+    return compose_explanation(request, result, ranking, trace, searcher)
+
+
+def compose_explanation(
+    request: SearchRequest,
+    result: SearchResult,
+    ranking: RankedList | None,
+    trace: Trace,
+    searcher: Searcher,
+) -> Explanation:
+    """Put together what *result* was made of; browsing has nothing to explain but itself."""
+    if ranking is None:
+        return Explanation(result, None, None, (), None, (), (), ())
+    index, model = searcher.index, searcher.model
+    reading = _reading(request.query or request.context, ranking.analysis, index)
+    stage_details = StageDetails(ranking, result, reading, request, searcher)
+    words = tuple(_words(ranking.analysis, index))
+    return Explanation(
+        result=result,
+        normalized_query=None,
+        reading=reading,
+        words=words,
+        language=ranking.analysis.language,
+        stages=tuple(replace(one, details=stage_details.of(one.name)) for one in trace.stages),
+        matches=tuple(_matches(result, ranking, index, model)),
+        expansions=tuple(explain_expansions(result)),
+        model=_model(index, fitted_numbers(ranking, model)),
+        advice=advice_on(result, words, (ranking,), index, searcher.disabled_by_hints(request)),
+    )
+
+
+def _reading(query: str, analysis: Analysis, index: Index) -> QueryRewrite:
+    words = list(iter_words(query))
+    sentences = [
+        tuple(analysis.clauses[place].text for place in sentence) for sentence in analysis.sentences
+    ]
+    return QueryRewrite(
+        fold(query),
+        tuple(word.text for word in words),
+        tuple(dict.fromkeys(word.text for word in words if word.whole)),
+        tuple(sentences),
+        analysis.exact_keys,
+        index.language,
+    )
+
+
+def fitted_numbers(ranking: RankedList, model: Model) -> Scheme:
+    """Return the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
+    if ranking.semantic is not None:
+        return ranking.semantic.scheme
+    return Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
+
+
+def _model(index: Index, numbers: Scheme) -> ModelExplanation:
+    origin = read_provenance(index)
+    with_vectors = f"; with vectors: {numbers.provenance}" if numbers.name else ""
+    return ModelExplanation(
+        f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
+        f"{origin.provenance}{with_vectors}",
+        dict(zip(numbers.features, numbers.weights, strict=True)),
+        numbers.intercept,
+        dict(zip(numbers.inputs, numbers.coefficients, strict=True)),
+    )
+
+
+def explain_expansions(result: SearchResult) -> Iterator[ExpansionExplanation]:
+    """Explain why each related, next-step and prerequisite match of *result* is there."""
+    scores = {match.tool_id: match.score for match in result.matches}
+    needed = scores | {match.tool_id: match.score for match in result.prerequisites}
+    for match in (*result.related_matches, *result.next_step_matches, *result.prerequisites):
+        if match.via:
+            known = needed if match.via.edge == PREREQUISITE else scores
+            from_score = known[match.via.source]
+            yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
+
+
+def _words(analysis: Analysis, index: Index) -> Iterator[QueryWord]:
+    """Explain the words of the query, its literals and what these add, and the context's words."""
+    asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
+    added = (clause for clause in analysis.clauses if clause.origin != "query")
+    for word in analysis.words:
+        yield _word(word, asked.get(word), analysis.total_weight, index)
+    for one in analysis.literals:
+        if fold(one.text) not in asked:
+            yield QueryWord(one.text, one.text, "literal", literal=one.kind)
+    for clause in added:
+        yield _word(clause.text, clause, analysis.total_weight, index)
+
+
+def _word(text: str, clause: QueryTerm | None, total: float, index: Index) -> QueryWord:
+    if clause is None:
+        return QueryWord(text, stem(text), "function word")
+    return QueryWord(
+        text,
+        text if clause.role == "identifier" else stem(text),
+        clause.role,
+        clause.origin,
+        clause.weight / total,
+        clause.document_frequency,
+        clause.repairs,
+        related_words(clause, index),
+    )
+
+
+def _matches(
+    result: SearchResult, ranking: RankedList, index: Index, model: Model
+) -> Iterator[MatchExplanation]:
+    numbers = fitted_numbers(ranking, model)
+    rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
+    for place, (match, fused, calibration) in enumerate(rows, start=1):
+        # Scores never rise down the ranks: the first of this score is the one that set it.
+        first = next(one for one in result.matches if one.score == match.score)
+        parts = (
+            Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
+            for name, one, weight in zip(
+                numbers.features, fused.values, numbers.weights, strict=True
+            )
+        )
+        yield MatchExplanation(
+            tool_id=match.tool_id,
+            rank=place,
+            score=match.score,
+            fused_score=fused.score,
+            contributions=tuple(sorted(parts, key=lambda part: -part.contribution)),
+            terms=_terms(fused, ranking.analysis, index, numbers),
+            calibration=_calibration(calibration, first.tool_id, numbers),
+        )
+
+
+def _calibration(calibration: Calibration, first: str, model: Scheme) -> CalibrationExplanation:
+    inputs = tuple(
+        CalibrationInput(name, one, coefficient, one * coefficient)
+        for name, one, coefficient in zip(
+            model.inputs, calibration.inputs, model.coefficients, strict=True
+        )
+    )
+    alone = logistic(calibration.inputs, model.intercept, model.coefficients)
+    return CalibrationExplanation(
+        inputs,
+        model.intercept,
+        fsum((model.intercept, *(one.contribution for one in inputs))),
+        alone,
+        first if alone > calibration.score else None,
+    )
+
+
+def _terms(
+    fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
+) -> tuple[TermMatch, ...]:
+    """Return which words matched where.
+
+    The contributions sum to those of the features `bm25f`, `related` and `relatedName`. Where
+    vectors alone rank, words that matched contribute nothing.
+    """
+    matches = (
+        *_lexical_terms(fused, analysis, index, model),
+        *_related_terms(fused, analysis, index, model),
+    )
+    ordered = sorted(
+        matches, key=lambda match: (-match.contribution, match.query, match.field, match.matched)
+    )
+    return tuple(ordered)
+
+
+def _lexical_terms(
+    fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
+) -> list[TermMatch]:
+    candidate = fused.candidate
+    if not candidate.lexical:
+        return []
+    is_lexical = model.features[0] == FEATURES[0]
+    unit = (
+        is_lexical * fused.values[0] * model.weights[0] / candidate.lexical / analysis.total_weight
+    )
+    found = [
+        (clause, _best(clause.repairs, candidate.document, index), unit * clause.weight * impact)
+        for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
+        if impact
+    ]
+    shares = field_shares(index, candidate.document, {repair.term for _, repair, _ in found})
+    return [
+        _term(clause, repair, field, contribution * share)
+        for clause, repair, contribution in found
+        for field, share in shares[repair.term].items()
+    ]
+
+
+def _related_terms(
+    fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
+) -> Iterator[TermMatch]:
+    """Yield which related words matched where, one for each word, related word and field."""
+    candidate, clauses = fused.candidate, analysis.clauses
+    document = candidate.document
+    weighed = zip(model.features, map(mul, fused.values, model.weights), strict=True)
+    sums = dict(weighed)
+    found: dict[tuple[str, TermExpansion, str], float] = defaultdict(float)
+    if candidate.related:
+        parts = dict(candidate.gains)
+        unit = sums.get("related", 0.0) / fsum(parts.values())
+        near = {
+            place: _best(related_words(clauses[place], index), document, index) for place in parts
+        }
+        shares = field_shares(index, document, {one.term for one in near.values()})
+        for place, one in near.items():
+            for field, share in shares[one.term].items():
+                found[clauses[place].text, one, field] += unit * parts[place] * share
+    if candidate.related_name:
+        gains = NameMatcher(analysis, index).gains_by_related(document)
+        unit = sums.get("relatedName", 0.0) / fsum(gains.values())
+        for term, gain in gains.items():
+            text, one = _nearest(term, clauses, index)
+            found[text, one, "name"] += unit * gain
+    for (text, one, field), contribution in found.items():
+        yield TermMatch(text, one.word, one.kind, one.similarity, field, contribution)
+
+
+def _nearest(term: int, clauses: Iterable[QueryTerm], index: Index) -> tuple[str, TermExpansion]:
+    """Return the word of the query that *term* is most related to."""
+    found = [
+        (clause.text, one)
+        for clause in clauses
+        if clause.origin == "query"
+        for one in related_words(clause, index)
+        if one.term == term
+    ]
+    return max(found, key=lambda pair: pair[1].similarity)
+
+
+def _best(meant: Sequence[TermExpansion], document: int, index: Index) -> TermExpansion:
+    return max(meant, key=lambda one: find_impact(index, one.term, document) * one.similarity)
+
+
+def _term(clause: QueryTerm, repair: TermExpansion, field: str, contribution: float) -> TermMatch:
+    is_alias = field == "aliases" and repair.kind == "exact"
+    kind = "alias" if is_alias else repair.kind
+    return TermMatch(clause.text, repair.word, kind, repair.similarity, field, contribution)
+
+
+def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int, dict[str, float]]:
+    """Return the share, summing to 1, of each field in the frequency of each term in *document*.
+
+    Terms that do not occur there are left out. The document is read only where a term occurs in
+    several fields, for a single one has it all.
+    """
+    masks = {term: find_posting(index, term, document)[1] for term in terms}
+    several = {term: mask for term, mask in masks.items() if mask & mask - 1}
+    counted = _count_terms(index, document, several) if several else {}
+    return {
+        term: counted[term] if term in several else {FIELDS[mask.bit_length() - 1]: 1.0}
+        for term, mask in masks.items()
+        if mask
+    }
+
+
+def _count_terms(
+    index: Index, document: int, masks: Mapping[int, int]
+) -> dict[int, dict[str, float]]:
+    """Count the terms of *masks* in the fields that any of them names."""
+    wanted = 0
+    for mask in masks.values():
+        wanted |= mask
+    terms = {index.term(term): term for term in masks}
+    counts: dict[int, Counter[int]] = {term: Counter() for term in masks}
+    lengths: Counter[int] = Counter()
+    document_texts = field_texts(
+        index.record(document), with_parameters=bool(wanted & _MASK_OF_PARAMETERS)
+    )
+    for field, content in document_texts:
+        if not wanted >> field & 1:
+            continue
+        for word in iter_words(content):
+            term = terms.get(word.text if word.whole else stem(word.text))
+            lengths[field] += not word.whole
+            if term is not None:
+                counts[term][field] += 1
+    means = index.field_means()
+    weights = {
+        field: occurrence_weight(lengths[field], means[field], BY_NUMBER[field])
+        for field in lengths
+    }
+    return {term: _shares(found, weights) for term, found in counts.items()}
+
+
+def _shares(counts: Mapping[int, int], weights: Mapping[int, float]) -> dict[str, float]:
+    parts = {FIELDS[field]: count * weights[field] for field, count in sorted(counts.items())}
+    total = fsum(parts.values())
+    return {name: part / total for name, part in parts.items()}

@@ -1,0 +1,390 @@
+"""Which words of a request an author would write down as hints of a tool.
+
+What a tool is called with is left out: numbers, codes, addresses, file names, quotations, and the
+names of individual places, persons and days. What remains of a short request is an alias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile, groupby
+
+from mcpg.catalog.model import Hints
+from mcpg.index import Index
+from mcpg.index.scoring import FIELDS
+from mcpg.search.query import Analysis, analyse, without_literals
+from mcpg.search.query_terms import QueryTerm
+from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
+from mcpg.text.literals import QUOTED, blank_literals
+from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
+
+MOST_WORDS = 24
+"""The most words of a query that are tried, the weightiest."""
+
+FEWEST_ALIAS_WORDS, LONGEST_ALIAS_WORDS, LONGEST_ALIAS = 2, 8, 80
+"""What is longer, in words or characters, is no name of anything; one word is a keyword."""
+
+_SHORTEST = 3
+# The share of texts of a hundred words that hold such a word.
+_SMALL_TALK, _COMMON = 1 / 30, 1 / 100
+_REPAIRS_TRIED = 2
+_RESPELT = ("typo", "prefix", "compound")
+_LONGEST_NAME = 3
+# Nouns have a capital in these languages, names of individuals or not.
+_CAPITALISING = ("german",)
+_OF_NAMES = 1 << FIELDS.index("name") | 1 << FIELDS.index("source")
+# Scripts without spaces between words: a number within is no part of the words around it.
+_UNSPACED = (
+    *(("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3000", "\u9fff")),
+    *(("\uac00", "\ud7af"), ("\uf900", "\ufaff"), ("\uff00", "\uffef")),
+    ("\U00020000", "\U0003ffff"),
+)
+_SPACE, _WITH_SPACES, _WITHOUT_SPACES = range(3)
+_PUNCTUATION = "()[]{}<>*_-,;:!?.\"'…“”«»\u3002\uff0c\uff1f\uff01"
+_SENTENCE_END = (".", "!", "?", ":", ";")
+
+
+LITERAL, NAME, STRANGE = "literal", "name", "strange"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestToken:
+    """A word of a request as it is written.
+
+    Attributes:
+        text: The word, without the punctuation around it.
+        words: The folded words in it.
+        is_attached: Whether no space stands before it.
+        is_capitalised: Whether it has a capital that is not that of the beginning of a sentence.
+        kind: `LITERAL` or `NAME` where a tool would be called with it, `STRANGE` where neither a
+            tool nor a word list has it, else `None`.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    is_attached: bool
+    is_capitalised: bool
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HintWord:
+    """A word that may be added.
+
+    Attributes:
+        text: The word.
+        place: Its place among the clauses of the query.
+        weight: How much of the query it is.
+        is_lacking: Whether the tool has neither the word nor a related one.
+        is_doubtful: Whether it is better left out where another word does: one that people say in
+            any request, one of a letter or two, an adjective or adverb, or one that neither the
+            language nor a tool has, which may be a name.
+        is_common: Whether it is one that people use often, whatever they speak of.
+    """
+
+    text: str
+    place: int
+    weight: float
+    is_lacking: bool
+    is_doubtful: bool
+    is_common: bool
+
+
+class RequestWords:
+    """The words of one request, and which of them describe what is wanted.
+
+    Args:
+        query: The request.
+        analysis: What it became.
+        language: Its language, `None` when it is not known.
+        index: What is searched.
+    """
+
+    def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
+        self._query = query
+        self._set_aside = analysis.literals
+        # A request of nothing else is ranked by its literals, but they remain arguments.
+        formal = [one for one in analysis.literals if one.kind != QUOTED]
+        self._text = blank_literals(
+            without_literals(query, analysis.literals, index.language), formal
+        )
+        self._clauses = analysis.clauses
+        self._index = index
+        self._language = language
+        self._stop_words = (
+            stop_words_of(self._language) if self._language in LANGUAGES else frozenset()
+        )
+        self._unknown = {one.text for one in self._clauses if one.role in ("unknown", "literal")}
+        self._tokens = self._mark_individuals(list(self._read()))
+
+    @property
+    def arguments(self) -> frozenset[str]:
+        """The folded words that are nothing but arguments of a tool."""
+        return frozenset(self._words(is_argument=True)) - self._words(is_argument=False)
+
+    def _words(self, *, is_argument: bool) -> set[str]:
+        return {
+            word
+            for one in self._tokens
+            if (one.kind in (LITERAL, NAME)) == is_argument
+            for word in one.words
+        }
+
+    def is_strange(self, word: str) -> bool:
+        """Return whether neither a tool nor English has a folded *word* of an English request.
+
+        The tables of other languages have frequent words alone.
+        """
+        is_english = self._language == lexicon.ENGLISH
+        return is_english and word in self._unknown and not self._is_listed(word)
+
+    def _is_listed(self, word: str) -> bool:
+        """Return whether English, or the language of the request, has the folded *word*."""
+        return bool(self._share(word) or lexicon.zipf_frequency(word, lexicon.ENGLISH))
+
+    def is_telling(self, word: str) -> bool:
+        """Return whether a folded *word* may tell tools apart: a noun or verb that is not usual."""
+        is_modifier = self._language == lexicon.ENGLISH and lexicon.is_modifier(word)
+        return not is_modifier and not self._is_small_talk(word)
+
+    def hint_words(self, is_held: Sequence[bool], present: Iterable[str] = ()) -> list[HintWord]:
+        """Return the words that may be added to a tool, the weightiest `MOST_WORDS`.
+
+        Of a misspelt word that was repaired, the catalogue's own word is meant. *is_held* tells for
+        each clause whether the tool has it, *present* are the tool's keywords.
+        """
+        spoken = self._words(is_argument=False)
+        has = {word.casefold() for word in present}
+        found = [
+            self._hint_word(text, place, is_lacking=not is_held[place])
+            for place, clause in enumerate(self._clauses)
+            if _is_sayable(clause) and clause.text in spoken
+            for text in self._texts(clause)
+            if text.casefold() not in has
+        ]
+        heaviest = sorted(found, key=lambda one: (-one.weight, one.place, one.text))[:MOST_WORDS]
+        return sorted(heaviest, key=lambda one: preference([one]))
+
+    def _hint_word(self, text: str, place: int, *, is_lacking: bool) -> HintWord:
+        clause = self._clauses[place]
+        is_doubtful = self.is_strange(text) or not self.is_telling(text)
+        is_common = self._share(text) > _COMMON
+        return HintWord(text, place, clause.weight, is_lacking, is_doubtful, is_common)
+
+    def alias(self) -> str | None:
+        """Return what describes the request as an alias, `None` where there is too little or much.
+
+        Arguments are left out, and so are stop words that do nothing but lead to one.
+        """
+        tokens = max(self._parts(), key=len, default=[])
+        text = "".join(("" if one.is_attached else " ") + self._spell_token(one) for one in tokens)
+        words = [word for one in tokens for word in one.words]
+        is_name = (
+            FEWEST_ALIAS_WORDS <= len(words) <= LONGEST_ALIAS_WORDS
+            and len(text.strip()) <= LONGEST_ALIAS
+            and text.isprintable()
+        )
+        return text.strip() if is_name and any(map(self._says_something, tokens)) else None
+
+    def _parts(self) -> Iterator[list[RequestToken]]:
+        """Yield what stands between names: what comes before one may end in another sentence.
+
+        A literal is the object of a request most often, and what is around it belongs together;
+        so it is with names where sentences are written without spaces.
+        """
+        ends = (STRANGE,) if self._language in lexicon.UNSPACED else (NAME, STRANGE)
+        groups = [(kind, list(one)) for kind, one in groupby(self._tokens, lambda one: one.kind)]
+        part: list[RequestToken] = []
+        for place, (kind, tokens) in enumerate(groups):
+            if kind is None and not (len(groups) > 1 and all(map(self._is_stop_word, tokens))):
+                part += tokens if part or not place else self._skip_stop_words(tokens)
+            is_last = place == len(groups) - 1
+            if part and (kind in ends or is_last):
+                if kind is not None and self._is_stop_word(part[-1]):
+                    part.pop()
+                yield part
+                part = []
+
+    def _skip_stop_words(self, tokens: list[RequestToken]) -> list[RequestToken]:
+        """Return *tokens* without the stop words that they begin with."""
+        return list(dropwhile(self._is_stop_word, tokens))
+
+    def _is_stop_word(self, token: RequestToken) -> bool:
+        return self._stop_words.issuperset(token.words)
+
+    def _says_something(self, token: RequestToken) -> bool:
+        return not self._is_stop_word(token) and not all(map(self._is_small_talk, token.words))
+
+    def _spell_token(self, token: RequestToken) -> str:
+        """Return a token as typed, or as the catalogue has it where that repairs a misspelling."""
+        for clause in self._clauses:
+            if token.words == (clause.text,) and self._is_respelt(clause):
+                return clause.repairs[0].word
+        return token.text
+
+    def _texts(self, clause: QueryTerm) -> list[str]:
+        """Return the words to write down for a clause.
+
+        A word of the language is taken as it stands, for it may well be meant, whatever the
+        catalogue's nearest word is.
+        """
+        if self._is_respelt(clause):
+            return list(dict.fromkeys(one.word for one in clause.repairs[:_REPAIRS_TRIED]))
+        return [clause.text]
+
+    def _is_respelt(self, clause: QueryTerm) -> bool:
+        return clause.kind in _RESPELT and not self._is_listed(clause.text)
+
+    def _is_small_talk(self, word: str) -> bool:
+        """Return whether *word* is in any request, and no tool is called after it."""
+        is_usual = _is_short(word) or self._share(word) > _SMALL_TALK
+        return is_usual and not self._is_in_a_name(word)
+
+    def _share(self, word: str) -> float:
+        if self._language in LANGUAGES:
+            return share_of_texts(word, self._language)
+        if self._language in lexicon.FOREIGN:
+            return lexicon.share_of_texts(word, self._language)
+        return 0.0
+
+    # Tokens
+
+    def _read(self) -> Iterator[RequestToken]:
+        """Yield the tokens of the request; names are not looked for."""
+        begins, last_end = True, -1
+        for start, run, is_literal in sorted((*self._literals(), *self._runs())):
+            text = run.strip(_PUNCTUATION)
+            words = tuple(word.text for word in iter_words(text) if not word.whole)
+            if words or is_literal:
+                is_code = any(map(self._is_code, words))
+                is_attached = start == last_end and is_unspaced(run[0])
+                is_capitalised = text[:1].isupper() and not begins
+                kind = LITERAL if is_literal or is_code else None
+                yield RequestToken(text, words, is_attached, is_capitalised, kind)
+            begins = run.endswith(_SENTENCE_END)
+            last_end = start + len(run)
+
+    def _literals(self) -> Iterator[tuple[int, str, bool]]:
+        """Yield the place and the text of each literal that the analysis sets aside."""
+        for one in self._set_aside:
+            if not self._text[one.start : one.end].strip():
+                yield one.start, self._query[one.start : one.end], True
+
+    def _runs(self) -> Iterator[tuple[int, str, bool]]:
+        """Yield what stands between spaces, and in scripts without these what is not a name."""
+        for start, run in _between_spaces(self._text):
+            place = start
+            is_cut = self._language in lexicon.UNSPACED and is_unspaced(run[0])
+            for part in self._without_names(run) if is_cut else (run,):
+                yield place, part, False
+                place += len(part)
+
+    def _without_names(self, run: str) -> Iterator[str]:
+        """Yield the names in *run*, and what is between them."""
+        cut = lexicon.segment(fold(run), str(self._language))
+        for is_name, words in groupby(cut, lexicon.is_name):
+            if is_name:
+                yield from words
+            else:
+                yield "".join(words)
+
+    def _is_code(self, word: str) -> bool:
+        return word in self._unknown and any(map(str.isdigit, word))
+
+    def _mark_individuals(self, tokens: Sequence[RequestToken]) -> list[RequestToken]:
+        """Return *tokens*, with those marked that name an individual."""
+        named: set[int] = set()
+        for place in range(len(tokens)):
+            for length in range(_LONGEST_NAME, 0, -1):
+                part = tokens[place : place + length]
+                if len(part) == length and self._is_name(part):
+                    named.update(range(place, place + length))
+        return [
+            replace(one, kind=one.kind or (NAME if place in named else self._kind(one)))
+            for place, one in enumerate(tokens)
+        ]
+
+    def _kind(self, token: RequestToken) -> str | None:
+        return STRANGE if token.words and all(map(self.is_strange, token.words)) else None
+
+    def _is_name(self, tokens: Sequence[RequestToken]) -> bool:
+        """Return whether *tokens* name an individual place, person or day.
+
+        What a tool or server is called names no individual.
+        """
+        words = [word for token in tokens for word in token.words]
+        if not words or all(map(self._is_in_a_name, words)):
+            return False
+        text = " ".join(words)
+        if lexicon.is_name(text):
+            return True
+        is_capitalised = self._language not in _CAPITALISING and all(
+            token.is_capitalised for token in tokens
+        )
+        return is_capitalised and (
+            lexicon.is_name(text.title()) or all(map(self.is_strange, words))
+        )
+
+    def _is_in_a_name(self, word: str) -> bool:
+        term = self._index.find_stem(stem(word))
+        return term >= 0 and any(mask & _OF_NAMES for mask in self._index.postings(term)[2])
+
+
+def _between_spaces(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what stands between spaces, cut at the ends of `_UNSPACED` scripts, with its place."""
+    start = 0
+    for kind, signs in groupby(text, _sign_kind):
+        run = "".join(signs)
+        if kind != _SPACE:
+            yield start, run
+        start += len(run)
+
+
+def _sign_kind(sign: str) -> int:
+    if any(first <= sign <= last for first, last in _UNSPACED):
+        return _WITHOUT_SPACES
+    return _SPACE if sign.isspace() else _WITH_SPACES
+
+
+def as_keywords(chosen: Iterable[HintWord]) -> Hints:
+    """Return hints with a keyword for each of *chosen*."""
+    return Hints(keywords=tuple(sorted(one.text for one in chosen)))
+
+
+def as_alias(chosen: Iterable[HintWord]) -> Hints:
+    """Return hints with one alias of all *chosen*, in the query's order."""
+    ordered = sorted(chosen, key=lambda one: (one.place, one.text))
+    return Hints(aliases=(" ".join(one.text for one in ordered),))
+
+
+def preference(chosen: Sequence[HintWord]) -> tuple[int, int, int, list[str]]:
+    """Return what sorts the better of two sets of equally many words first.
+
+    Words that the tool lacks go before words that it has, words of a subject before common ones,
+    short ones before long ones.
+    """
+    texts = sorted(one.text for one in chosen)
+    present = sum(not one.is_lacking for one in chosen)
+    return present, sum(one.is_common for one in chosen), sum(map(len, texts)), texts
+
+
+def _is_sayable(clause: QueryTerm) -> bool:
+    """Return whether a clause is a word that one would write down as a keyword."""
+    if clause.origin != "query" or clause.role not in ("term", "unknown"):
+        return False
+    letters = sum(map(str.isalpha, clause.text))
+    is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
+    return 2 * letters > len(clause.text) and not is_code
+
+
+def _is_short(word: str) -> bool:
+    # Only scripts with small letters write words of several letters; in others two are a word.
+    return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
+
+
+def find_alias(query: str, index: Index) -> str | None:
+    """Return what describes *query* as an alias, `None` where it is none or a tool's name."""
+    analysis = analyse(query, index)
+    alias = RequestWords(query, analysis, analysis.language or index.language, index).alias()
+    return alias if alias and not index.exact(joined(alias)) else None

@@ -1,0 +1,560 @@
+"""Why a tool is not first: stage by stage against the tools above it, with reasons in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, takewhile
+
+from mcpg.catalog.model import Hints, SourceDocument
+from mcpg.documents.model import ToolDocument
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
+from mcpg.errors import Code, Diagnostic, DocumentError, info
+from mcpg.explain.hint_words import HintWord, RequestWords, as_alias, as_keywords, preference
+from mcpg.explain.trace import (
+    FeatureGap,
+    HintSuggestion,
+    RankExplanation,
+    Retrieval,
+    Rival,
+    WordGap,
+)
+from mcpg.index.compile import compile_index
+from mcpg.index.hint_overlay import HintOverlay
+from mcpg.index.lookups import find_impact
+from mcpg.index.packing import Section
+from mcpg.index.reader import Index
+from mcpg.search.confidence import calibrate
+from mcpg.search.features import (
+    RankedCandidate,
+    extract_features,
+    find_lacking_clauses,
+    fuse,
+    named_exactly,
+)
+from mcpg.search.model import FEATURES, PROVENANCE
+from mcpg.search.pipeline import Search, gather
+from mcpg.search.query import Analysis
+from mcpg.search.results import MAX_LIMIT, SearchRequest, SearchResult
+from mcpg.search.retrieval import POOL
+from mcpg.search.searcher import Searcher
+from mcpg.text import joined, lexicon
+from mcpg.values import DECIMALS
+
+
+def recompile_with_hints(index: Index, tool: int, hints: Hints) -> Index:
+    """Return the index of the same catalogue with *hints* put before those of one tool.
+
+    Its document is written and read again, as a bundle is made and loaded.
+
+    Raises:
+        DocumentError: Its document becomes too long to be written.
+    """
+    documents = [index.record(number) for number in range(len(index))]
+    document = _add_hints(documents[tool], hints)
+    source = SourceDocument(document.path, write_document(document), document.uri)
+    documents[tool] = parse_document(source)[0]
+    origin = Section(PROVENANCE, "B", bytes(index.section(PROVENANCE)))
+    model, pages = index.section("model"), index.pages()
+    return Index(compile_index(documents, model=model, pages=pages, extra=[origin]))
+
+
+def _add_hints(document: ToolDocument, hints: Hints) -> ToolDocument:
+    tool = document.tool
+    return replace(document, tool=replace(tool, hints=Hints.merge(hints, tool.hints)))
+
+
+MOST_TOOLS_COMPILED = 20_000
+"""In a larger catalogue a change is not proved by compiling it, for that takes too long."""
+
+MOST_READ = 5_000
+"""Words of the query that are read at most, over all edits: each reads the query again. Of a query
+of a dozen words every edit is tried, of one of a thousand characters the first few dozen."""
+
+MOST_ADDED = 6
+"""The most words that are proposed."""
+
+MOST_TELLING = 3
+"""Up to so many words, those that say something are tried alone before others join them."""
+
+_ALL_PAIRS = 2
+_BEAM = 6
+_MOST_PROVED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HintTrial:
+    """Where an edit puts the tool.
+
+    Attributes:
+        hints: What was added.
+        rank: The rank of the tool; `None` when it is not found among the best.
+        lead: Its fused score less that of the best other tool.
+        score: Its calibrated score; 0 without a rank.
+    """
+
+    hints: Hints
+    rank: int | None
+    lead: float
+    score: float
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 1
+
+
+class HintSearch:
+    """Tries edits to the hints of one tool for one request."""
+
+    def __init__(self, search: Search, tool: int) -> None:
+        self._search = search.offering(tool)
+        self._tool = tool
+        self._what_if = HintOverlay(search.index, tool)
+        self._own = self._what_if.document.tool.hints
+        is_offered = search.request.include_disabled or search.index.is_enabled(tool)
+        self._enabling = Hints() if is_offered else Hints(enabled_by_default=True)
+        self._tried: dict[Hints, HintTrial] = {}
+        self._read = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether enough has been tried."""
+        return self._read >= MOST_READ
+
+    def trial(self, added: Hints) -> HintTrial:
+        """Return where *added* hints would put the tool."""
+        known = self._tried.get(added)
+        if known is None:
+            index = self._what_if.with_hints(Hints.merge(added, self._own))
+            hints = Hints.merge(added, self._enabling)
+            known = self._tried[added] = self._look(hints, replace(self._search, index=index))
+        return known
+
+    def prove(self, trial: HintTrial) -> HintTrial:
+        """Return where the hints of *trial* really put the tool, by compiling the catalogue."""
+        try:
+            index = recompile_with_hints(self._search.index, self._tool, trial.hints)
+        except DocumentError:
+            return replace(trial, rank=None)
+        return self._look(trial.hints, replace(self._search, index=index))
+
+    @property
+    def is_provable(self) -> bool:
+        """Whether the catalogue is small enough to be compiled while somebody waits."""
+        return len(self._search.index) <= MOST_TOOLS_COMPILED
+
+    def hint_words(self) -> list[HintWord]:
+        """Return the words of the request that may be added, the preferred first."""
+        return self._words.hint_words(self._is_held, self._own.keywords)
+
+    def alias(self) -> Hints | None:
+        """Return hints with the request as an alias, `None` where it is none or a tool's name."""
+        alias = self._words.alias()
+        return Hints(aliases=(alias,)) if alias and not self.is_name(alias) else None
+
+    def is_name(self, text: str) -> bool:
+        """Return whether a tool has *text* as its name or alias."""
+        return bool(self._search.index.exact(joined(text)))
+
+    @cached_property
+    def _analysis(self) -> tuple[Analysis, str | None]:
+        """What the request became, and its language."""
+        analysis, _ = gather(self._search, POOL)
+        language = analysis.language or self._search.index.language
+        if language in lexicon.UNSPACED:
+            # A keyword is indexed by its pairs of characters, not as the words it is cut into.
+            plain = replace(self._search.request, lexicon=False)
+            analysis, _ = gather(replace(self._search, request=plain), POOL)
+        return analysis, language
+
+    @cached_property
+    def _words(self) -> RequestWords:
+        request = self._search.request
+        text = request.query or request.context
+        return RequestWords(text, *self._analysis, self._search.index)
+
+    @cached_property
+    def _is_held(self) -> list[bool]:
+        """Whether the tool has each word of the request, or a word that is related to it."""
+        index, (analysis, _) = self._search.index, self._analysis
+        tool = self._tool
+        (candidate,) = extract_features([tool], analysis, index)
+        return [
+            bool(impact)
+            or any(find_impact(index, term, tool) for term, _ in clause.related_variants)
+            for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
+        ]
+
+    def _look(self, added: Hints, search: Search) -> HintTrial:
+        index, model = search.index, search.model
+        analysis, pool = gather(search, POOL)
+        self._read += len(analysis.clauses)
+        documents = dict.fromkeys((*pool.documents, self._tool))
+        candidates = extract_features(documents, analysis, index)
+        ranked = fuse(candidates, model.weights, len(candidates), pool.ends)
+        place = next(n for n, one in enumerate(ranked) if one.candidate.document == self._tool)
+        own = ranked[place].score
+        others = [one.score for one in ranked if one.candidate.document != self._tool]
+        lead = own - max(others, default=0.0)
+        if self._tool not in pool.documents:
+            return HintTrial(added, None, lead, 0.0)
+        scores = calibrate(ranked, candidates, analysis, model, len(index))
+        return HintTrial(added, place + 1, lead, scores[place].score)
+
+
+def best_change(hint_search: HintSearch) -> HintSuggestion | None:
+    """Find the change that makes the tool first, or else the one that lifts it most.
+
+    An alias of the request comes first: it is about this request alone. Otherwise the fewest words
+    are added, keywords before an alias, words that the tool lacks before others, words of a subject
+    before common ones, short ones before long ones. All single words and pairs are tried, of more
+    words those that go on from the best, within `MOST_READ`. What is proposed has been proved.
+    """
+    tried: list[HintTrial] = [hint_search.trial(Hints())]
+    for trial in _edits(hint_search, tried):
+        change = _prove_trial(hint_search, trial)
+        if change.rank_after == 1:
+            return change
+    return _best(hint_search, tried)
+
+
+def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTrial]:
+    """Return the edits that make the tool first, the best first; *tried* takes all."""
+    alias = hint_search.alias()
+    if alias is not None:
+        tried.append(hint_search.trial(alias))
+    yield from (trial for trial in tried if trial.is_first)
+    words = hint_search.hint_words()
+    telling = [word for word in words if not word.is_doubtful]
+    proved = 0
+    for source, most in ((telling, MOST_TELLING), (words, MOST_ADDED)):
+        for trial in _search_edits(hint_search, source, most, tried):
+            yield trial
+            proved += 1
+            if proved == _MOST_PROVED:
+                return
+    yield from _last_resorts(hint_search, words, tried)
+
+
+def _search_edits(
+    hint_search: HintSearch, words: Sequence[HintWord], most: int, tried: list[HintTrial]
+) -> Iterator[HintTrial]:
+    beam: list[tuple[HintWord, ...]] = [()]
+    for size in range(1, most + 1):
+        sets = sorted(_grow_beam(beam, words, size), key=preference)
+        unspent = takewhile(lambda _: not hint_search.is_spent, sets)
+        trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in unspent]
+        tried.extend(trial for trial, _ in trials)
+        yield from (trial for trial, _ in trials if trial.is_first)
+        trials.sort(key=lambda entry: -entry[0].lead)
+        beam = [chosen for _, chosen in trials[:_BEAM]]
+        if size > 1:
+            edits = map(as_alias, beam)
+            free = [hints for hints in edits if not any(map(hint_search.is_name, hints.aliases))]
+            aliases = [hint_search.trial(hints) for hints in free]
+            tried.extend(aliases)
+            yield from (trial for trial in aliases if trial.is_first)
+        if hint_search.is_spent:
+            return
+
+
+def _grow_beam(
+    beam: Iterable[tuple[HintWord, ...]], words: Sequence[HintWord], size: int
+) -> Iterator[tuple[HintWord, ...]]:
+    if size <= _ALL_PAIRS:
+        yield from combinations(words, size)
+        return
+    known: set[frozenset[HintWord]] = set()
+    for chosen in beam:
+        for word in words:
+            grown = frozenset((*chosen, word))
+            if len(grown) == size and grown not in known:
+                known.add(grown)
+                yield tuple(one for one in words if one in grown)
+
+
+def _last_resorts(
+    hint_search: HintSearch, words: Sequence[HintWord], tried: list[HintTrial]
+) -> Iterator[HintTrial]:
+    """Return an alias with keywords beside it that make the tool first.
+
+    The alias is that of the request, where there is one, or the best that there was of some words.
+    """
+    alone = [
+        trial.hints for trial in sorted(tried, key=lambda trial: -trial.lead) if trial.hints.aliases
+    ]
+    alias = hint_search.alias()
+    edits = [] if alias is None else [alias]
+    edits += [
+        Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone[:1]) for word in words
+    ]
+    edits += [Hints.merge(hints, as_keywords(words)) for hints in alone[:1]]
+    for added in edits:
+        if hint_search.is_spent:
+            return
+        trial = hint_search.trial(added)
+        tried.append(trial)
+        if trial.is_first:
+            yield trial
+
+
+def _prove_trial(hint_search: HintSearch, trial: HintTrial) -> HintSuggestion:
+    found = hint_search.prove(trial) if hint_search.is_provable else trial
+    return HintSuggestion(trial.hints, found.rank or 0, found.score, hint_search.is_provable)
+
+
+def _best(hint_search: HintSearch, tried: Iterable[HintTrial]) -> HintSuggestion | None:
+    ranked = [
+        (
+            one.rank,
+            one.hints != hint_search.alias(),
+            sum(len(text.split()) for text in (*one.hints.keywords, *one.hints.aliases)),
+            -one.lead,
+            n,
+            one,
+        )
+        for n, one in enumerate(tried)
+        if one.rank
+    ]
+    best = min(ranked, default=None)
+    # A tool that is disabled needs to be enabled wherever it would stand then.
+    if best is None or best[-1].hints == Hints():
+        return None
+    change = _prove_trial(hint_search, best[-1])
+    return change if change.rank_after else None
+
+
+_SHOWN = 3
+_NEGLIGIBLE = 5e-7
+
+_PHRASES = {
+    "bm25f": "its texts answer the words of the query better",
+    "nameCoverage": "more of its name is in the query",
+    "openingName": "the query opens with its name",
+    "grams": "its name and description are spelt more like the query",
+    "cosine": "its words are more like the query's",
+    "source": "its server answers more of the query",
+    "coverage": "it holds more of the query's words",
+    "sentence": "it answers the query's best sentence better",
+    "related": "its texts have more words that are related to the query's",
+    "relatedName": "its name has words that are related to the query's",
+    "operation": "it does more of the kind that is asked for",
+    "question": "the query is a question, and it is more likely to only read",
+    "contextEdge": "an edge joins it to a tool in use",
+    "contextWalk": "it is nearer to the tools in use",
+    "contextSource": "it is of the same server as a tool in use",
+    "exactName": "the query contains its name or an alias",
+    "intent": "it answers a part of the query that the tools above it leave open",
+}
+
+
+def reasons(
+    features: Sequence[FeatureGap],
+    words: Sequence[WordGap],
+    retrieval: Retrieval,
+    *,
+    is_hidden: bool,
+    unmet: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Explain why a tool ("it") stands above the one that was asked about ("this tool").
+
+    *features* are the differences of the two, the largest first; *retrieval*, *is_hidden* and the
+    *unmet* conditions of the filter are of the one that was asked about.
+    """
+    ahead = [
+        f"{_PHRASES.get(one.feature, one.feature)} ({one.feature} {one.difference:+.3f})"
+        for one in features
+        if one.difference >= _NEGLIGIBLE
+    ]
+    filtered = [f"the filter leaves this tool out: {one}" for one in unmet]
+    outside = _outside(retrieval, is_hidden=is_hidden)
+    found = [*filtered, *outside, *ahead[:_SHOWN], *_words(words)]
+    return tuple(found) or ("the two are level, and the smaller tool id goes first",)
+
+
+def _outside(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
+    if is_hidden:
+        yield "this tool is disabled by default, so a search leaves it out"
+    if retrieval.is_pooled:
+        return
+    if not retrieval.lexical and not retrieval.place:
+        yield "this tool holds no word of the query"
+    else:
+        place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
+        yield (
+            f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
+            " looked at closely"
+        )
+
+
+def _words(words: Sequence[WordGap]) -> Iterator[str]:
+    """Name the words that only the tool above holds, the weightiest first."""
+    alone = sorted(
+        (word for word in words if word.other and not word.own), key=lambda word: -word.share
+    )
+    if alone:
+        names = ", ".join(f"{word.query!r} ({word.share:.0%} of the query)" for word in alone)
+        yield f"only it holds {names}"
+
+
+MOST_RANKED = 10_000
+"""Places beyond this are not counted."""
+
+
+class RankedField:
+    """All tools that one request retrieves, ranked, with one of them under the lens."""
+
+    def __init__(self, search: Search, tool: int, unmet: tuple[str, ...] = ()) -> None:
+        """Rank them; *tool* is ranked whether or not it is retrieved, or left out.
+
+        *unmet* are the conditions of the filter that it does not meet.
+        """
+        index, model = search.index, search.model
+        self.index = index
+        self.model = model
+        self.tool = tool
+        self.unmet = unmet
+        self.is_hidden = not (search.request.include_disabled or index.is_enabled(tool))
+        size = min(MOST_RANKED, max(MAX_LIMIT, len(index)))
+        self.analysis, self.pool = gather(search.offering(tool), size)
+        documents, ends = self.pool.documents, self.pool.ends
+        everything = extract_features(dict.fromkeys((*documents, tool)), self.analysis, index)
+        ranked = fuse(everything, model.weights, len(everything), ends)
+        self.own = next(one for one in ranked if one.candidate.document == tool)
+        self.is_found = tool in documents
+        self.is_ranked = self.is_found and not (self.is_hidden or unmet)
+        # What nothing retrieved comes after all that something did.
+        self.place = ranked.index(self.own) if self.is_found else len(ranked) - 1
+        if not self.is_found:
+            # The search sees the others without it.
+            everything = extract_features(documents, self.analysis, index)
+            ranked = fuse(everything, model.weights, len(everything), ends)
+        self.others = [one for one in ranked if one.candidate.document != tool]
+        calibrations = calibrate(ranked, everything, self.analysis, model, len(index))
+        self.scores = [one.score for one in calibrations]
+        self.is_named = tool in named_exactly(self.analysis, index)
+
+
+def report_graph_rank(request: SearchRequest, result: SearchResult, tool_id: str) -> Diagnostic:
+    """Return the diagnostic that a rank is explained by the graph, with the rank in *result*."""
+    fusion = f" with fusion {request.fusion}" if request.fusion else ""
+    way = f"{request.strategy}{fusion}{', normalized' if request.normalize else ''}"
+    found = [match.tool_id for match in result.matches]
+    place = (
+        f"its rank is {found.index(tool_id) + 1}"
+        if tool_id in found
+        else f"it is not among the first {request.limit}"
+    )
+    message = f"why {tool_id} is where it is is told of the strategy graph; by {way} {place}"
+    return info(Code.TOOL_EXPLAINED_BY_GRAPH, message)
+
+
+def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> RankExplanation:
+    """Explain the rank of a tool for *request*, which must not browse."""
+    tool = searcher.number(tool_id)
+    # Changed indexes have other terms: nothing that is known of this one counts for them.
+    search = replace(searcher.search(request), memo=None)
+    unmet = searcher.unmet(tool, request)
+    field = RankedField(replace(search, selection=searcher.selection(request)), tool, unmet)
+    hint_search = HintSearch(search, tool)
+    is_first = field.is_ranked and not field.place
+    change = None if is_first or unmet else best_change(hint_search)
+    retrieval = _retrieval(field)
+    lacking = [
+        field.analysis.clauses[place]
+        for place in find_lacking_clauses(field.own.candidate, field.analysis)
+    ]
+    return RankExplanation(
+        tool_id=tool_id,
+        rank=field.place + 1 if field.is_ranked else None,
+        ranked=len(field.pool.documents),
+        score=field.scores[field.place] if field.is_ranked else 0.0,
+        fused_score=field.own.score,
+        is_hidden=field.is_hidden,
+        is_named=field.is_named,
+        retrieval=retrieval,
+        missing=tuple(clause.text for clause in sorted(lacking, key=lambda clause: -clause.weight)),
+        above=tuple(
+            _rival(field, place, retrieval)
+            for place in sorted({0, field.place - 1} if field.place else ())
+        ),
+        change=change,
+        remark=_remark(change, hint_search, field),
+        unmet=unmet,
+    )
+
+
+def _retrieval(field: RankedField) -> Retrieval:
+    """Describe how the tool came through retrieval; its place counts those of single intents."""
+    lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
+    own, by_words = lexical[field.tool], field.pool.by_words
+    first = by_words[:POOL]
+    place = by_words.index(field.tool) + 1 if field.tool in by_words else None
+    return Retrieval(
+        is_pooled=field.tool in field.pool.documents[: field.pool.ends[0]],
+        lexical=own,
+        place=place,
+        retrieved=len(by_words),
+        pool=POOL,
+        last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
+    )
+
+
+def _rival(field: RankedField, place: int, retrieval: Retrieval) -> Rival:
+    own, other = field.own, field.others[place]
+    rows = zip(FEATURES, own.values, other.values, field.model.weights, strict=True)
+    gaps = [FeatureGap(name, weight * one, weight * two) for name, one, two, weight in rows]
+    features = tuple(sorted(gaps, key=lambda gap: -abs(gap.difference)))
+    words = _word_gaps(own, other, field.analysis)
+    return Rival(
+        tool_id=field.index.tool_id(other.candidate.document),
+        rank=place + 1,
+        score=field.scores[place],
+        fused_score=other.score,
+        gap=round(other.score - own.score, DECIMALS),
+        features=features,
+        words=words,
+        because=reasons(features, words, retrieval, is_hidden=field.is_hidden, unmet=field.unmet),
+    )
+
+
+def _word_gaps(
+    own: RankedCandidate, other: RankedCandidate, analysis: Analysis
+) -> tuple[WordGap, ...]:
+    rows = zip(analysis.clauses, own.candidate.impacts, other.candidate.impacts, strict=True)
+    shares = (
+        (clause, clause.weight / analysis.total_weight, one, two) for clause, one, two in rows
+    )
+    return tuple(
+        WordGap(clause.text, share, share * one, share * two) for clause, share, one, two in shares
+    )
+
+
+def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: RankedField) -> str:
+    """Return why there is no change, or why it does not make the tool first; "" else."""
+    if field.is_ranked and not field.place:
+        return "it is first already"
+    if field.unmet:
+        return "the filter leaves it out: search without that condition"
+    return _remark_on(change, hint_search, field)
+
+
+def _remark_on(change: HintSuggestion | None, hint_search: HintSearch, field: RankedField) -> str:
+    first = field.others[0].candidate if field.others else None
+    if first and first.exact and (change is None or change.rank_after > 1):
+        name = field.index.tool_id(first.document)
+        named = f"the query contains the name or an alias of {name}"
+        return f"{named}, and nothing drawn from it weighs as much"
+    if change is None:
+        if not hint_search.hint_words() and hint_search.alias() is None:
+            return "the query holds no word that one would write down as a keyword"
+        return "no keyword or alias drawn from the query lifts it: reword its description"
+    if not change.is_verified:
+        return (
+            f"the catalogue has more than {MOST_TOOLS_COMPILED:,} tools: bundle and search to see"
+        )
+    if change.rank_after > 1:
+        return "no keyword or alias drawn from the query makes it first; this lifts it most"
+    return ""

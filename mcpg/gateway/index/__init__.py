@@ -1,1 +1,0 @@
-"""The index of a gateway: snapshots, rebuilds, configured graphs and hints."""

@@ -1,0 +1,476 @@
+"""The index of a gateway: built of what its sources return, and documents made elsewhere.
+
+Neither a source nor a graph that fails is an error here: each becomes a diagnostic, and there is
+something to fall back on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from anyio import from_thread
+
+from mcpg.bundle import Assembly, assemble
+from mcpg.bundle.codec import decode_bundle
+from mcpg.bundle.metadata import collect_definitions, definitions_in
+from mcpg.caching.build_cache import StoredBuildCache
+from mcpg.catalog.catalog import Catalog, build_catalog
+from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.engine.engine import Engine
+from mcpg.engine.loading import compile_assembly, load, with_graphs_read
+from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
+from mcpg.files import exists
+from mcpg.index.reader import Index
+from mcpg.review.definitions import Key
+from mcpg.review.live_tools import (
+    NO_REVIEW,
+    ReviewedGraph,
+    ReviewOutcome,
+    nothing_reviewed,
+    review_locked_tools,
+    review_tools,
+)
+from mcpg.review.lock import lock_changes
+from mcpg.review.lock_sources import leave_out_unapproved, stated_in
+from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
+from mcpg.sources import read_sources
+from mcpg.sources.model import PYTHON, SourceBatch
+from mcpg.sources.registry import (
+    GENERATED,
+    CustomGraph,
+    FileGraph,
+    FileSource,
+    GeneratedGraph,
+    GraphSource,
+    OnChange,
+    Source,
+    SourceReading,
+    ToolLock,
+    runs_tools,
+)
+
+_ICONS = "icons"
+_FALLBACK = "the tools of the sources are searched without it"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSpec:
+    """How an index is made.
+
+    Attributes:
+        graph: Where the documents come from.
+        reserved: Ids that no tool may get, in any case.
+        services: Services of the engine.
+        cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+        limit: Maximum number of matches of a search that sets none.
+        earlier: Tools with the ids that they had before, and keep.
+        lock: Definitions to which tools are held, `None` for none.
+    """
+
+    graph: GraphSource
+    reserved: Collection[str] = ()
+    services: EngineServices = NONE
+    cache_dir: str | None = None
+    limit: int = DEFAULT_LIMIT
+    earlier: tuple[Tool, ...] = ()
+    lock: ToolLock | None = None
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether clients get no member of a tool that nobody could review."""
+        hides = isinstance(self.graph, FileGraph) and self.graph.on_change == OnChange.HIDE
+        return hides or self.lock is not None
+
+    def bare(self) -> IndexSpec:
+        """Return the plan of an index without any documents but those of the sources."""
+        return replace(self, graph=GENERATED)
+
+    def load(self, path: str, source_id: str | None = None) -> Engine:
+        """Open the bundle or source at *path*, through its compiled index where it has one.
+
+        Raises:
+            McpgError: *path* does not exist, or cannot be used.
+        """
+        held = self.services
+        return load(
+            path,
+            source_id=source_id,
+            cache_dir=self.cache_dir,
+            limit=self.limit,
+            embeddings=held.embeddings,
+            store=held.store,
+            normalizer=held.normalizer,
+            cache=held.cache,
+            candidates=held.candidates,
+            observer=held.observer,
+        )
+
+
+class UnusableGraphError(Exception):
+    """The documents of a graph cannot be had.
+
+    Attributes:
+        diagnostic: Why.
+    """
+
+    def __init__(self, code: str, message: str, place: str | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = error(code, f"{message}: {_FALLBACK}", place)
+
+
+def matching_engine(
+    graph: FileGraph | CustomGraph, catalog: Catalog, plan: IndexSpec
+) -> Engine | None:
+    """Open a bundle that has exactly the tools of *catalog*, under the same ids; else `None`."""
+    if not isinstance(graph, FileGraph) or not exists(graph.path):
+        return None
+    try:
+        engine = plan.load(graph.path)
+    except McpgError:
+        return None
+    index = engine.index
+    found = {
+        index.tool_id(number): (index.source_id(number), index.tool_name(number))
+        for number in range(len(index))
+    }
+    tools = {tool.id: (tool.source_id, tool.name) for tool in catalog.tools}
+    return engine if found == tools else None
+
+
+def map_documents(
+    graph: FileGraph | CustomGraph,
+    catalog: Catalog,
+    batch: SourceBatch,
+    plan: IndexSpec,
+    memo: StoredBuildCache,
+    hidden: Collection[Key] = (),
+) -> tuple[Assembly, list[Diagnostic]]:
+    """Put the documents of *graph* together with the tools of *catalog*.
+
+    A document belongs to the tool whose source and name it states, to the one that its key `tool`
+    names, to the one whose URI it has, or to the one that its file is called after; where there is
+    one tool, to that. Documents of other tools are left out; for a tool without a document, one is
+    generated from its source.
+
+    Args:
+        graph: Where the documents come from.
+        catalog: The tools that the sources have, with their hints.
+        batch: What the sources hold; the relations that rules state and observed calls show hold
+            beside any document.
+        plan: How it is built.
+        memo: What is known from an earlier run.
+        hidden: Tools that sources have and that are hidden, whose documents are not reported.
+
+    Returns:
+        The documents, one for each tool of *catalog*, and what was noticed.
+
+    Raises:
+        UnusableGraphError: The documents cannot be had, or are broken.
+    """
+    # The tools have the hints already.
+    relating = tuple(replace(rule, hints=Hints()) for rule in batch.rules)
+    live = SourceBatch(tools=catalog.tools, rules=relating, observed=batch.observed)
+    try:
+        assembly = _assemble_batches(_documents(graph, catalog), live, plan, memo)
+        foreign = _foreign(assembly, catalog)
+        if foreign:
+            kept = SourceBatch(documents=tuple(_without(assembly, foreign)))
+            assembly = _assemble_batches(kept, live, plan, memo)
+    except McpgError as fault:
+        raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
+    diagnostics = []
+    for path, tool in foreign.items():
+        if (tool.source_id, tool.name) in hidden:
+            continue
+        message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"
+        diagnostics.append(warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path))
+    # Documents of a graph are meant to supersede those of the sources.
+    known = {*catalog.diagnostics}
+    diagnostics += [
+        one
+        for one in assembly.diagnostics
+        if one.code != Code.DOCUMENT_SUPERSEDES and one not in known
+    ]
+    for tool in assembly.catalog.tools:
+        if tool.id not in assembly.documented:
+            message = f"the graph has no document of {tool.id!r}: it is generated from the source"
+            diagnostics.append(info(Code.GRAPH_TOOL_UNDOCUMENTED, message, tool.place or None))
+    return assembly, diagnostics
+
+
+def _assembled_without_texts(
+    batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
+) -> Assembly:
+    return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, texts=False)
+
+
+def _assemble_batches(
+    documents: SourceBatch, live: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
+) -> Assembly:
+    batch = SourceBatch.join([documents, live])
+    return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, hosted=True)
+
+
+def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
+    if isinstance(graph, FileGraph):
+        path = graph.path.strip()
+        if not path or not exists(graph.path):
+            message = "there is no such graph" if path else "the graph has no path"
+            raise UnusableGraphError(Code.GRAPH_PATH_MISSING, message, path or None)
+        return with_graphs_read(read_sources([graph.path]))
+    if graph.documents is None:
+        message = "no function for the documents of the graph is set"
+        raise UnusableGraphError(Code.GRAPH_FACTORY_MISSING, message)
+    try:
+        found = graph.documents(catalog.tools)
+        made = [*(from_thread.run(_await, found) if isinstance(found, Awaitable) else found)]
+        if not all(isinstance(one, SourceDocument) for one in made):
+            raise TypeError  # noqa: TRY301 - as an error of the host's function
+        return SourceBatch(documents=tuple(made))
+    except Exception as fault:
+        message = f"the host could not make the documents of the graph ({type(fault).__name__})"
+        raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, message) from fault
+
+
+async def _await(found: Awaitable[Iterable[SourceDocument]]) -> Iterable[SourceDocument]:
+    return await found
+
+
+def _foreign(assembly: Assembly, catalog: Catalog) -> dict[str, Tool]:
+    """Return the tools that no source has, by the path of their document."""
+    live = {(tool.source_id, tool.name) for tool in catalog.tools}
+    return {
+        document.path: document.tool
+        for document in assembly.documents
+        if (document.tool.source_id, document.tool.name) not in live
+    }
+
+
+def _without(assembly: Assembly, foreign: Iterable[str]) -> Iterable[SourceDocument]:
+    """Return the texts of the sources, except those at the paths *foreign*."""
+    written = {one.path for one in assembly.documents if one.tool.id in assembly.documented}
+    kept = written.union(page.path for page in assembly.pages).difference(foreign)
+    return (text for text in assembly.texts if text.path in kept)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIndex:
+    """An index and the tools behind it.
+
+    Attributes:
+        engine: Searches the index.
+        catalog: Returns the tools.
+        diagnostics: Problems that were survived.
+        owners: The source of each tool.
+        sole: The source of all other tools, `None` if unknown.
+        review: What became of live tools that differ from reviewed ones.
+    """
+
+    engine: Engine
+    catalog: Callable[[], Catalog]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    owners: Mapping[Key, Source] = field(default_factory=dict)
+    sole: Source | None = None
+    review: ReviewOutcome = NO_REVIEW
+
+
+def open_existing(sources: Sequence[Source], plan: IndexSpec) -> BuiltIndex | None:
+    """Open the existing index of a gateway with a single file; `build` reports why it cannot be.
+
+    Returns:
+        `None` where there is no such index.
+    """
+    only = sources[0] if len(sources) == 1 else None
+    is_as_it_stands = isinstance(plan.graph, GeneratedGraph) and plan.lock is None
+    if not isinstance(only, FileSource) or not is_as_it_stands:
+        return None
+    if only.path.startswith(PYTHON) or only.trust_hints:
+        return None
+    try:
+        engine = plan.load(only.path, only.source_id)
+    except McpgError:
+        return None
+    if {name.casefold() for name in plan.reserved} & engine.enabled_by_id.keys():
+        return None
+    if not _keeps_ids(engine.index, plan.earlier):
+        return None
+    return BuiltIndex(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
+
+
+def _keeps_ids(index: Index, earlier: Iterable[Tool]) -> bool:
+    """Return whether no tool of *index* has another id than it, or another tool, had before."""
+    keys = {tool.id: (tool.source_id, tool.name) for tool in earlier}
+    named = {key: tool_id for tool_id, key in keys.items()}
+    for number in range(len(index)) if keys else ():
+        tool_id, key = index.tool_id(number), (index.source_id(number), index.tool_name(number))
+        if keys.get(tool_id, key) != key or named.get(key, tool_id) != tool_id:
+            return False
+    return True
+
+
+def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
+    """Build an index.
+
+    Args:
+        readings: What the sources returned; of two with the same tool, the first that can run it
+            owns it, or else the first.
+        plan: How it is built.
+        memo: Results of an earlier run.
+    """
+    batch = SourceBatch.join(reading.batch for reading in readings)
+    live: dict[Key, Tool] = {}
+    owners: dict[Key, Source] = {}
+    # `sorted` keeps the order of the others.
+    for reading in sorted(readings, key=lambda one: not _runs_any(one)):
+        for tool in reading.batch.tools:
+            live.setdefault((tool.source_id, tool.name), _strip(tool) if plan.is_strict else tool)
+            owners.setdefault((tool.source_id, tool.name), reading.source)
+    batch, held = _hold_to_review(batch, plan, memo)
+    if isinstance(plan.graph, GeneratedGraph):
+        built = _build_generated(batch, plan, memo)
+    else:
+        built = _by_documents(plan.graph, batch, plan, memo, held.hidden)
+    catalog, review = built.catalog, held.followed_by(built.review)
+    return replace(
+        built,
+        catalog=lambda: _current_tools(catalog(), live, review),
+        owners=owners,
+        review=review,
+        diagnostics=(*built.diagnostics, *held.diagnostics),
+    )
+
+
+def _strip(tool: Tool) -> Tool:
+    """Return *tool* without members of its entry that are not compared, except for icons."""
+    return replace(tool, listed={key: tool.listed[key] for key in tool.listed if key == _ICONS})
+
+
+def _hold_to_review(
+    batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
+) -> tuple[SourceBatch, ReviewOutcome]:
+    """Return *batch* as far as it is approved, and what became of the rest."""
+    if plan.lock is None:
+        return batch, NO_REVIEW
+    stated, read = stated_in(batch, lambda some: _assembled_without_texts(some, plan, memo))
+    changes = lock_changes(plan.lock.lock, stated)
+    if not changes:
+        return batch, NO_REVIEW
+    found = review_locked_tools(changes, plan.lock, {one.tool.source_id for one in stated})
+    hides = plan.lock.on_change == OnChange.HIDE
+    return leave_out_unapproved(batch, read, changes, hides=hides), found
+
+
+def _runs_any(reading: SourceReading) -> bool:
+    return bool(reading.batch.tools) and runs_tools(reading.source)
+
+
+def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: ReviewOutcome) -> Catalog:
+    """Return each tool as its source has it now, or as reviewed, with the id and hints to show."""
+    current = {**live, **review.shown}
+    tools: list[Tool] = []
+    for tool in catalog.tools:
+        key = tool.source_id, tool.name
+        flags: Mapping[str, Any] = review.flags.get(key, {})
+        hints = replace(tool.hints, **flags)
+        tools.append(replace(current.get(key, tool), id=tool.id, hints=hints))
+    return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
+
+
+def _build_generated(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
+    assembly = _assembled_without_texts(batch, plan, memo)
+    return _build_from_assembly(assembly, plan, memo, assembly.diagnostics)
+
+
+def _build_from_assembly(
+    assembly: Assembly, plan: IndexSpec, memo: StoredBuildCache, diagnostics: Iterable[Diagnostic]
+) -> BuiltIndex:
+    index = Index(compile_assembly(assembly, memo=memo))
+    engine = Engine(index, services=plan.services, limit=plan.limit)
+    return BuiltIndex(engine, lambda: assembly.catalog, tuple(diagnostics))
+
+
+def _by_documents(
+    graph: FileGraph | CustomGraph,
+    batch: SourceBatch,
+    plan: IndexSpec,
+    memo: StoredBuildCache,
+    hidden: Collection[Key],
+) -> BuiltIndex:
+    """Build of the documents of *graph*, or without where they are not usable.
+
+    Documents of tools that are *hidden* already are not reported.
+    """
+    try:
+        if isinstance(graph, CustomGraph):
+            return _build_from_graph(graph, batch, plan, memo, NO_REVIEW, hidden)
+        reviewed = _read_reviewed(graph, plan, memo)
+        found = review_tools(reviewed, batch.tools, OnChange(graph.on_change), graph.path)
+        plan = replace(plan, earlier=(*plan.earlier, *reviewed.tools))
+        hidden = {*hidden, *found.hidden}
+        return _build_from_graph(graph, _without_hidden(batch, found), plan, memo, found, hidden)
+    except UnusableGraphError as fault:
+        found = NO_REVIEW
+        if isinstance(graph, FileGraph) and graph.on_change == OnChange.HIDE:
+            # Who removes the bundle approves of nothing.
+            found = nothing_reviewed(batch.tools, graph.path)
+        built = _build_generated(_without_hidden(batch, found), plan, memo)
+        noticed = (*built.diagnostics, fault.diagnostic, *found.diagnostics)
+        return replace(built, diagnostics=noticed, review=found)
+
+
+def _read_reviewed(graph: FileGraph, plan: IndexSpec, memo: StoredBuildCache) -> ReviewedGraph:
+    """Read *graph* alone, a bundle through its compiled index.
+
+    Raises:
+        UnusableGraphError: It cannot be read.
+    """
+    try:
+        batch = _documents(graph, Catalog())
+        if len(batch.bundles) == 1 and not (batch.documents or batch.tools):
+            (raw,) = batch.bundles
+            documents = tuple(plan.load(graph.path).documents.values())
+            definitions = definitions_in(decode_bundle(raw.text, raw.place), documents)
+        else:
+            assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
+            documents = assembly.documents
+            definitions = collect_definitions(documents, assembly.definitions)
+    except McpgError as fault:
+        raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
+    return ReviewedGraph(tuple(document.tool for document in documents), definitions)
+
+
+def _without_hidden(batch: SourceBatch, found: ReviewOutcome) -> SourceBatch:
+    if not found.hidden:
+        return batch
+    tools = (tool for tool in batch.tools if (tool.source_id, tool.name) not in found.hidden)
+    return replace(batch, tools=tuple(tools))
+
+
+def _build_from_graph(
+    graph: FileGraph | CustomGraph,
+    batch: SourceBatch,
+    plan: IndexSpec,
+    memo: StoredBuildCache,
+    found: ReviewOutcome,
+    hidden: Collection[Key],
+) -> BuiltIndex:
+    catalog = _catalog(batch, plan, memo)
+    engine = matching_engine(graph, catalog, plan)
+    if engine is not None:
+        noticed = (*catalog.diagnostics, *engine.diagnostics, *found.diagnostics)
+        return BuiltIndex(engine, lambda: engine.catalog, noticed, review=found)
+    assembly, mapped = map_documents(graph, catalog, batch, plan, memo, hidden)
+    noticed = (*catalog.diagnostics, *mapped, *found.diagnostics)
+    return replace(_build_from_assembly(assembly, plan, memo, noticed), review=found)
+
+
+def _catalog(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> Catalog:
+    """Return the tools of *batch* with their ids, and all that was noticed."""
+    if batch.documents or batch.bundles:
+        assembly = _assembled_without_texts(batch, plan, memo)
+        return replace(assembly.catalog, diagnostics=assembly.diagnostics)
+    given, earlier = batch.tools, plan.earlier
+    found = build_catalog(given, batch.rules, reserved=plan.reserved, earlier=earlier)
+    return replace(found, diagnostics=(*batch.diagnostics, *found.diagnostics))

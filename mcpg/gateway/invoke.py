@@ -1,0 +1,649 @@
+"""Invocation of a tool, wherever it lives; failures are part of the outcome."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from asyncio import CancelledError, current_task
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import anyio
+import anyio.to_thread
+from anyio import CapacityLimiter
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import SchemaValidator, to_json
+
+from mcpg.catalog.json_text import repair_surrogates
+from mcpg.catalog.model import Tool
+from mcpg.errors import McpgError, UsageError
+from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
+from mcpg.gateway.sessions import RequestTimeout
+from mcpg.gateway.validation import accepts_at_once, as_json, check_arguments, is_brief
+from mcpg.search.results import flatten_context, wrong_type
+from mcpg.sources.live.requests import CallResult
+from mcpg.sources.model import PYTHON
+from mcpg.sources.openapi.operations import ApiOperation
+from mcpg.sources.python import find_functions, plain_function, plain_name, tool_name
+from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.library_errors import pydantic_expected
+
+if TYPE_CHECKING:
+    from mcpg.gateway.openapi_calls import OperationCaller
+    from mcpg.gateway.sessions import Sessions
+    from mcpg.sources.live.requests import Progress
+
+
+Function = Callable[..., Any]
+
+_MAX_CAUSES = 20
+_LOCK = Lock()
+_count = [0]
+_is_diverted: ContextVar[bool] = ContextVar("_is_diverted", default=False)
+
+
+class _Stdout:
+    """Replaces standard output; what is diverted goes to standard error."""
+
+    def __init__(self) -> None:
+        self.real: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if _is_diverted.get() else self.real, name)
+
+
+# A single one: `print` borrows `sys.stdout` from the interpreter, and crashes when another thread
+# drops the last reference while it writes (github.com/python/cpython/issues/130163).
+_STDOUT = _Stdout()
+
+
+@contextmanager
+def stdout_diverted() -> Iterator[None]:
+    """Send what this thread or task prints to standard error, as standard output may be a protocol.
+
+    Other threads and tasks print as before.
+    """
+    with _LOCK:
+        _count[0] += 1
+        if sys.stdout is not _STDOUT:
+            _STDOUT.real, sys.stdout = sys.stdout, _STDOUT
+    token = _is_diverted.set(True)
+    try:
+        yield
+    finally:
+        _is_diverted.reset(token)
+        with _LOCK:
+            _count[0] -= 1
+            if _count[0] == 0 and sys.stdout is _STDOUT:
+                sys.stdout = _STDOUT.real
+
+
+class ArgumentsError(Exception):
+    """A function does not accept its arguments.
+
+    Attributes:
+        faults: What is wrong, each with its field.
+    """
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        super().__init__(len(faults))
+        self.faults = faults
+
+
+def find_function(owner: FunctionSource | FileSource, name: str) -> Function | None:
+    """Return the function of the tool *name*, `None` where there is none any more.
+
+    Raises:
+        McpgError: The module of *owner* cannot be imported.
+    """
+    if isinstance(owner, FunctionSource):
+        found = [(plain_name(function), function) for function in owner.functions]
+    else:
+        found = [*find_functions(owner.path)[1]]
+    named = (function for plain, function in found if tool_name(function, plain) == name)
+    return next(named, None)
+
+
+async def call_function(
+    function: Function, arguments: JsonObject, limiter: CapacityLimiter
+) -> CallResult:
+    """Call *function*, in a thread unless it is asynchronous.
+
+    Args:
+        function: The function.
+        arguments: Its arguments by name, to be converted to the types of its annotations.
+        limiter: Bounds the threads.
+
+    Raises:
+        ArgumentsError: It does not accept these arguments.
+        CallError: It raised an exception, or its result cannot be written as JSON.
+    """
+    positional, named = _bind_arguments(function, arguments)
+    work = partial(_call_quietly, partial(function, *positional, **named))
+    if inspect.iscoroutinefunction(function):
+        value = work()
+    else:
+        value = await anyio.to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=True)
+    if inspect.isawaitable(value):
+        value = await _await_quietly(value)
+    if isinstance(value, _FunctionFailure):
+        raise CallError(FaultCode.TOOL_FAILED, _description(value.fault))
+    return _result(function, value)
+
+
+class _FunctionFailure:
+    """An exception of a function, as a value."""
+
+    def __init__(self, fault: BaseException) -> None:
+        self.fault = fault
+
+
+def _call_quietly(call: Function) -> Any:
+    try:
+        with stdout_diverted():
+            return call()
+    except (Exception, SystemExit, CancelledError) as fault:  # noqa: BLE001 - reported
+        return _FunctionFailure(fault)
+
+
+async def _await_quietly(value: Any) -> Any:
+    try:
+        with stdout_diverted():
+            return await value
+    except CancelledError as fault:
+        # Of a task that the function awaited, unless it is this one that is cancelled.
+        task = current_task()
+        if task is None or task.cancelling():
+            raise
+        return _FunctionFailure(fault)
+    except (Exception, SystemExit) as fault:  # noqa: BLE001 - as above
+        return _FunctionFailure(fault)
+
+
+@lru_cache(maxsize=256)
+def _binder(function: Function) -> SchemaValidator:
+    """Return the converter of arguments, made of the same description as the tool's schema."""
+    form: Any = plain_function(function)  # the types of pydantic allow classes alone
+    schema: Any = TypeAdapter[Any](form).core_schema
+    if schema["type"] == "definitions":
+        return SchemaValidator({**schema, "schema": _binding(schema["schema"])})
+    return SchemaValidator(_binding(schema))
+
+
+def _binding(schema: Any) -> Any:
+    return {**schema, "function": lambda *positional, **named: (positional, named)}
+
+
+def _bind_arguments(
+    function: Function, arguments: JsonObject
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    try:
+        found: tuple[tuple[Any, ...], dict[str, Any]]
+        found = _binder(function).validate_json(json.dumps(arguments))
+    except ValidationError as fault:
+        raise ArgumentsError(tuple(_fault(error) for error in fault.errors())) from None
+    return found
+
+
+def _fault(error: Any) -> Fault:
+    field = "".join(f"/{part}" for part in error["loc"])
+    name = json.dumps("/".join(map(str, error["loc"])))
+    expected = pydantic_expected(error)
+    wanted = f": expected {expected}" if expected else ""
+    message = f"the argument {name} is invalid{wanted}"
+    return Fault(FaultCode.ARGUMENTS_INVALID, message, field=field)
+
+
+def _description(fault: BaseException) -> str:
+    """Describe an exception by its innermost cause."""
+    for _ in range(_MAX_CAUSES):
+        inner = fault.exceptions[0] if isinstance(fault, BaseExceptionGroup) else fault.__cause__
+        if inner is None:
+            break
+        fault = inner
+    try:
+        message = str(fault).strip()
+    except Exception:  # noqa: BLE001 - `__str__` is the function's own
+        message = ""
+    name = type(fault).__name__
+    return str(repair_surrogates(f"{name}: {message}" if message else name, "", []))
+
+
+def _result(function: Function, value: Any) -> CallResult:
+    if value is None:
+        return CallResult()
+    if isinstance(value, str):
+        return CallResult(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
+    try:
+        plain = json.loads(_serialize_result(function, value))
+    except Exception as fault:  # noqa: BLE001 - values of others raise anything
+        message = f"its return value cannot be converted to JSON ({type(fault).__name__})"
+        raise CallError(FaultCode.TOOL_FAILED, message) from None
+    text = json.dumps(plain, ensure_ascii=False)
+    return CallResult(({"type": "text", "text": text},), plain)
+
+
+def _serialize_result(function: Function, value: Any) -> bytes:
+    try:
+        hints = get_type_hints(plain_function(function), include_extras=True)
+        hint = hints.get("return", Any)
+        return TypeAdapter[Any](hint).dump_json(value, warnings="error")
+    except Exception:  # noqa: BLE001 - it returns another type than it declares
+        return to_json(value, bytes_mode="base64", inf_nan_mode="null")
+
+
+META = "managedCodeMcpGateway"
+"""The member of a request's `_meta` that holds query and context, by the .NET gateway's name."""
+
+_TYPES = {"string": str, "object": dict, "array": list, "boolean": bool, "number": int | float}
+_THREADS = 40
+_REMEDIES = {
+    FaultCode.SOURCE_UNAVAILABLE: "try again: the connection is opened again",
+    FaultCode.UNAUTHORIZED: (
+        "run the command that the message names, else correct the credentials of the source"
+    ),
+    FaultCode.TIMED_OUT: (
+        "request less, or raise the timeout: for this call, `timeout` beside the arguments; for "
+        "all, `timeout` of the source in its file, `limits.invoke` in mcpg.toml, or "
+        "`mcpg serve --timeout`"
+    ),
+    FaultCode.TOO_LARGE: "request less",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolCall:
+    """A call of a tool.
+
+    Attributes:
+        seconds: Its time, which progress renews.
+        deadline: The end of this time without progress, by the clock of the event loop.
+        end: The end whatever the progress, by the same clock.
+        current_schema: The input schema of the tool's server, where the tool has another.
+    """
+
+    tool: Tool
+    query: str
+    context: JsonValue
+    summary: str
+    seconds: float
+    deadline: float
+    end: float
+    progress: Progress | None
+    given_meta: JsonObject
+    params: JsonObject
+    current_schema: JsonObject | None = None
+
+    @property
+    def remaining_seconds(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self.deadline - anyio.current_time())
+
+    def timed_out(self) -> CallError:
+        """Return the error of a call that took too long."""
+        return CallError(FaultCode.TIMED_OUT, f"no response within {self.seconds:g} s")
+
+    def meta(self) -> JsonObject | None:
+        """Return the caller's `_meta` with query and context, `None` without any of these."""
+        is_summary = isinstance(self.context, str) and not self.summary
+        members = {"query": self.query, "context": None if is_summary else self.context}
+        members["contextSummary"] = self.context if is_summary else self.summary
+        given: JsonObject = {key: value for key, value in members.items() if value}
+        return {**self.given_meta, **({META: given} if given else {})} or None
+
+    def checked_at_once(self, arguments: Mapping[str, JsonValue]) -> JsonObject | None:
+        """Return *arguments*, where a few steps show that they are valid and complete."""
+        if self._has_context or not is_brief(arguments):
+            return None
+        plain = as_json(arguments)
+        if isinstance(plain, Fault) or not accepts_at_once(self._current, plain):
+            return None
+        return plain
+
+    @property
+    def _has_context(self) -> bool:
+        return bool(self.query or self.summary) or self.context is not None
+
+    @property
+    def _current(self) -> JsonObject:
+        """The schema that decides."""
+        # A bundle that is older than its server refuses nothing that the server accepts.
+        return self.tool.input_schema if self.current_schema is None else self.current_schema
+
+    def check_arguments_fully(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
+        """Return *arguments*, completed by query and context."""
+        plain = as_json(arguments)
+        if isinstance(plain, Fault):
+            raise RefusedError(plain)
+        schema = self.tool.input_schema
+        if self._has_context:
+            context = self.query, self.context, self.summary
+            plain = with_context_arguments(schema, plain, *context)
+        if faults := check_arguments(self._current, plain):
+            if self._current is not schema:
+                # Nothing of a schema that nobody has reviewed is repeated.
+                faults = check_arguments(schema, plain) or (_make_changed_fault(self.tool),)
+            raise RefusedError(*faults)
+        return plain
+
+
+def with_context_arguments(
+    schema: JsonObject, arguments: JsonObject, query: str, context: JsonValue, summary: str = ""
+) -> JsonObject:
+    """Add query and context to *arguments*, where the tool has such an argument and none is given.
+
+    Args:
+        schema: The tool's input schema.
+        arguments: The arguments of the caller.
+        query: The task, for the argument `query`.
+        context: Further context, for the argument `context`, as it is or as a text, whichever the
+            schema allows, and for `contextSummary` as a text.
+        summary: A summary of the context, for the argument `contextSummary`.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return arguments
+    offered: dict[str, tuple[JsonValue, ...]] = {
+        "query": (query,),
+        "context": (context, flatten_context(context)),
+        "contextSummary": (summary or flatten_context(context),),
+    }
+    added = dict(arguments)
+    for name, values in offered.items():
+        if name in properties and name not in arguments:
+            suitable = [one for one in values if one and _suits(one, properties[name])]
+            if suitable:
+                added[name] = suitable[0]
+    return added
+
+
+def _suits(value: JsonValue, schema: JsonValue) -> bool:
+    types = schema.get("type") if isinstance(schema, dict) else None
+    names = types if isinstance(types, list) else [types]
+    return types is None or any(
+        isinstance(value, _TYPES[name])
+        for name in names
+        if isinstance(name, str) and name in _TYPES
+    )
+
+
+class Invoker:
+    """Invokes tools."""
+
+    def __init__(self, sessions: Sessions, limits: Limits | None = None) -> None:
+        """Prepare to invoke tools.
+
+        Args:
+            sessions: The connections to servers.
+            limits: Limits of an invocation, `None` for the defaults.
+        """
+        self._sessions = sessions
+        self._limits = limits or Limits()
+        # Functions that block do not keep the arguments of others from being checked.
+        self._checks = anyio.CapacityLimiter(_THREADS)
+        self._functions = anyio.CapacityLimiter(_THREADS)
+        self._operations: OperationCaller | None = None
+        self._is_closed = False
+
+    async def aclose(self) -> None:
+        """Refuse further calls, and close the connections that are not of the sessions."""
+        self._is_closed = True
+        if self._operations is not None:
+            await self._operations.aclose()
+
+    async def invoke(  # noqa: PLR0913 - as in `Gateway.invoke`
+        self,
+        tool: Tool,
+        owner: Source | None,
+        arguments: Mapping[str, JsonValue],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the tool's time
+        progress: Progress | None = None,
+        include_disabled: bool = False,
+        query: str = "",
+        context: Any = None,
+        context_summary: str = "",
+        meta: JsonObject | None = None,
+        params: JsonObject | None = None,
+        current_schema: JsonObject | None = None,
+    ) -> Invoked:
+        """Invoke a tool. A cancellation is passed on to its server.
+
+        A call is only repeated when the tool declares that it reads or is idempotent, and the
+        connection to its server was lost before there was a response.
+
+        Args:
+            tool: The tool.
+            owner: Its source, `None` if unknown.
+            arguments: The arguments by name.
+            timeout: Seconds for all of it, which progress renews, up to what the limits grant;
+                `None` for the default of its server or the limits.
+            progress: Receives progress that the server reports.
+            include_disabled: Whether a tool that is disabled by default is invoked.
+            query: The task. Its server receives it, as does an argument `query` that the tool has
+                and *arguments* lacks.
+            context: Further context, a text or JSON; likewise for the arguments `context` and
+                `contextSummary`.
+            context_summary: A summary of *context*; likewise for the argument `contextSummary`.
+            meta: Further members of the `_meta` of the request to its server.
+            params: Further parameters of this request, such as input that the server requires.
+            current_schema: The input schema of the tool's server, where *tool* has the reviewed
+                one.
+
+        Raises:
+            UsageError: The time is no number, or not above 0.
+        """
+        if not isinstance(timeout, float | int | None):
+            raise wrong_type("timeout", timeout, "a number of seconds")
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
+        if timeout is None:
+            timeout = _source_timeout(owner)
+        seconds, now = self._limits.seconds(timeout), anyio.current_time()
+        deadline, end = now + seconds, now + self._limits.longest_seconds
+        wish = _repair_text(query), _as_json(context), _repair_text(context_summary)
+        given = meta or {}, params or {}
+        call = _ToolCall(tool, *wish, seconds, deadline, end, progress, *given, current_schema)
+        try:
+            source = _invokable(tool, owner, include_disabled)
+            operation, checked = await self._prepare_call(call, source, arguments)
+            result = await self._result(call, source, operation, checked)
+        except RefusedError as refused:
+            return _make_outcome(tool, faults=refused.faults)
+        except CallError as fault:
+            return replace(_make_outcome(tool, faults=(self._fault(fault),)), error=fault.error)
+        return self._limit_result(tool, result)
+
+    async def _prepare_call(
+        self, call: _ToolCall, owner: Source, arguments: Mapping[str, JsonValue]
+    ) -> tuple[ApiOperation | None, JsonObject]:
+        """Return the operation that is called, if the tool is one, and the checked arguments."""
+        with anyio.move_on_after(call.remaining_seconds):
+            operation = await self._operation(call.tool, owner)
+            given = call.checked_at_once(arguments)
+            if given is None:
+                # In a thread: a schema may take its time, and needs a stack of its own.
+                check = partial(call.check_arguments_fully, arguments)
+                given = await anyio.to_thread.run_sync(
+                    check, limiter=self._checks, abandon_on_cancel=True
+                )
+            return operation, given
+        raise call.timed_out()
+
+    async def _result(
+        self, call: _ToolCall, owner: Source, operation: ApiOperation | None, given: JsonObject
+    ) -> CallResult:
+        if self._is_closed:
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")
+        if isinstance(owner, ServerSource):
+            return await self._by_server(call, owner, given)
+        with anyio.move_on_after(call.remaining_seconds):
+            if operation is not None and self._operations and isinstance(owner, FileSource):
+                return await self._operations.call(operation, owner, given)
+            return await self._by_function(call.tool, owner, given)
+        raise call.timed_out()
+
+    async def _operation(self, tool: Tool, owner: Source) -> ApiOperation | None:
+        """Return the OpenAPI operation of *tool*, `None` for other tools."""
+        if not isinstance(owner, FileSource) or owner.path.startswith(PYTHON):
+            return None
+        if self._operations is None:
+            # HTTP and OpenAPI are imported only for such documents.
+            from mcpg.gateway.openapi_calls import OperationCaller  # noqa: PLC0415
+
+            self._operations = OperationCaller(self._limits)
+        operation = await self._operations.find(owner, tool.name)
+        if operation is None:
+            raise _not_invokable(tool)
+        return operation
+
+    async def _by_server(
+        self, call: _ToolCall, owner: ServerSource, arguments: JsonObject
+    ) -> CallResult:
+        async def attempt() -> CallResult:
+            return await self._sessions.call(
+                owner.server,
+                call.tool.name,
+                arguments,
+                timeout=RequestTimeout(call.remaining_seconds, call.seconds, call.end),
+                progress=call.progress,
+                meta=call.meta(),
+                params=call.params,
+            )
+
+        try:
+            return await attempt()
+        except CallError as fault:
+            if not fault.has_died or not call.remaining_seconds or not _is_idempotent(call.tool):
+                raise
+        return await attempt()
+
+    async def _by_function(
+        self, tool: Tool, owner: FunctionSource | FileSource, arguments: JsonObject
+    ) -> CallResult:
+        # Pydantic is imported only for functions.
+
+        try:
+            find = partial(find_function, owner, tool.name)
+            if isinstance(owner, FunctionSource):
+                function = find()
+            else:  # the module may have to be imported
+                function = await anyio.to_thread.run_sync(
+                    find, limiter=self._functions, abandon_on_cancel=True
+                )
+            if function is None:
+                raise _not_invokable(tool)
+            return await call_function(function, arguments, self._functions)
+        except ArgumentsError as fault:
+            raise RefusedError(*fault.faults) from None
+        except McpgError as fault:
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
+
+    def _limit_result(self, tool: Tool, result: CallResult) -> Invoked:
+        """Return the outcome of a call, unless its result is too large."""
+        structured = _parse_first_text(result) if result.structured is None else result.structured
+        text = json.dumps([result.content, result.structured], ensure_ascii=False)
+        if len(text.encode("utf-8", "surrogatepass")) > self._limits.result_bytes:
+            message = f"its result is larger than {self._limits.result_bytes} bytes"
+            return _make_outcome(
+                tool, faults=(self._fault(CallError(FaultCode.TOO_LARGE, message)),)
+            )
+        is_parsed = result.structured is None and structured is not None
+        invoked = _make_outcome(tool, result.content, structured)
+        invoked = replace(invoked, wire=result.wire, is_parsed=is_parsed)
+        if not result.is_error:
+            return invoked
+        message = invoked.text or "tool failed without a message"
+        failed = self._fault(CallError(FaultCode.TOOL_FAILED, message))
+        return replace(invoked, faults=(failed,))
+
+    def _fault(self, fault: CallError) -> Fault:
+        longest, message = self._limits.message_chars, fault.message
+        short = message if len(message) <= longest else f"{message[:longest]}..."
+        return Fault(fault.code, short, _REMEDIES.get(fault.code, ""))
+
+
+def _make_outcome(
+    tool: Tool,
+    content: tuple[JsonObject, ...] = (),
+    structured: JsonValue = None,
+    faults: tuple[Fault, ...] = (),
+) -> Invoked:
+    return Invoked(tool.id, tool.source_id, tool.name, content, structured, faults)
+
+
+def _invokable(tool: Tool, owner: Source | None, include_disabled: bool) -> Source:
+    """Return *owner*, or refuse to call the tool."""
+    if not (tool.enabled or include_disabled):
+        message = f"the tool {tool.id} is disabled by default"
+        remedy = "invoke it with disabled tools included"
+        raise RefusedError(Fault(FaultCode.DISABLED, message, remedy))
+    if owner is None:
+        raise _not_invokable(tool)
+    return owner
+
+
+def _source_timeout(owner: Source | None) -> float | None:
+    """Return the seconds that *owner* grants a call, `None` for the default."""
+    if isinstance(owner, ServerSource):
+        return owner.server.timeout
+    return owner.timeout if isinstance(owner, FileSource) else None
+
+
+def _make_changed_fault(tool: Tool) -> Fault:
+    """Return the fault of arguments that fit the reviewed schema of *tool* alone."""
+    message = f"the arguments fit {tool.id} as reviewed, but its source has changed its arguments"
+    remedy = "the operator can review the change and build the bundle again"
+    return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy)
+
+
+def _not_invokable(tool: Tool) -> RefusedError:
+    message = f"the tool {tool.id} cannot be called: no source that runs it is configured"
+    remedy = "add the server, module or OpenAPI document that it comes from as a source"
+    return RefusedError(Fault(FaultCode.NOT_INVOKABLE, message, remedy))
+
+
+def _is_idempotent(tool: Tool) -> bool:
+    """Return whether a tool declares that calling it twice does no more than once."""
+    hints = {"readOnlyHint": tool.hints.read_only, "idempotentHint": tool.hints.idempotent}
+    return any(
+        tool.annotations.get(name) is True if hint is None else hint for name, hint in hints.items()
+    )
+
+
+def _repair_text(value: str) -> str:
+    return str(_as_json(value or None) or "")
+
+
+def _as_json(value: Any) -> JsonValue:
+    """Return *value* as JSON that can be sent; what is not JSON counts as not given."""
+    if value is None:
+        return None
+    try:
+        return repair_surrogates(json.loads(json.dumps(value, allow_nan=False)), "", [])
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _parse_first_text(result: CallResult) -> JsonValue:
+    """Return the first text as JSON, `None` where it is none."""
+    texts = (block.get("text") for block in result.content if block.get("type") == "text")
+    first = next(texts, None)
+    if not isinstance(first, str):
+        return None
+    try:
+        parsed: JsonValue = json.loads(first, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return None
+    return parsed
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)

@@ -1,0 +1,452 @@
+"""Serialisation of a tool's arguments into the HTTP request of an OpenAPI operation.
+
+Arguments come from models, and models read what strangers write: whatever an argument holds, the
+request goes to the operation's own path, below its base address, with the configured headers.
+
+Styles are those of the OpenAPI Specification 3.1.1, section 4.8.12.4, table "Style Examples".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from mcpg.gateway.calls import CallError, Fault, FaultCode, RefusedError
+from mcpg.net.addresses import TCHAR, has_control, is_header_name
+from mcpg.sources.openapi.operations import (
+    ANY,
+    FORM,
+    JSON,
+    MULTIPART,
+    ApiOperation,
+    ApiParameter,
+    Body,
+    FormEncoding,
+    Style,
+    is_binary,
+    is_json,
+    kind_of_media,
+)
+from mcpg.text.json_values import JsonObject, JsonValue
+
+Part = tuple[str, tuple[str | None, bytes, str | None]]
+
+_SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
+_PATH_STYLES = {"simple": ("", ","), "label": (".", "."), "matrix": (";", ";")}
+_EXACT = 2**53
+_TEMPLATE = re.compile(r"\{([^{}]+)\}")
+_MEDIA = re.compile(f"{TCHAR}+/[ !-~]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BETWEEN_STEPS = re.compile(r"[/\\;]")
+_LITERAL = "/:@!$&'()*+,;=~%"
+_STEPS = (".", "..")
+_DECODINGS = 4
+_DATA = re.compile(r"data:([^;,]*)((?:;[^;,]*)*);base64,(.*)", re.DOTALL | re.IGNORECASE)
+_BLANK = re.compile(r"\s+")
+_UNKNOWN = "application/octet-stream"
+_MAX_BODY = 16 << 20
+_OF_THE_CONNECTION = frozenset(
+    {
+        "connection",
+        "content-length",
+        "cookie",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_ALWAYS = {
+    "Accept": "application/json, text/*;q=0.9, */*;q=0.5",
+    "Accept-Encoding": "identity",  # a few compressed bytes could expand to gigabytes
+    "User-Agent": "mcpg",
+}
+
+
+class _StyleError(Exception):
+    """A value cannot be written in its style."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request that is ready to be sent; its repr shows nothing that may be secret.
+
+    Attributes:
+        method: HTTP method in capitals.
+        url: The whole address.
+        headers: Its headers, each once.
+        content: Its body, `None` for none or where it has parts.
+        parts: The parts of a body in `multipart/form-data`.
+    """
+
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, bytes] = field(repr=False)
+    content: bytes | None = field(default=None, repr=False)
+    parts: tuple[Part, ...] = field(default=(), repr=False)
+
+
+def write_request(
+    operation: ApiOperation, arguments: JsonObject, base: str, headers: Mapping[str, str]
+) -> HttpRequest:
+    """Write a request.
+
+    Args:
+        operation: The operation.
+        arguments: The arguments of the tool, by name.
+        base: What its path is appended to; its query goes with every request.
+        headers: Configured headers, which no argument overrides.
+
+    Raises:
+        RefusedError: An argument cannot be written, or would change where the request goes.
+        CallError: The operation cannot be called in this way.
+    """
+    known = [*operation.parameters, *([operation.body_name] if operation.body else [])]
+    for name in arguments:
+        if name not in known:
+            remedy = f"known are {', '.join(known)}" if known else "it has no arguments"
+            raise _make_argument_refusal(name, "is unknown", remedy)
+    writer = _RequestWriter(operation, arguments)
+    content, parts, media = writer.body()
+    given = dict(writer.headers())
+    cookies = "; ".join(writer.query("cookie"))
+    own = {
+        **_ALWAYS,
+        **({"Content-Type": media} if media else {}),
+        **({"Cookie": cookies} if cookies else {}),
+    }
+    # Of headers of one name, in any case, the last one counts.
+    merged = {
+        name.casefold(): (name, text.strip().encode())
+        for group in (own, given, headers)
+        for name, text in group.items()
+    }
+    return HttpRequest(operation.method, writer.url(base), dict(merged.values()), content, parts)
+
+
+class _RequestWriter:
+    """Writes the arguments of one call to their places."""
+
+    def __init__(self, operation: ApiOperation, arguments: JsonObject) -> None:
+        self._operation = operation
+        self._arguments = arguments
+
+    def url(self, base: str) -> str:
+        """Return the whole address."""
+        parts = urlsplit(base)
+        own = (*self.query("query"), *self.query("querystring"))
+        query = "&".join(part for part in (parts.query, *own) if part)
+        path = parts.path.rstrip("/") + self._path()
+        return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
+
+    def query(self, place: str) -> Iterator[str]:
+        """Write what goes into the query or into cookies."""
+        for name, parameter, value in self._arguments_in(place):
+            if value is None:
+                continue
+            try:
+                if place == "querystring":
+                    yield from _write_query(parameter, value)
+                    continue
+                style = Style() if parameter.media else parameter.style
+                yield from _in_query(parameter.name, _content(parameter, value), style)
+            except _StyleError as fault:
+                raise _make_argument_refusal(name, str(fault)) from None
+
+    def headers(self) -> Iterator[tuple[str, str]]:
+        """Write what goes into headers."""
+        for name, parameter, value in self._arguments_in("header"):
+            key = parameter.name
+            if not is_header_name(key) or key.casefold() in _OF_THE_CONNECTION:
+                raise _make_argument_refusal(name, "is a header that arguments cannot set")
+            try:
+                text = _in_header(_content(parameter, value), parameter.style)
+            except _StyleError as fault:
+                raise _make_argument_refusal(name, str(fault)) from None
+            if has_control(text):
+                raise _make_argument_refusal(name, "holds a control character")
+            yield key, text
+
+    def body(self) -> tuple[bytes | None, tuple[Part, ...], str]:
+        """Return the body, or its parts, and the `Content-Type` to be set."""
+        name, body = self._operation.body_name, self._operation.body
+        if body is None or name not in self._arguments:
+            return None, (), ""
+        value = self._arguments[name]
+        try:
+            if kind_of_media(body.media) == MULTIPART:
+                parts, media = tuple(_multipart(body, _fields(value))), ""
+                sizes = [len(content) for _, (_, content, _) in parts]
+                content = None
+            else:
+                parts = ()
+                content, media = _write_body(body, value)
+                sizes = [len(content)]
+        except _StyleError as fault:
+            raise _make_argument_refusal(name, str(fault)) from None
+        if sum(sizes) > _MAX_BODY:
+            raise _make_argument_refusal(name, f"is larger than {_MAX_BODY >> 20} MB")
+        return content, parts, media
+
+    def _arguments_in(self, place: str) -> Iterator[tuple[str, ApiParameter, JsonValue]]:
+        for name, parameter in self._operation.parameters.items():
+            if parameter.place == place and name in self._arguments:
+                yield name, parameter, self._arguments[name]
+
+    def _path(self) -> str:
+        names = {
+            one.name: name
+            for name, one in self._operation.parameters.items()
+            if one.place == "path"
+        }
+        pieces: list[str] = []
+        for number, piece in enumerate(_TEMPLATE.split(self._operation.path)):
+            if number % 2 == 0:
+                pieces.append(quote(piece, safe=_LITERAL))
+            elif piece not in names:
+                message = f"its path has a part {piece[:60]!r} without an argument"
+                raise CallError(FaultCode.NOT_INVOKABLE, message)
+            elif names[piece] not in self._arguments:
+                raise _make_argument_refusal(piece, "is missing")
+            else:
+                pieces.append(self._step(names[piece]))
+        path = "".join(pieces)
+        # A part may be harmless by itself, and lead out together with its neighbours.
+        if any(_leads_out(text) for text in _decodings(path)):
+            raise CallError(FaultCode.ARGUMENTS_INVALID, "the arguments lead out of its path")
+        return path
+
+    def _step(self, name: str) -> str:
+        """Write a part of the path, which stays one however often it is decoded later."""
+        parameter, value = self._operation.parameters[name], self._arguments[name]
+        try:
+            text = _in_path(parameter.name, _content(parameter, value), parameter.style)
+        except _StyleError as fault:
+            raise _make_argument_refusal(name, str(fault)) from None
+        if not text:
+            raise _make_argument_refusal(name, "is empty, where it is a part of the path")
+        for decoded in _decodings(text):
+            if _CONTROL.search(decoded):
+                raise _make_argument_refusal(name, "holds a control character")
+            if _leads_out(decoded):
+                raise _make_argument_refusal(name, "leads out of the path that it is a part of")
+        return text
+
+
+def _decodings(text: str) -> Iterator[str]:
+    for _ in range(_DECODINGS):
+        text = unquote(text)
+        yield text
+
+
+def _leads_out(path: str) -> bool:
+    return any(step in _STEPS for step in _BETWEEN_STEPS.split(path))
+
+
+def _make_argument_refusal(name: str, message: str, remedy: str = "") -> RefusedError:
+    pointer = "/" + name.replace("~", "~0").replace("/", "~1")
+    message = f"the argument {json.dumps(name[:120])} {message}"
+    return RefusedError(Fault(FaultCode.ARGUMENTS_INVALID, message, remedy, pointer))
+
+
+# Bodies
+
+
+def _write_body(body: Body, value: JsonValue) -> tuple[bytes, str]:
+    """Write a body of one part; return it with its kind of content."""
+    kind = kind_of_media(body.media)
+    if is_json(kind) or kind in ANY:
+        media = body.media if is_json(kind) else JSON
+        return json.dumps(value, ensure_ascii=False).encode(), _safe(media)
+    if kind == FORM:
+        parts = (
+            part
+            for name, one in _fields(value).items()
+            if one is not None
+            for part in _form_field(name, one, body.encoding.get(name, FormEncoding()).style)
+        )
+        return "&".join(parts).encode(), FORM
+    if is_binary(kind):
+        data, stated = _decode_base64(value)
+        return data, _safe(stated or _UNKNOWN if "*" in kind else kind)
+    media = "text/plain" if kind == "text/*" else kind
+    if not kind.startswith("text/") and not isinstance(value, str):
+        raise _StyleError(f"must be a text, the whole {kind[:60]!r}")
+    return _scalar(value).encode(), f"{_safe(media)}; charset=utf-8"
+
+
+def _decode_base64(value: JsonValue) -> tuple[bytes, str]:
+    """Decode base64, or a `data:` URL (RFC 2397); return it with its media type, "" for none."""
+    found = _DATA.fullmatch(value) if isinstance(value, str) else None
+    text = found[3] if found else value
+    try:
+        if isinstance(text, str):
+            data = base64.b64decode(_BLANK.sub("", text), validate=True)
+            return data, found[1].strip() if found else ""
+    except (binascii.Error, ValueError):
+        pass
+    raise _StyleError("must be binary content as base64, or as a data: URL in base64")
+
+
+def _safe(media: str) -> str:
+    if not _MEDIA.fullmatch(media.strip()):
+        raise CallError(FaultCode.NOT_INVOKABLE, "its document states no valid media type")
+    return media.strip()
+
+
+def _fields(value: JsonValue) -> JsonObject:
+    if not isinstance(value, dict):
+        raise _StyleError("must be an object, because the body is a form")
+    return value
+
+
+def _form_field(name: str, value: JsonValue, style: Style | None) -> list[str]:
+    if isinstance(value, dict) and style is None:
+        value = json.dumps(value, ensure_ascii=False)
+    return _in_query(name, value, style or Style())
+
+
+def _multipart(body: Body, fields: JsonObject) -> Iterator[Part]:
+    for name, value in fields.items():
+        stated = body.encoding.get(name, FormEncoding()).media
+        is_file = name in body.files
+        for one in value if isinstance(value, list) else [value]:
+            if one is None:
+                continue
+            content, default = _part(one, is_file=is_file)
+            media = stated if _MEDIA.fullmatch(stated) and "*" not in stated else default
+            yield name, (name if is_file else None, content, media)
+
+
+def _part(value: JsonValue, *, is_file: bool) -> tuple[bytes, str | None]:
+    """Write a part of a form; return it with its usual media type. A file may be a `data:` URL."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False).encode(), JSON
+    if not is_file:
+        return _scalar(value).encode(), None
+    if isinstance(value, str) and _DATA.fullmatch(value):
+        data, stated = _decode_base64(value)
+        return data, stated if _MEDIA.fullmatch(stated) else _UNKNOWN
+    return _scalar(value).encode(), _UNKNOWN
+
+
+# Values. All but headers are percent-encoded, so that a value stays the value that it is.
+
+
+def _content(parameter: ApiParameter, value: JsonValue) -> JsonValue:
+    """Write the value of a parameter by its media type, if it has one."""
+    if parameter.media == JSON:
+        return json.dumps(value, ensure_ascii=False)
+    return _scalar(value) if parameter.media else value
+
+
+def _write_query(parameter: ApiParameter, value: JsonValue) -> Iterator[str]:
+    """Write a value as a whole query: the fields of a form, or else one text."""
+    if parameter.media == JSON or not isinstance(value, dict):
+        yield _encode_scalar(_content(parameter, value))
+        return
+    for name, one in value.items():
+        if one is not None:
+            yield from _form_field(name, one, None)
+
+
+def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
+    """Write a value as the parts of a query, of a form, or of cookies, each `name=value`."""
+    key = _percent_encode(name)
+    if style.name == "deepObject":
+        return list(_deep(key, value))
+    if style.name not in _SEPARATORS:
+        raise _unknown(style)
+    between = _SEPARATORS[style.name]
+    if isinstance(value, dict):
+        if style.is_exploded:
+            return [
+                f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
+            ]
+        return [f"{key}={between.join(_flat(value))}"]
+    if not isinstance(value, list):
+        return [f"{key}={_encode_scalar(value)}"]
+    if style.is_exploded:
+        return [f"{key}={_encode_scalar(one)}" for one in value]
+    return [f"{key}={between.join(_flat(value))}"] if value else []
+
+
+def _in_path(name: str, value: JsonValue, style: Style) -> str:
+    """Write a value into a path, in the styles `simple`, `label` and `matrix`."""
+    if style.name not in _PATH_STYLES:
+        raise _unknown(style)
+    start, between = _PATH_STYLES[style.name]
+    key = f"{_percent_encode(name)}=" if style.name == "matrix" else ""
+    if not isinstance(value, dict | list):
+        return f"{start}{key}{_encode_scalar(value)}"
+    if not style.is_exploded:
+        return f"{start}{key}{','.join(_flat(value))}"
+    if isinstance(value, dict):
+        members = (
+            f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
+        )
+    else:
+        members = (f"{key}{_encode_scalar(one)}" for one in value)
+    return start + between.join(members)
+
+
+def _in_header(value: JsonValue, style: Style) -> str:
+    """Write a value as that of a header, in the style `simple`; nothing is encoded."""
+    if isinstance(value, dict):
+        sign = "=" if style.is_exploded else ","
+        return ",".join(f"{name}{sign}{_scalar(one)}" for name, one in value.items())
+    return ",".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+
+
+def _deep(key: str, value: JsonValue) -> Iterator[str]:
+    """Write an object as `key[member]=value`; a list in it repeats its member."""
+    if isinstance(value, dict):
+        for member, one in value.items():
+            yield from _deep(f"{key}%5B{_percent_encode(member)}%5D", one)
+    elif isinstance(value, list):
+        for one in value:
+            yield f"{key}={_encode_scalar(one)}"
+    else:
+        yield f"{key}={_encode_scalar(value)}"
+
+
+def _flat(value: JsonObject | list[JsonValue]) -> Iterator[str]:
+    if isinstance(value, list):
+        yield from map(_encode_scalar, value)
+        return
+    for name, one in value.items():
+        yield from (_percent_encode(name), _encode_scalar(one))
+
+
+def _scalar(value: JsonValue) -> str:
+    """Write one plain value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | dict):
+        raise _StyleError("holds a list or an object where only a plain value can be written")
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    return "" if value is None else json.dumps(value)
+
+
+def _encode_scalar(value: JsonValue) -> str:
+    return _percent_encode(_scalar(value))
+
+
+def _percent_encode(text: str) -> str:
+    """Percent-encode all of *text* that is not letter, digit, `-`, `.`, `_` or `~`."""
+    return quote(text, safe="")
+
+
+def _unknown(style: Style) -> _StyleError:
+    return _StyleError(f"would be written in the style {style.name[:40]!r}, which is not known")

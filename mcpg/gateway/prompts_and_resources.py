@@ -1,0 +1,568 @@
+"""Prompts and resources of the servers of a gateway: listed, read, completed and subscribed to."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
+from mcp_types.methods import validate_server_result
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
+from pydantic import ValidationError
+
+from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
+from mcpg.catalog.json_text import repair_surrogates
+from mcpg.errors import McpgError, NotFoundError
+from mcpg.gateway.calls import CallError, Limits
+from mcpg.gateway.server_state import Backoff
+from mcpg.gateway.sessions import RequestTimeout
+from mcpg.sources.client_config import Server
+from mcpg.sources.live.client import MAX_PAGES, is_repeated
+from mcpg.sources.live.requests import current_caller, current_session
+from mcpg.sources.registry import ServerSource, Source
+from mcpg.text.json_values import JsonObject
+
+if TYPE_CHECKING:
+    from mcpg.gateway.sessions import Sessions
+    from mcpg.sources.live.requests import Progress
+
+
+RESOURCES, TEMPLATES, PROMPTS = "resources", "resourceTemplates", "prompts"
+
+METHODS = {
+    RESOURCES: "resources/list",
+    TEMPLATES: "resources/templates/list",
+    PROMPTS: "prompts/list",
+}
+"""The method that lists each kind."""
+
+KEYS = {RESOURCES: "uri", TEMPLATES: "uriTemplate", PROMPTS: "name"}
+"""The member that identifies an item of each kind."""
+
+_MAX_ITEMS = {RESOURCES: 20_000, TEMPLATES: 1_000, PROMPTS: 20_000}
+_ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+_VERSIONS = (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
+
+Send = Callable[[str, JsonObject], Awaitable[JsonObject]]
+"""Sends a request to the server, and returns its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLists:
+    """What a server lists beside its tools.
+
+    Attributes:
+        resources: Its resources.
+        templates: Its resource templates.
+        prompts: Its prompts.
+    """
+
+    resources: tuple[JsonObject, ...] = ()
+    templates: tuple[JsonObject, ...] = ()
+    prompts: tuple[JsonObject, ...] = ()
+
+
+async def list_all(capabilities: JsonObject, send: Send, before: ServerLists) -> ServerLists:
+    """Return the lists of a server.
+
+    Args:
+        capabilities: What it declares that it can do.
+        send: Sends it a request.
+        before: What it listed before, of which a list is kept that it fails to send.
+    """
+    has_resources = "resources" in capabilities
+    return ServerLists(
+        await _items(RESOURCES, send, before.resources) if has_resources else (),
+        await _items(TEMPLATES, send, before.templates) if has_resources else (),
+        await _items(PROMPTS, send, before.prompts) if "prompts" in capabilities else (),
+    )
+
+
+async def _items(kind: str, send: Send, before: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+    """Return the valid items of all pages, each once."""
+    found: dict[str, JsonObject] = {}
+    cursor: Any = None
+    known: set[str] = set()
+    try:
+        for _ in range(MAX_PAGES):
+            page = await send(METHODS[kind], {} if cursor is None else {"cursor": cursor})
+            stated = page.get(kind)
+            items = stated if isinstance(stated, list) else []
+            for item in items:
+                if isinstance(item, dict) and is_valid(kind, item):
+                    repaired: Any = repair_surrogates(item, "", [])
+                    found.setdefault(repaired[KEYS[kind]], repaired)
+            cursor = page.get("nextCursor")
+            is_last = not isinstance(cursor, str) or is_repeated(items, KEYS[kind], known)
+            if is_last or len(found) >= _MAX_ITEMS[kind]:
+                break
+    except CallError as fault:
+        # A server that claims a capability and does not have it lists nothing.
+        return () if fault.error is not None else before
+    return tuple(islice(found.values(), _MAX_ITEMS[kind]))
+
+
+def is_valid(kind: str, item: JsonObject) -> bool:
+    """Return whether clients of all versions accept a list with *item*."""
+    try:
+        for version in _VERSIONS:
+            validate_server_result(METHODS[kind], version, {**_ENVELOPE, kind: [item]})
+    except ValidationError:
+        return False
+    return bool(item.get(KEYS[kind]))
+
+
+SCHEME = "mcpg://"
+_MOST_LINKS = 10_000
+# Comparing an address with a template takes time by its length.
+_MOST_MATCHES, _LONGEST_MATCHED = 10_000, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class ServerItem:
+    """A prompt or a resource on its server.
+
+    Attributes:
+        source: The server.
+        key: Its name or address there.
+    """
+
+    source: ServerSource
+    key: str
+
+
+@dataclass(frozen=True)
+class Directory:
+    """The prompts and resources of all servers.
+
+    Attributes:
+        resources: Resources as entries of `resources/list`, by their addresses.
+        templates: Templates as entries of `resources/templates/list`, by their texts.
+        prompts: Prompts as entries of `prompts/list`, by their names.
+        located: Where each is, by its kind and key.
+        sources: The servers, by the names that stand in addresses.
+    """
+
+    resources: dict[str, JsonObject] = field(default_factory=dict)
+    templates: dict[str, JsonObject] = field(default_factory=dict)
+    prompts: dict[str, JsonObject] = field(default_factory=dict)
+    located: dict[tuple[str, str], ServerItem] = field(default_factory=dict)
+    sources: dict[str, ServerSource] = field(default_factory=dict)
+
+    @cached_property
+    def _matchers(self) -> list[tuple[UriTemplate, ServerItem]]:
+        found = []
+        for text in self.templates:
+            try:
+                template = UriTemplate.parse(text)
+            except InvalidUriTemplate:
+                continue
+            found.append((template, self.located["templates", text]))
+        return found
+
+    def resource(self, uri: str) -> ServerItem | None:
+        """Return where the resource at *uri* is, as lists and templates tell."""
+        known = self.located.get(("resources", uri)) or self._find_by_prefix(uri)
+        if known is not None:
+            return known
+        for template, place in self._matchers:
+            if template.match(uri, max_uri_length=_LONGEST_MATCHED) is not None:
+                return ServerItem(place.source, uri)
+        return None
+
+    def find_changes(self, before: Directory) -> list[str]:
+        """Return which of `prompts` and `resources` differ from those *before*."""
+        is_same = {
+            "prompts": self.prompts == before.prompts,
+            "resources": (self.resources, self.templates) == (before.resources, before.templates),
+        }
+        return [kind for kind in is_same if not is_same[kind]]
+
+    def template(self, text: str) -> ServerItem | None:
+        """Return where the template *text*, or the resource of this address, is."""
+        return self.located.get(("templates", text)) or self.resource(text)
+
+    def prompt(self, name: str) -> ServerItem | None:
+        """Return where the prompt *name* is."""
+        return self.located.get(("prompts", name))
+
+    def prefix_uri(self, source: ServerSource, uri: str) -> str:
+        """Return *uri* with the name of *source*."""
+        name = next((name for name, one in self.sources.items() if one.id == source.id), "")
+        return f"{SCHEME}{name}/{uri}" if name else uri
+
+    def _find_by_prefix(self, uri: str) -> ServerItem | None:
+        name, _, rest = uri.removeprefix(SCHEME).partition("/")
+        if not uri.startswith(SCHEME) or name not in self.sources or not rest:
+            return None
+        return ServerItem(self.sources[name], rest)
+
+
+NOTHING = Directory()
+"""The directory before anything was listed."""
+
+
+def build_directory(lists: Iterable[tuple[ServerSource, ServerLists]]) -> Directory:
+    """Return the directory of servers in their order, which decides whose names stay."""
+    found = Directory()
+    listed = list(lists)
+    for source, _ in listed:
+        name = number = normalize(source.id, SOURCE_FALLBACK)
+        count = 1
+        while number in found.sources:
+            count += 1
+            number = f"{name}-{count}"
+        found.sources[number] = source
+    for (source, one), name in zip(listed, found.sources, strict=True):
+        for item in one.resources:
+            _add(found, "resources", found.resources, source, item, "uri", name)
+        for item in one.templates:
+            _add(found, "templates", found.templates, source, item, "uriTemplate", name)
+        for item in one.prompts:
+            _add(found, "prompts", found.prompts, source, item, "name", name)
+    return found
+
+
+def _add(
+    found: Directory,
+    kind: str,
+    items: dict[str, JsonObject],
+    source: ServerSource,
+    item: JsonObject,
+    member: str,
+    name: str,
+) -> None:
+    key = shown = str(item[member])
+    # An address that begins like ours could pass for one of another server.
+    is_ours = key.startswith(SCHEME) and kind != "prompts"
+    if key in items or is_ours:
+        shown = f"{name}_{key}" if kind == "prompts" else f"{SCHEME}{name}/{key}"
+    number = 1
+    while shown in items:
+        number += 1
+        shown = f"{name}_{key}_{number}"
+    given = item.get("_meta")
+    meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
+    items[shown] = {**item, member: shown, "_meta": meta}
+    found.located[kind, shown] = ServerItem(source, key)
+
+
+class ResourceLinks:
+    """Addresses that servers have given out without listing them, the latest ones."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._owners: OrderedDict[str, ServerSource] = OrderedDict()
+
+    def owner(self, uri: str) -> ServerSource | None:
+        """Return the server that has given out *uri*."""
+        return self._owners.get(uri)
+
+    def rewrite_addresses(
+        self, result: JsonObject, source: ServerSource, directory: Directory
+    ) -> JsonObject:
+        """Return a result of *source* with addresses by which clients can read its resources.
+
+        If there are too many to compare all with templates, all have the name of *source*.
+        """
+        changed = dict(result)
+        for member in ("content", "contents", "messages"):
+            items = result.get(member)
+            if isinstance(items, list):
+                address = partial(self._address, source, directory)
+                if len(items) * len(directory.templates) > _MOST_MATCHES:
+                    address = partial(directory.prefix_uri, source)
+                changed[member] = [_item(one, address) for one in items]
+        return changed if changed != result else result
+
+    def _address(self, source: ServerSource, directory: Directory, uri: str) -> str:
+        place = directory.resource(uri)
+        if place is not None:
+            is_own = (place.source.id, place.key) == (source.id, uri)
+            return uri if is_own else directory.prefix_uri(source, uri)
+        owner = self._owners.setdefault(uri, source)
+        self._owners.move_to_end(uri)
+        while len(self._owners) > _MOST_LINKS:
+            self._owners.popitem(last=False)
+        return uri if owner.id == source.id else directory.prefix_uri(source, uri)
+
+
+def _item(item: Any, address: Callable[[str], str]) -> Any:
+    """Return an item of a result with the *address* of the resource that it has or links to."""
+    if not isinstance(item, dict):
+        return item
+    if isinstance(item.get("content"), dict):  # a message of a prompt
+        return {**item, "content": _item(item["content"], address)}
+    if isinstance(item.get("resource"), dict) and item.get("type") == "resource":
+        return {**item, "resource": _rewrite_uri(item["resource"], address)}
+    return _rewrite_uri(item, address) if item.get("type") in {None, "resource_link"} else item
+
+
+def _rewrite_uri(item: JsonObject, address: Callable[[str], str]) -> JsonObject:
+    uri = item.get("uri")
+    if not isinstance(uri, str) or (shown := address(uri)) == uri:
+        return item
+    return {**item, "uri": shown}
+
+
+LISTING_SECONDS = 10.0
+"""Time of all servers to list their prompts and resources; slower ones are known by the last."""
+
+SLOW_SECONDS = 30.0
+"""Seconds for which a server that failed is not queried again, so that no list waits for it."""
+
+_RECENT = 1.0
+_SHOWN = 200
+
+
+class RequestError(McpgError):
+    """A server responded with an error, or not at all.
+
+    Attributes:
+        error: The JSON-RPC error of the server, `None` if it did not respond.
+    """
+
+    def __init__(self, fault: CallError) -> None:
+        super().__init__(fault.message)
+        self.error = fault.error
+
+
+class _KnownLists:
+    """The lists of a server, as it last sent them, and when it is queried again."""
+
+    def __init__(self) -> None:
+        self.lists = ServerLists()
+        self.is_fresh = False
+        self.again = 0.0
+        self.backoff = Backoff()
+
+    def due(self, *, is_fresh: bool = False) -> float:
+        """Return when it is queried; for *is_fresh* see `Primitives.listed`."""
+        again = max(self.again, self.backoff.until)
+        return math.inf if self.is_fresh and not is_fresh else again
+
+
+class Primitives:
+    """The prompts and resources of the servers of a gateway."""
+
+    def __init__(
+        self, sources: Callable[[], tuple[Source, ...]], sessions: Sessions, limits: Limits
+    ) -> None:
+        """Serve the prompts and resources of *sources*; nothing is listed yet."""
+        self._sources = sources
+        self._sessions = sessions
+        self._limits = limits
+        self._known: dict[str, _KnownLists] = {}
+        self._links = ResourceLinks()
+        self._lock = anyio.Lock()
+        self._directory: Directory | None = None
+
+    @property
+    def directory(self) -> Directory:
+        """The directory as it was last listed."""
+        return self._directory or NOTHING
+
+    @property
+    def due(self) -> float:
+        """When the next server is listed that has announced a change, by the event loop's clock."""
+        return min((one.due() for one in self._known.values()), default=math.inf)
+
+    @property
+    def servers(self) -> tuple[ServerSource, ...]:
+        """The servers among the sources."""
+        return tuple(one for one in self._sources() if isinstance(one, ServerSource))
+
+    async def list_directory(self, *, is_fresh: bool = True) -> Directory:
+        """Return the directory of all servers.
+
+        Args:
+            is_fresh: Whether servers are queried that announce no changes; else only those that
+                have announced one and are due, or were never queried.
+        """
+        async with self._lock:
+            servers, now = self.servers, anyio.current_time()
+            wanted = [one for one in servers if self._of(one).due(is_fresh=is_fresh) <= now]
+            with anyio.move_on_after(LISTING_SECONDS):
+                async with anyio.create_task_group() as group:
+                    for source in wanted:
+                        group.start_soon(self._list, source)
+            self._known = {one.id: self._of(one) for one in servers}
+            found = build_directory((one, self._of(one).lists) for one in servers)
+            if found != self._directory:
+                self._directory = found
+            return self.directory
+
+    def invalidate(self, server: Server) -> None:
+        """Record that a server has announced a change of its lists."""
+        for source in self.servers:
+            if source.server == server:
+                known = self._of(source)
+                known.is_fresh, known.again = False, 0.0
+                known.backoff.record_announcement()
+
+    def record_call(self, source: Source | None) -> None:
+        """Record a call of a tool of *source*, which may have changed what it would list."""
+        if isinstance(source, ServerSource):
+            known = self._of(source)
+            if known.again <= anyio.current_time() + _RECENT:  # not one that is too slow
+                known.again = known.backoff.until = 0.0
+
+    def rewrite_addresses(self, result: JsonObject, source: Source | None) -> JsonObject:
+        """Return a result of *source* with addresses by which its resources are read here."""
+        if not isinstance(source, ServerSource):
+            return result
+        return self._links.rewrite_addresses(result, source, self.directory)
+
+    async def read(self, uri: str, params: JsonObject, progress: Progress | None) -> JsonObject:
+        """Return the result of `resources/read`.
+
+        Args:
+            uri: The address.
+            params: Further parameters of the request.
+            progress: Receives progress that the server reports.
+
+        Raises:
+            NotFoundError: No server has the resource.
+            RequestError: Its server responds with an error, or not at all.
+        """
+        place = await self.resource(uri)
+        return await self._request(
+            place.source, "resources/read", {**params, "uri": place.key}, progress
+        )
+
+    async def resource(self, uri: str) -> ServerItem:
+        """Return where the resource at *uri* is.
+
+        An address that no server lists belongs to the server that gave it out, or to the only one
+        with resources.
+
+        Raises:
+            NotFoundError: No server has it.
+        """
+        directory = await self._latest()
+        owner = self._links.owner(uri)
+        place = directory.resource(uri) or (ServerItem(owner, uri) if owner is not None else None)
+        if place is None and (only := await self._only()) is not None:
+            place = ServerItem(only, uri)
+        if place is None:
+            raise NotFoundError(
+                f"no server has the resource {uri[:_SHOWN]!r}",
+                remedy="list the resources and templates",
+            )
+        return place
+
+    async def prompt(self, name: str, params: JsonObject, progress: Progress | None) -> JsonObject:
+        """Return the result of `prompts/get`; for the arguments see `read`.
+
+        Raises:
+            NotFoundError: No server has the prompt.
+            RequestError: Its server responds with an error, or not at all.
+        """
+        place = (await self._latest()).prompt(name)
+        if place is None:
+            place = (await self.list_directory()).prompt(name)
+        if place is None:
+            raise NotFoundError(f"no server has the prompt {name[:_SHOWN]!r}", remedy="list them")
+        return await self._request(
+            place.source, "prompts/get", {**params, "name": place.key}, progress
+        )
+
+    async def complete(self, params: JsonObject) -> JsonObject:
+        """Return the result of `completion/complete`.
+
+        Raises:
+            NotFoundError: No server has the prompt or the template.
+            RequestError: Its server responds with an error, or not at all.
+        """
+        ref: Any = params.get("ref")
+        directory = await self._latest()
+        is_prompt = ref.get("type") == "ref/prompt"
+        member = "name" if is_prompt else "uri"
+        key = str(ref.get(member))
+        place = directory.prompt(key) if is_prompt else directory.template(key)
+        if place is None:
+            raise NotFoundError(f"no server has {key[:_SHOWN]!r}", remedy="list them")
+        given: JsonObject = {**params, "ref": {**ref, member: place.key}}
+        return await self._request(place.source, "completion/complete", given, None)
+
+    async def watch(self, uris: frozenset[str]) -> dict[tuple[str, str], str]:
+        """Subscribe to the resources *uris*, and to no others.
+
+        Returns:
+            The addresses by which they were asked for, by source and address there.
+        """
+        found: dict[tuple[str, str], str] = {}
+        for uri in sorted(uris):
+            with suppress(NotFoundError):  # its server was removed
+                place = await self.resource(uri)
+                found[place.source.id, place.key] = uri
+        for source in self.servers:
+            own = frozenset(key for owner, key in found if owner == source.id)
+            self._sessions.watch(source.server, own)
+        return found
+
+    async def _latest(self) -> Directory:
+        if self._directory is None or not all(self._of(one).is_fresh for one in self.servers):
+            return await self.list_directory(is_fresh=False)
+        return self._directory
+
+    async def _only(self) -> ServerSource | None:
+        """Return the only server that declares resources."""
+        found = []
+        for source in self.servers:
+            try:
+                declared = await self._sessions.capabilities(source.server)
+            except CallError:
+                continue
+            if "resources" in declared:
+                found.append(source)
+        return found[0] if len(found) == 1 else None
+
+    async def _list(self, source: ServerSource) -> None:
+        known = self._of(source)
+        known.is_fresh = True  # before the query: a change during it needs another
+        known.again = anyio.current_time() + SLOW_SECONDS
+        current_caller.set(None)  # what is listed is for all
+        current_session.set("")
+        before = known.lists
+
+        async def send(method: str, params: JsonObject) -> JsonObject:
+            return await self._sessions.request(
+                source.server, method, params, timeout=LISTING_SECONDS
+            )
+
+        try:
+            declared = await self._sessions.capabilities(source.server)
+            known.lists = await list_all(declared, send, before)
+            known.again = min(known.again, anyio.current_time() + _RECENT)
+        except CallError:
+            return
+        finally:
+            known.backoff.record_list(has_changed=known.lists != before)
+
+    def _of(self, source: ServerSource) -> _KnownLists:
+        return self._known.setdefault(source.id, _KnownLists())
+
+    async def _request(
+        self, source: ServerSource, method: str, params: JsonObject, progress: Progress | None
+    ) -> JsonObject:
+        seconds = self._limits.seconds(source.server.timeout)
+        end = anyio.current_time() + self._limits.longest_seconds
+        try:
+            result = await self._sessions.request(
+                source.server,
+                method,
+                params,
+                timeout=RequestTimeout(seconds, seconds, end),
+                progress=progress,
+            )
+        except CallError as fault:
+            raise RequestError(fault) from None
+        return self.rewrite_addresses(result, source)

@@ -1,0 +1,547 @@
+"""Prompts and resources of the servers, served to clients: lists, requests and subscriptions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcpg.bundle import assemble
+from mcpg.catalog.model import Tool
+from mcpg.engine.engine import Engine
+from mcpg.engine.loading import compile_assembly
+from mcpg.errors import NotFoundError
+from mcpg.gateway.gateway import is_brief_search
+from mcpg.gateway.prompts_and_resources import Directory, RequestError
+from mcpg.gateway.serve import READ, ServingOptions
+from mcpg.gateway.serve.answers import (
+    encode_json,
+    line,
+    make_error_result,
+    pass_on_result,
+    repair_value,
+    size,
+    text_block,
+    text_prefix,
+)
+from mcpg.gateway.serve.clients import (
+    MOST_URIS,
+    ClientRequest,
+    check_subscriptions,
+    keep_unaltered,
+    make_mcp_error,
+)
+from mcpg.index.reader import Index
+from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.sources.client_config import Server as McpServer
+from mcpg.sources.model import SourceBatch
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import SHOWN_DECIMALS
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from mcpg.gateway.gateway import Gateway
+    from mcpg.gateway.serve.clients import Clients, Context
+    from mcpg.sources.live.requests import Caller
+
+
+_MOST = 5000
+_TEXT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMatch:
+    """A prompt or resource that matches a query.
+
+    Attributes:
+        kind: `prompts`, `resources` or `templates`.
+        item: It as clients see it in a list.
+        score: The probability that it is the right one, as for tools.
+    """
+
+    kind: str
+    item: JsonObject
+    score: float
+
+
+class PrimitiveIndex:
+    """An index of the prompts and resources of a directory."""
+
+    def __init__(self, directory: Directory) -> None:
+        """Build the index; without prompts and resources there is none."""
+        self.directory = directory
+        self._items: dict[tuple[str, str], tuple[str, JsonObject]] = {}
+        for kind, item in islice(_items(directory), _MOST):
+            self._items[self._free(item)] = kind, item
+        self._engine: Engine | None = None
+        if self._items:
+            tools = tuple(_document(key, *one) for key, one in self._items.items())
+            assembly = assemble(SourceBatch(tools=tools), texts=False)
+            self._engine = Engine(Index(compile_assembly(assembly)))
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of which there are any: `prompts` and `resources`."""
+        known = self.directory
+        has_resources = bool(known.resources or known.templates)
+        return frozenset(
+            (*(("prompts",) if known.prompts else ()), *(("resources",) if has_resources else ()))
+        )
+
+    def _free(self, item: JsonObject) -> tuple[str, str]:
+        """Return the source and the name of *item*, numbered where another has both."""
+        meta: Any = item["_meta"]
+        source, name, number = str(meta["sourceId"]), str(item["name"])[:_TEXT], 1
+        found = name
+        while (source, found) in self._items:
+            number += 1
+            found = f"{name} {number}"
+        return source, found
+
+    def is_brief(self, query: str, sources: Sequence[str] = ()) -> bool:
+        """Return whether the same search is sure to be short."""
+        return self._engine is None or is_brief_search(self._engine, query, sources=sources)
+
+    def search(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[ItemMatch]:
+        """Return the best matches for *query*, those that are likely enough to be right.
+
+        Args:
+            query: The query.
+            limit: Maximum number of matches.
+            sources: Ids of the sources that they may come from; none for all.
+        """
+        if self._engine is None or not query.strip():
+            return []
+        return [
+            ItemMatch(*self._items[match.source_id, match.descriptor.name], match.score)
+            for match in self._engine.search(query, limit=limit, sources=sources).matches
+            if match.score >= LOW_CONFIDENCE
+        ]
+
+
+def _items(directory: Directory) -> Iterator[tuple[str, JsonObject]]:
+    for kind in ("prompts", "resources", "templates"):
+        items: dict[str, JsonObject] = getattr(directory, kind)
+        for item in items.values():
+            yield kind, item
+
+
+def _document(key: tuple[str, str], kind: str, item: JsonObject) -> Tool:
+    """Return a document of *item* that can be searched, under its unique *key*."""
+    uri = str(item.get("uri") or item.get("uriTemplate") or "")
+    words = (item.get("title") or item.get("name"), item.get("description"), uri)
+    text = ". ".join(str(one)[:_TEXT] for one in words if one)
+    properties: JsonObject = {}
+    given: Any = item.get("arguments") or []
+    for one in given if kind == "prompts" else ():
+        properties[str(one["name"])] = {"description": str(one.get("description") or "")}
+    schema: JsonObject = {"type": "object", "properties": properties}
+    title = str(item.get("title") or item["name"])[:_TEXT]
+    return Tool("", *key, title, text, input_schema=schema)
+
+
+_NAME, _ADDRESS, _ARGUMENTS = 128, 2000, 16
+_NOTE_BYTES = 1000
+_BASE64 = 4, 3
+_SETTING = "`--max-result-bytes` or `[serve] max-result-bytes` of the gateway"
+
+
+def primitive_answers(found: Sequence[ItemMatch], characters: int) -> JsonObject:
+    """Return the members `prompts` and `resources` of an answer, those of which there are any.
+
+    Args:
+        found: The matches.
+        characters: Length of a description, 0 for none.
+    """
+    answer: dict[str, list[JsonValue]] = {}
+    for one in found:
+        kind = "prompts" if one.kind == "prompts" else "resources"
+        answer.setdefault(kind, []).append(_describe_item(one, characters))
+    return {**answer}
+
+
+def _describe_item(found: ItemMatch, characters: int) -> JsonObject:
+    item, meta = found.item, found.item.get("_meta")
+    shown: JsonObject = {"name": line(str(item["name"]), _NAME)}
+    for member in ("uri", "uriTemplate"):
+        if member in item:
+            shown[member] = str(item[member])[:_ADDRESS]
+    if found.kind == "prompts":
+        shown["name"] = item["name"]  # as it is: it is what the prompt is got by
+    shown["sourceId"] = line(str(meta["sourceId"] if isinstance(meta, dict) else ""), _NAME)
+    text = item.get("description") or item.get("title")
+    if text and characters:
+        shown["description"] = line(str(text), characters)
+    given: Any = item.get("arguments") or []
+    if found.kind == "prompts" and given:
+        shown["arguments"] = [line(str(one["name"]), _NAME) for one in given[:_ARGUMENTS]]
+    return {**shown, "score": round(found.score, SHOWN_DECIMALS)}
+
+
+class PrimitiveTools:
+    """Reads resources and gets prompts for a model, whose client may do neither."""
+
+    def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
+        """Serve those of *gateway*."""
+        self._gateway = gateway
+        self._serving = serving
+
+    async def read(self, arguments: dict[str, Any], request: ClientRequest) -> JsonObject:
+        """Return the contents of a resource as embedded resources, as far as they fit.
+
+        Raises:
+            McpgError: There is none, or its server fails.
+        """
+        params: JsonObject = {**request.params, "_meta": request.meta}
+        result = await self._gateway.primitives.read(arguments["uri"], params, request.progress)
+        if result.get("resultType") == "input_required":
+            return result
+        contents: Any = repair_value(result.get("contents", []))
+        offset = int(arguments.get("offset", 0))
+        return resource_answer(contents, offset, self._serving.result_bytes)
+
+    async def prompt(self, arguments: dict[str, Any], request: ClientRequest) -> JsonObject:
+        """Return the messages of a prompt, each text with its role.
+
+        Raises:
+            McpgError: There is none, or its server fails.
+        """
+        params: JsonObject = {**request.params, "_meta": request.meta}
+        if "arguments" in arguments:
+            params["arguments"] = arguments["arguments"]
+        result = await self._gateway.primitives.prompt(arguments["name"], params, request.progress)
+        if result.get("resultType") == "input_required":
+            return result
+        messages: Any = result.get("messages", [])
+        return self._fit_blocks([_message(one) for one in messages])
+
+    def _fit_blocks(self, blocks: list[JsonValue]) -> JsonObject:
+        result: JsonObject = repair_value({"content": blocks, "isError": False})
+        return pass_on_result(result, self._serving.result_bytes, structured_needed=False)
+
+
+def _message(message: Any) -> JsonValue:
+    content = message.get("content")
+    if not isinstance(content, dict):
+        return text_block(encode_json(message))
+    if content.get("type") != "text":
+        return content
+    return {**content, "text": f"{message.get('role')}: {content.get('text')}"}
+
+
+def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) -> JsonObject:
+    """Return *contents* as embedded resources of at most *budget* bytes.
+
+    Text is cut, with a note of how to get the rest; other contents that do not fit are left out.
+
+    Args:
+        contents: The contents of a resource: texts, and others in base64.
+        offset: Characters of text to skip; with any, other contents are skipped, too.
+        budget: Bytes of the result as JSON.
+
+    Returns:
+        A tool result; an error if nothing fits, or if there is no text after *offset*.
+    """
+    whole: JsonObject = {"content": [_embed_content(one) for one in contents], "isError": False}
+    if not offset and size(whole) <= budget:
+        return whole
+    characters = sum(len(_text(one) or "") for one in contents)
+    if offset and offset >= characters:
+        return make_error_result(
+            f"the text of the resource has {characters:,} characters: lower `offset`"
+        )
+    rest = _after(contents, offset) if offset else contents
+    shown, count, refused = _fitting(rest, budget - _NOTE_BYTES)
+    end = offset + count
+    notes = [f"the text from character {end:,} to {characters:,} is omitted"]
+    notes = notes if end < characters else []
+    notes += [f"binary contents of {refused:,} bytes are omitted"] if refused else []
+    if not notes:
+        return {"content": shown, "isError": False}
+    text = f"{'; '.join(notes)}: results are limited to {budget:,} bytes by {_SETTING}"
+    if count and end < characters:
+        text = f"{text}. Call {READ} with `offset` {end} for the next part of the text"
+    return {"content": [*shown, text_block(f"[mcpg: {text}]")], "isError": not shown}
+
+
+def _after(contents: Iterable[JsonObject], offset: int) -> list[JsonObject]:
+    """Return the texts among *contents* without the first *offset* characters of them all."""
+    rest = []
+    for one in contents:
+        text = _text(one)
+        if text is not None and len(text) > offset:
+            rest.append({**one, "text": text[offset:]})
+        offset = max(0, offset - len(text or ""))
+    return rest
+
+
+def _fitting(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue], int, int]:
+    """Return what of *contents* fits *room* bytes, no text after one that was cut.
+
+    Returns:
+        The blocks, the characters of text in them, and the bytes of binary contents left out.
+    """
+    shown: list[JsonValue] = []
+    characters, refused, is_cut = 0, 0, False
+    for one in contents:
+        text = _text(one)
+        if text is not None and is_cut:
+            continue
+        kept = one if text is None else _cut(one, text, room)
+        need = size(_embed_content(kept)) + 1
+        is_cut = is_cut or (text is not None and (need > room or kept != one))
+        if need > room:
+            refused += _decoded_size(one)
+            continue
+        shown.append(_embed_content(kept))
+        characters += len(_text(kept) or "")
+        room -= need
+    return shown, characters, refused
+
+
+def _cut(content: JsonObject, text: str, room: int) -> JsonObject:
+    frame = size(_embed_content({**content, "text": ""})) + 1
+    return {**content, "text": text_prefix(text, room - frame)}
+
+
+def _embed_content(content: JsonObject) -> JsonObject:
+    return {"type": "resource", "resource": content}
+
+
+def _text(content: JsonObject) -> str | None:
+    """Return the text of *content*, `None` of binary contents."""
+    text = content.get("text")
+    return text if isinstance(text, str) else None
+
+
+def _decoded_size(content: JsonObject) -> int:
+    """Return the number of bytes that *content* holds in base64."""
+    blob = content.get("blob")
+    digits = blob.rstrip("=") if isinstance(blob, str) else ""
+    return len(digits) * _BASE64[1] // _BASE64[0]
+
+
+OnBehalf: TypeAlias = (
+    "Callable[[Context, Callable[[Caller], Awaitable[JsonObject]]], Awaitable[JsonObject]]"
+)
+
+RESOURCE_NOT_FOUND = -32002
+"""The code of the protocol up to 2025-11-25; later versions have invalid parameters."""
+
+_PAGE_ITEMS, _PAGE_BYTES = 200, 1 << 20
+_AFTER = "after:"
+_LIST: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+_LONGEST = 300
+_MOST_LISTENED = 10 * MOST_URIS
+
+
+def page(
+    items: Mapping[str, JsonObject], cursor: str | None
+) -> tuple[list[JsonObject], str | None]:
+    """Return the items after *cursor*, and the cursor of the next page.
+
+    A cursor names the last item of its page, so it stays valid when others change.
+
+    Raises:
+        MCPError: The cursor is invalid.
+    """
+    keys = list(items)
+    start = 0
+    if cursor is not None:
+        last = cursor.removeprefix(_AFTER)
+        if not cursor.startswith(_AFTER) or last not in items:
+            raise MCPError(INVALID_PARAMS, "invalid cursor")
+        start = keys.index(last) + 1
+    found: list[JsonObject] = []
+    room = _PAGE_BYTES
+    for key in keys[start:]:
+        room -= size(items[key])
+        if found and (room < 0 or len(found) == _PAGE_ITEMS):
+            return found, f"{_AFTER}{keys[start + len(found) - 1]}"
+        found.append(items[key])
+    return found, None
+
+
+class PrimitiveHandlers:
+    """Handles requests for prompts and resources."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        serving: ServingOptions,
+        clients: Clients,
+        on_behalf: OnBehalf,
+        unwatch: Callable[[], None],
+    ) -> None:
+        """Serve those of *gateway*.
+
+        Args:
+            gateway: The gateway.
+            serving: The size of an error.
+            clients: The connected clients.
+            on_behalf: Does work on behalf of the client of a request.
+            unwatch: Called when a subscription has ended, to begin `watch`.
+        """
+        self._gateway = gateway
+        self._serving = serving
+        self._clients = clients
+        self._on_behalf = on_behalf
+        self._unwatch = unwatch
+        self._watching = anyio.Lock()
+        self._listened: Counter[str] = Counter()
+        self._watched: dict[tuple[str, str], str] = {}
+
+    def register(self, sdk: Server[Any]) -> None:
+        """Register the handlers, by which the capabilities are declared."""
+        pages, request = types.PaginatedRequestParams, sdk.add_request_handler
+        request("resources/list", pages, self._resources)
+        request("resources/templates/list", pages, self._templates)
+        request("resources/read", types.ReadResourceRequestParams, self._read)
+        request("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+        request("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+        request("prompts/list", pages, self._prompts)
+        request("prompts/get", types.GetPromptRequestParams, self._prompt)
+        request("completion/complete", types.CompleteRequestParams, self._complete)
+        request("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        request(
+            "subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen_to_changes
+        )
+
+    async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> JsonObject:
+        return await self._list("resources", params, lambda known: known.resources)
+
+    async def _templates(self, _: Context, params: types.PaginatedRequestParams) -> JsonObject:
+        return await self._list("resourceTemplates", params, lambda known: known.templates)
+
+    async def _prompts(self, _: Context, params: types.PaginatedRequestParams) -> JsonObject:
+        return await self._list("prompts", params, lambda known: known.prompts)
+
+    async def _list(
+        self,
+        member: str,
+        params: types.PaginatedRequestParams,
+        items: Callable[[Directory], dict[str, JsonObject]],
+    ) -> JsonObject:
+        known = await self._gateway.primitives.list_directory(is_fresh=params.cursor is None)
+        shown, cursor = page(items(known), params.cursor)
+        more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
+        return keep_unaltered({**_LIST, member: [*shown], **more})
+
+    async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> JsonObject:
+        async def work(caller: Caller) -> JsonObject:
+            request = ClientRequest.of(context, caller)
+            given = {**request.params, "_meta": request.meta}
+            return await self._gateway.primitives.read(params.uri, given, request.progress)
+
+        return await self._answer_request(context, work, RESOURCE_NOT_FOUND)
+
+    async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> JsonObject:
+        async def work(caller: Caller) -> JsonObject:
+            request = ClientRequest.of(context, caller)
+            given: JsonObject = {**request.params, "_meta": request.meta}
+            if params.arguments is not None:
+                given["arguments"] = {**params.arguments}
+            return await self._gateway.primitives.prompt(params.name, given, request.progress)
+
+        return await self._answer_request(context, work)
+
+    async def _complete(self, context: Context, _: types.CompleteRequestParams) -> JsonObject:
+        async def work(caller: Caller) -> JsonObject:
+            given: Any = {**(context.params or {})}
+            given["_meta"] = ClientRequest.of(context, caller).meta
+            return await self._gateway.primitives.complete(given)
+
+        return await self._answer_request(context, work)
+
+    async def _answer_request(
+        self,
+        context: Context,
+        work: Callable[[Caller], Awaitable[JsonObject]],
+        unknown: int = INVALID_PARAMS,
+    ) -> JsonObject:
+        """Return the result of *work*, with the error of the server where it has one."""
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            unknown = INVALID_PARAMS
+        try:
+            result = await self._on_behalf(context, work)
+        except NotFoundError as fault:
+            raise MCPError(unknown, line(fault.message, _LONGEST)) from None
+        except RequestError as fault:
+            if fault.error is not None:
+                raise make_mcp_error(fault.error, self._serving.result_bytes) from None
+            raise MCPError(INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
+        return keep_unaltered(result if "ttlMs" in result else {**_LIST, **result})
+
+    async def _subscribe(
+        self, context: Context, params: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        client = self._clients.of(context)
+        if client is not None:
+            try:
+                await self._gateway.primitives.resource(params.uri)
+            except NotFoundError as fault:
+                raise MCPError(RESOURCE_NOT_FOUND, line(fault.message, _LONGEST)) from None
+            check_subscriptions(len({*client.uris, params.uri}))
+            client.uris.add(params.uri)
+            await self.watch()
+        return types.EmptyResult()
+
+    async def _unsubscribe(
+        self, context: Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        client = self._clients.of(context)
+        if client is not None:
+            client.uris.discard(params.uri)
+            await self.watch()
+        return types.EmptyResult()
+
+    async def _listen_to_changes(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        uris = {*(params.notifications.resource_subscriptions or ())}
+        check_subscriptions(len(uris))
+        # Over standard input there is one client; over HTTP, nothing tells them apart.
+        most = MOST_URIS if context.request is None else _MOST_LISTENED
+        check_subscriptions(self._listened.total() + len(uris), most)
+        self._listened.update(uris)
+        try:
+            if uris:
+                await self.watch()
+            return await self._clients.listen(context, params)
+        finally:
+            self._listened.subtract(uris)
+            if uris:
+                self._unwatch()
+
+    async def watch(self) -> None:
+        """Subscribe to the resources that clients have subscribed to, and to no others."""
+        async with self._watching:  # what was begun later has the later subscriptions
+            self._listened = +self._listened
+            uris = {uri for client in self._clients for uri in client.uris}
+            if uris or self._listened or self._watched:
+                known = self._gateway.primitives
+                self._watched = await known.watch(frozenset({*uris, *self._listened}))
+
+    async def announce_update(self, server: McpServer, uri: str) -> None:
+        """Notify clients that the resource *uri* of *server* has changed."""
+        sources = [one for one in self._gateway.primitives.servers if one.server == server]
+        shown = (self._watched.get((source.id, uri)) for source in sources)
+        await self._clients.notify_updated(frozenset(filter(None, shown)))
+
+    async def _set_level(
+        self, context: Context, params: types.SetLevelRequestParams
+    ) -> types.EmptyResult:
+        client = self._clients.of(context)
+        if client is not None:
+            client.level = params.level
+            self._gateway.sessions.log(self._clients.level)
+        return types.EmptyResult()

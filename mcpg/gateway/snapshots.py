@@ -1,0 +1,378 @@
+"""The index of a gateway: built when it is needed, once, as snapshots that never change."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cached_property, partial
+from inspect import isawaitable
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from mcpg.caching.build_cache import StoredBuildCache
+from mcpg.catalog.catalog import Catalog
+from mcpg.catalog.model import Tool
+from mcpg.engine.engine import Engine
+from mcpg.engine.loading import with_graphs_read
+from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
+from mcpg.gateway.calls import Fault, FaultCode
+from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, open_existing
+from mcpg.search.observer import Observer
+from mcpg.sources import read_sources
+from mcpg.sources.client_config import Server
+from mcpg.sources.model import SourceBatch
+from mcpg.sources.registry import (
+    FileSource,
+    FunctionSource,
+    ServerSource,
+    Source,
+    SourceRegistry,
+    runs_tools,
+)
+from mcpg.text.json_values import JsonObject
+from mcpg.values import format_count
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
+Answer = TypeVar("Answer")
+
+OnIndex = Callable[[], Awaitable[None] | None]
+"""Called after each new index, and awaited if it is asynchronous."""
+
+_NAMED = 5
+_SHOWN = 120
+_MOST_GONE = 10_000
+"""How many tools that are there no more keep their ids."""
+
+
+class Snapshot:
+    """An index with the tools it was made of.
+
+    Attributes:
+        version: Version of the registry that it shows.
+        engine: Engine of the index.
+        diagnostics: Diagnostics of the build.
+    """
+
+    def __init__(self, version: int, built: BuiltIndex) -> None:
+        """Wrap *built*, which shows *version* of the registry."""
+        self.version = version
+        self.engine = built.engine
+        self.diagnostics = built.diagnostics
+        self._built = built
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.version}: {format_count(self.tool_count, 'tool')}>"
+
+    def at(self, version: int) -> Snapshot:
+        """Return the same index for a later version of the registry that could not be built."""
+        return Snapshot(version, self._built)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The tools as their sources have them, with the hints of their documents."""
+        return self._built.catalog()
+
+    @property
+    def tool_count(self) -> int:
+        """Number of searchable tools."""
+        return len(self.engine.index)
+
+    def owner(self, tool: Tool) -> Source | None:
+        """Return the source of *tool*; `None` for tools that only documents describe."""
+        return self._built.owners.get((tool.source_id, tool.name), self._built.sole)
+
+    def can_call(self, tool: Tool) -> bool:
+        """Return whether a source can run *tool*."""
+        owner = self.owner(tool)
+        return owner is not None and owner.id in self._runners
+
+    @cached_property
+    def _runners(self) -> frozenset[str]:
+        """Ids of the sources that can run tools."""
+        owners = {one.id: one for one in (*self._built.owners.values(), self._built.sole) if one}
+        return frozenset(one.id for one in owners.values() if runs_tools(one))
+
+    def current_schema(self, tool: Tool) -> JsonObject | None:
+        """Return the input schema of the server of *tool* if the tool is described by another."""
+        return self._built.review.schemas.get((tool.source_id, tool.name))
+
+    def find_by_id(self, tool_id: str) -> Tool | None:
+        """Return the tool with this id, in any case; `None` before the tools were needed once."""
+        catalog: Catalog | None = vars(self).get("catalog")
+        return catalog.get(tool_id) if catalog is not None else None
+
+    def find(
+        self, tool: str | None, source_id: str | None = None, name: str | None = None
+    ) -> Tool | Fault:
+        """Return the named tool, or the fault if there is none or several.
+
+        Args:
+            tool: An id in any case, `source::name`, or a raw name.
+            source_id: Its source, where a name alone is ambiguous.
+            name: A raw name, in place of *tool*.
+        """
+        tool, name = (tool or "").strip(), (name or "").strip()
+        if not (tool or name):
+            message = "no tool is named"
+            return Fault(FaultCode.NOTHING_NAMED, message, "pass the id of a search result")
+        by_id = self.catalog.get(tool) if tool else None
+        wanted = tool or name
+        if by_id is None and wanted.casefold() in self._hidden_tools:
+            return _make_hidden_fault(self._hidden_tools[wanted.casefold()])
+        found = [by_id] if by_id is not None else self._by_name.get(wanted.casefold(), [])
+        if source_id:
+            found = [one for one in found if one.source_id.casefold() == source_id.casefold()]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            for hidden in self._hidden_tools.values():
+                if hidden.name.casefold() == wanted.casefold():
+                    return _make_hidden_fault(hidden)
+            near = self.catalog.suggest(wanted)
+            remedy = f"did you mean {' or '.join(near)}?" if near else "search for it first"
+            return Fault(FaultCode.NOT_FOUND, f"no tool is called {wanted[:_SHOWN]!r}", remedy)
+        ids = ", ".join(one.id for one in found[:_NAMED])
+        message = f"{wanted[:_SHOWN]!r} is the name of {len(found)} tools"
+        return Fault(FaultCode.AMBIGUOUS, message, f"use an id: {ids}")
+
+    @cached_property
+    def _hidden_tools(self) -> dict[str, Tool]:
+        """The hidden tools by id, and by name with the source."""
+        hidden = self._built.review.hidden.values()
+        names = {f"{tool.source_id}::{tool.name}".casefold(): tool for tool in hidden}
+        return names | {tool.id: tool for tool in hidden if tool.id}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Tool]]:
+        """The tools by their names, with the source and without."""
+        names: dict[str, list[Tool]] = {}
+        for tool in self.catalog.tools:
+            for name in (tool.name, f"{tool.source_id}::{tool.name}"):
+                names.setdefault(name.casefold(), []).append(tool)
+        return names
+
+
+def _make_hidden_fault(tool: Tool) -> Fault:
+    """Return the fault for a tool that is hidden."""
+    name, source_id = tool.name[:_SHOWN], tool.source_id[:_SHOWN]
+    message = (
+        f"the tool {name!r} of {source_id!r} is hidden: what its source states was not reviewed"
+    )
+    remedy = "the operator can review it, build the bundle again, and restart the gateway"
+    return Fault(FaultCode.NOT_FOUND, message, remedy)
+
+
+async def read_into(registry: SourceRegistry, list_tools: ListTools) -> None:
+    """Read the stale sources of *registry* concurrently; *list_tools* queries a server."""
+    version = registry.version
+
+    async def read(source: Source) -> None:
+        if isinstance(source, ServerSource):
+            batch = await list_tools(source.server, source.timeout)
+        else:
+            batch = await _in_thread(partial(_read, source))
+        registry.update(source, batch, version)
+
+    async with anyio.create_task_group() as group:
+        for source in registry.stale():
+            group.start_soon(read, source)
+
+
+def _read(source: FileSource | FunctionSource) -> SourceBatch:
+    try:
+        if isinstance(source, FileSource):
+            batch = read_sources(
+                [source.path],
+                source_id=source.source_id,
+                imports=True,
+                trust_hints=source.trust_hints,
+            )
+            return with_graphs_read(batch)
+        from mcpg.sources.python import read_functions  # noqa: PLC0415 - most gateways have none
+
+        found = read_functions(source.functions, source.id)
+    except McpgError as fault:
+        advice = f" ({fault.remedy})" if fault.remedy else ""
+        message = f"{fault.message}{advice}"
+        failed = error(Code.SOURCE_LOAD_FAILED, message, fault.place)
+        return SourceBatch(diagnostics=(failed,))
+    return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+
+
+RETRY = 30.0
+"""Seconds after which a failed source or build is retried."""
+
+PAUSE = 0.5
+"""Seconds between two background builds, since servers may announce changes all the time."""
+
+
+class IndexManager:
+    """Builds snapshots of a registry.
+
+    Attributes:
+        callbacks: Called after each new snapshot.
+    """
+
+    def __init__(
+        self, registry: SourceRegistry, plan: IndexSpec, list_tools: ListTools, group: TaskGroup
+    ) -> None:
+        """Start without a snapshot.
+
+        Args:
+            registry: The sources.
+            plan: How an index is built.
+            list_tools: Lists the tools of a server; reports failures as diagnostics.
+            group: Runs background builds.
+        """
+        self.callbacks: list[OnIndex] = []
+        self._registry = registry
+        self._plan = plan
+        self._list_tools = list_tools
+        self._group = group
+        self._snapshot: Snapshot | None = None
+        self._failures: tuple[Diagnostic, ...] = ()
+        self._memo = StoredBuildCache()
+        self._named: dict[str, Tool] = {}
+        self._building: anyio.Event | None = None
+        self._finished = float("-inf")
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Build no more; waiting callers get an error."""
+        self._is_closed = True
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Diagnostics of the last build, and of a failed newer one."""
+        found = self._snapshot.diagnostics if self._snapshot is not None else ()
+        return (*found, *self._failures)
+
+    async def latest(self) -> Snapshot:
+        """Return a snapshot of all that the registry holds now.
+
+        Raises:
+            UsageError: It was closed before there was one.
+        """
+        return await self._at_least(self._registry.version)
+
+    async def ready(self) -> Snapshot:
+        """Return a snapshot at once if there is one that shows all that the host changed itself.
+
+        Raises:
+            UsageError: As for `latest`.
+        """
+        snapshot = await self._at_least(self._registry.required)
+        is_time = self._building is None and anyio.current_time() - self._finished > RETRY
+        if is_time and (self._registry.retry() or self._failures):
+            self.refresh()
+        return snapshot
+
+    def follow(self) -> None:
+        """Start a build if there is a snapshot: what has shown it may show the next one."""
+        if self._snapshot is not None:
+            self.refresh()
+
+    def refresh(self) -> anyio.Event:
+        """Start a build unless one is running; return the event that it sets at its end."""
+        if self._building is None:
+            self._building = anyio.Event()
+            self._group.start_soon(self._make, self._building)
+        return self._building
+
+    async def _at_least(self, version: int) -> Snapshot:
+        while self._snapshot is None or self._snapshot.version < version:
+            if self._is_closed:
+                raise UsageError(
+                    "the gateway was closed", remedy="keep it open until all calls end"
+                )
+            await self.refresh().wait()
+        return self._snapshot
+
+    async def _make(self, done: anyio.Event) -> None:
+        """Build a snapshot, and another one if the registry has changed meanwhile."""
+        try:
+            if self._snapshot is not None and self._snapshot.version >= self._registry.required:
+                await anyio.sleep_until(self._finished + PAUSE)
+            await self._make_one()
+        finally:
+            self._finished = anyio.current_time()
+            self._building = None
+            done.set()
+        for callback in self.callbacks:
+            with suppress(Exception):  # an error of the host does not end the gateway
+                outcome = callback()
+                if isawaitable(outcome):
+                    await outcome
+        if self._snapshot is not None and self._snapshot.version < self._registry.version:
+            self.refresh()
+
+    async def _make_one(self) -> None:
+        version = self._registry.version
+        try:
+            built = await self._build()
+        except Exception as fault:  # noqa: BLE001 - searches go on with the last index
+            message = f"the index build failed ({type(fault).__name__})"
+            self._failures = (error(Code.GRAPH_BUILD_FAILED, message),)
+            last = self._snapshot or Snapshot(
+                version, build([], self._plan.bare(), StoredBuildCache())
+            )
+            self._snapshot = last.at(version)
+        else:
+            self._failures = ()
+            self._snapshot = Snapshot(version, built)
+
+    async def _build(self) -> BuiltIndex:
+        plan = replace(self._plan, earlier=await _in_thread(self._earlier))
+        built = await _in_thread(partial(open_existing, self._registry.sources, plan))
+        if built is not None:
+            return built
+        found: list[Diagnostic] = []
+        with observed_build(self._plan.services.observer, found) as report:
+            await read_into(self._registry, self._list_tools)
+            memo = self._memo.make_next()
+            built = await _in_thread(partial(build, self._registry.readings(), plan, memo))
+            report(built.engine)
+        self._memo = memo
+        return replace(built, diagnostics=(*built.diagnostics, *found)) if found else built
+
+    def _earlier(self) -> tuple[Tool, ...]:
+        """Return the tools of all snapshots so far, each with its id, the present ones first."""
+        if self._snapshot is not None:
+            present = {tool.id: tool for tool in self._snapshot.catalog.tools}
+            gone = (item for item in self._named.items() if item[0] not in present)
+            # A server that renames its tools again and again fills no memory.
+            self._named = present | dict(islice(gone, _MOST_GONE))
+        return tuple(self._named.values())
+
+
+async def _in_thread(work: Callable[[], Answer]) -> Answer:
+    # A closing gateway does not wait for a build.
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+@contextmanager
+def observed_build(
+    observer: Observer | None, diagnostics: list[Diagnostic]
+) -> Iterator[Callable[[Engine], None]]:
+    """Report an index build; the context's function takes the new engine.
+
+    Args:
+        observer: The observer, `None` for none.
+        diagnostics: Extended by errors that the observer raised.
+    """
+    if observer is None:
+        yield lambda *_: None
+        return
+    from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - as above
+    from mcpg.search.telemetry import build_facts  # noqa: PLC0415 - few are observed
+
+    with GuardedObserver.of(observer).build() as watch:
+        yield lambda engine: watch(build_facts(engine.index))
+    diagnostics += watch.diagnostics

@@ -1,0 +1,397 @@
+"""The words of documents: what the index takes from each, whatever it is related to."""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, groupby
+from math import fsum
+from typing import NamedTuple
+
+from mcpg.caching.build_cache import BuildCache, ResultKind, encode_parts
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument, decode_content, encode_content
+from mcpg.index.layout import NONE
+from mcpg.index.lookups import (
+    SHORTEST_AT_ONE_EDIT,
+    SHORTEST_AT_TWO_EDITS,
+    cut_pairs,
+    grams_of_word,
+    hash_part,
+    pair_key,
+    with_deletions,
+)
+from mcpg.index.packing import Section, halves, keys_sections, rows_sections, texts_sections
+from mcpg.index.reader import MEANINGS, PROBABILITY_BITS
+from mcpg.index.scoring import field_texts, inverse_document_frequency
+from mcpg.relations.vocabulary import weigh_kinds
+from mcpg.text import (
+    fold,
+    language_of,
+    lexicon,
+    operations,
+    split_words,
+    stem,
+    stop_words_of,
+    strip_accents,
+)
+from mcpg.text.words import LANGUAGES, CachedFunction, is_unspaced, words_of_token
+
+# Rarer meanings of a word are left out.
+_LEAST_PROBABILITY = 0.1
+# So many words at the beginning tell the language of a text.
+_TELLING_WORDS = 16
+
+
+class ForeignTool(NamedTuple):
+    """A tool in another language.
+
+    Attributes:
+        language: The language, a member of `mcpg.text.lexicon.FOREIGN`.
+        words: Its words as the index has them, without those of hints, which may be in any
+            language.
+        text: Its `join_title_and_description`.
+    """
+
+    language: str
+    words: frozenset[str]
+    text: str
+
+
+def join_title_and_description(tool: Tool) -> str:
+    """Return the title and the description of *tool*."""
+    return f"{tool.display_name} {tool.description}"
+
+
+def detect_foreign_language(tool: Tool) -> str | None:
+    """Return the language of *tool* if it is a member of `lexicon.FOREIGN`, else `None`."""
+    text = join_title_and_description(tool)
+    spoken = split_words(text)
+    if language_of(spoken) == lexicon.ENGLISH:
+        return None
+    is_accented = strip_accents(text) != text
+    return lexicon.foreign_language(spoken[:_TELLING_WORDS], is_accented=is_accented)
+
+
+def meaning_sections(
+    found: Sequence[ForeignTool], term_of: Callable[[str], int], stems: Iterable[tuple[str, int]]
+) -> Iterator[Section]:
+    """Make the sections of English stems and of the meanings of foreign words.
+
+    Args:
+        found: The tools in other languages than English; without any, nothing has a meaning.
+        term_of: Returns the number of a word's term.
+        stems: The stems of words that occur, with the numbers of their terms.
+    """
+    rows: dict[str, dict[int, float]] = {}
+    for language, cut, words in _translatable(found):
+        for other, probability in _meanings(cut, language):
+            row = rows.setdefault(other, {})
+            for term in map(term_of, words):
+                row[term] = max(probability, row.get(term, 0.0))
+    yield from _stem_sections(dict.fromkeys(rows, NONE) | dict(stems))
+    if not found:
+        return
+    meant = sorted(rows)
+    yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
+    yield from keys_sections(MEANINGS, meant)
+    yield from rows_sections(f"{MEANINGS}.terms", (_pack_meanings(rows[one]) for one in meant), "Q")
+
+
+def _stem_sections(terms: Mapping[str, int]) -> Iterator[Section]:
+    """Make the sections of those stems that the lexicon numbers; *terms* are those of all stems.
+
+    A search has the numbers of related words, and needs no text of them then.
+    """
+    numbers = lexicon.numbers_of_stems()
+    numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
+    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
+    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
+
+
+def _pack_meanings(row: dict[int, float]) -> list[int]:
+    scale = (1 << PROBABILITY_BITS) - 1
+    ranked = sorted(row.items(), key=lambda one: (-one[1], one[0]))
+    return [term << PROBABILITY_BITS | round(probability * scale) for term, probability in ranked]
+
+
+def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield language, word, and the words of the index that stand for it, each once."""
+    frequencies = Counter(word for one in found for word in one.words)
+    known: set[tuple[str, str]] = set()
+    for language, words, text in found:
+        stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        unspaced = _segment_unspaced(text, language) if language in lexicon.UNSPACED else set()
+        for word in sorted(words.difference(stop_words).union(unspaced)):
+            held = (word,) if word in words else _rarest_pair(word, frequencies)
+            if held and (language, word) not in known:
+                known.add((language, word))
+                yield language, word, held
+
+
+def _segment_unspaced(text: str, language: str) -> set[str]:
+    """Return the words of *text* in a script that is written without spaces."""
+    runs = (
+        "".join(letters)
+        for token in text.split()
+        for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced)
+        if unspaced
+    )
+    return {word for run in runs for word in lexicon.segment(run, language)}
+
+
+def _rarest_pair(word: str, frequencies: Counter[str]) -> tuple[str, ...]:
+    """Return the pair of characters that tells most of *word* which the index has in pairs."""
+    pairs = [word[place : place + 2] for place in range(len(word) - 1)]
+    held = [pair for pair in pairs if frequencies[pair]]
+    return (min(held, key=frequencies.__getitem__),) if held else ()
+
+
+def _meanings(word: str, language: str) -> list[tuple[str, float]]:
+    """Return the English stems other than its own that *word* most probably stands for."""
+    _, found = lexicon.translations(word, language, repairs=False)
+    own = stem(word)
+    return [one for one in found if one[1] >= _LEAST_PROBABILITY and one[0] != own]
+
+
+# What a tool is stands at the beginning of its description.
+_DESCRIPTION_LENGTH = 300
+# Up to so many 3-grams, their numbers take two bytes each.
+_MOST_SHORT = 1 << 16
+
+
+def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
+    """Make the sections that `Speller` reads, of the sorted *words*."""
+    yield from _deletion_sections(words)
+    yield from _pair_sections(words)
+
+
+def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
+    found = sorted(
+        hash_part(part) << 32 | number
+        for number, word in enumerate(words)
+        if len(word) >= SHORTEST_AT_ONE_EDIT
+        for part in with_deletions(word)
+    )
+    hashes, numbers = halves(array("Q", found))
+    yield Section("deletions", "I", hashes)
+    yield Section("deletions.word", "I", numbers)
+
+
+def _pair_sections(words: Sequence[str]) -> Iterator[Section]:
+    holders: dict[int, list[int]] = {}
+    for number, word in enumerate(words):
+        if len(word) >= SHORTEST_AT_TWO_EDITS:
+            for pair in cut_pairs(word):
+                holders.setdefault(pair_key(len(word), pair), []).append(number)
+    keys = sorted(holders)
+    yield Section("pairs.key", "Q", array("Q", keys).tobytes())
+    yield from rows_sections("pairs", map(holders.__getitem__, keys))
+
+
+def described_words(tool: Tool) -> list[str]:
+    """Return the words whose 3-grams stand for *tool*, each once."""
+    title = "" if tool.display_name == tool.name else tool.display_name
+    description = tool.description[:_DESCRIPTION_LENGTH]
+    text = f"{tool.name} {title} {tool.source_id} {description}"
+    return list(dict.fromkeys(split_words(text)))
+
+
+class GramCollector:
+    """The 3-grams of tools, noted one tool after the other."""
+
+    def __init__(self) -> None:
+        self._known = _WordGrams()
+        self._held: list[array[int]] = []
+
+    def add(self, described: Iterable[str]) -> None:
+        """Note those of the next tool, of which these are the `described_words`."""
+        grams = set[int]().union(*map(self._known.__getitem__, described))
+        # A set takes ten times the memory of an array.
+        self._held.append(array("I", grams))
+
+    def sections(self) -> list[Section]:
+        """Return `grams` sorted, how many tools hold each, and each tool's, once."""
+        held, self._held = self._held, []
+        return _gram_sections(held, self._known.numbers)
+
+
+def _gram_sections(held: Sequence[array[int]], numbers: Mapping[int, int]) -> list[Section]:
+    holders = Counter(chain.from_iterable(held))
+    ordered = sorted(numbers)
+    met = [numbers[gram] for gram in ordered]
+    counts = [holders[number] for number in met]
+    squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
+    kind = "H" if len(ordered) <= _MOST_SHORT else "I"
+    final = array("I", bytes(4 * len(met)))
+    for number, place in enumerate(met):
+        final[place] = number
+    rows = [array(kind, sorted(map(final.__getitem__, grams))) for grams in held]
+    # `sum` adds in other ways from one Python to the next.
+    norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
+    return [
+        Section("grams", "Q", array("Q", ordered).tobytes()),
+        Section("grams.tools", "I", array("I", counts).tobytes()),
+        *rows_sections("grams_of", rows, kind),
+        Section("grams.norm", "d", array("d", norms).tobytes()),
+    ]
+
+
+class _WordGrams(dict[str, tuple[int, ...]]):
+    """For each word met, provisional numbers of its 3-grams.
+
+    Attributes:
+        numbers: The number of each 3-gram, in the order in which they are met.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: dict[int, int] = {}
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        numbers = self.numbers
+        grams = [numbers.setdefault(gram, len(numbers)) for gram in grams_of_word(word)]
+        found = self[word] = tuple(grams)
+        return found
+
+
+# Most fields hold no whole identifier.
+_NONE: Mapping[str, int] = {}
+
+
+class FieldWords(NamedTuple):
+    """What one field of a document holds.
+
+    Attributes:
+        field: Number of the field in `mcpg.index.scoring.FIELDS`.
+        words: How often each word occurs, in order of first place.
+        wholes: How often each whole identifier occurs whose parts are among the words.
+    """
+
+    field: int
+    words: Mapping[str, int]
+    wholes: Mapping[str, int]
+
+
+class DocumentTerms(NamedTuple):
+    """What a document holds.
+
+    Attributes:
+        fields: Its fields that hold any word, in order of their numbers.
+        described: The words whose 3-grams stand for it; see `described_words`.
+        name: The words of its tool's name.
+        language: The language of its tool, a member of `mcpg.text.lexicon.FOREIGN`; "" for English
+            and where nothing tells.
+        operation: The probability of each of `mcpg.text.operations.KINDS`, in 255ths.
+        told: The `join_title_and_description` of a tool with a language, else "".
+    """
+
+    fields: Sequence[FieldWords]
+    described: Sequence[str]
+    name: Sequence[str]
+    language: str
+    operation: Sequence[int]
+    told: str
+
+
+def _encode(analysed: DocumentTerms) -> bytes | None:
+    # What was found without a word table is not to outlive the fault.
+    if lexicon.faults:
+        return None
+    fields = [(one.field, dict(one.words), dict(one.wholes)) for one in analysed.fields]
+    return encode_parts((fields, *analysed[1:]))
+
+
+def _decode(data: bytes) -> DocumentTerms:
+    try:
+        fields, *others = marshal.loads(data)  # noqa: S302 - of this program, in a sealed file
+    except EOFError as fault:
+        raise ValueError("it was cut short") from fault
+    return DocumentTerms([FieldWords(*members) for members in fields], *others)
+
+
+_ANALYSED = ResultKind("analysed", _encode, _decode)
+
+
+def analyse_documents(
+    documents: Iterable[ToolDocument], memo: BuildCache
+) -> Iterator[DocumentTerms]:
+    """Yield the words of each of *documents*; *memo* has those known from before."""
+    cut = CachedFunction(_split_token)
+
+    def one(document: ToolDocument) -> DocumentTerms:
+        given = partial(encode_content, document)
+        return memo.recall(_ANALYSED, given, lambda: _analyse_document(document, cut))
+
+    return map(one, documents)
+
+
+def analyse_contents(contents: Iterable[bytes], memo: BuildCache) -> Iterator[DocumentTerms]:
+    """Yield the words of documents with these *contents*, as `analyse_documents` does."""
+    cut = CachedFunction(_split_token)
+
+    def one(content: bytes) -> DocumentTerms:
+        return memo.recall(
+            _ANALYSED, lambda: content, lambda: _analyse_document(decode_content(content), cut)
+        )
+
+    return map(one, contents)
+
+
+def _split_token(token: str) -> tuple[list[str], list[str]]:
+    """Return the words of *token*, and its whole identifiers."""
+    words = words_of_token(token)
+    return (
+        [word.text for word in words if not word.whole],
+        [word.text for word in words if word.whole],
+    )
+
+
+_Cut = CachedFunction[tuple[list[str], list[str]]]
+
+
+def _analyse_document(document: ToolDocument, cut: _Cut) -> DocumentTerms:
+    texts: defaultdict[int, list[str]] = defaultdict(list)
+    for field, text in field_texts(document):
+        texts[field].append(text)
+    found = (_count_field(field, " ".join(texts[field]), cut) for field in sorted(texts))
+    tool = document.tool
+    held = [one for one in found if one.words]
+    name = name_words(tool)
+    language = detect_foreign_language(tool) or ""
+    told = join_title_and_description(tool) if language else ""
+    return DocumentTerms(held, described_words(tool), name, language, _operation(tool, name), told)
+
+
+def _operation(tool: Tool, name: Sequence[str]) -> list[int]:
+    shares = weigh_kinds(tool, name) or (0.0,) * len(operations.KINDS)
+    return [round(0xFF * share) for share in shares]
+
+
+def _count_field(field: int, text: str, cut: _Cut) -> FieldWords:
+    """Count the words of one field.
+
+    A whole identifier is no word more: its parts are counted already.
+    """
+    words: list[str] = []
+    wholes: list[str] = []
+    for token in text.split():
+        parts, whole = cut[token]
+        words += parts
+        wholes += whole
+    # A plain dictionary is smaller than a counter.
+    return FieldWords(field, dict(Counter(words)), dict(Counter(wholes)) if wholes else _NONE)
+
+
+def name_words(tool: Tool) -> list[str]:
+    """Return the words of a tool's name.
+
+    Words of the source's name are left out, for they say nothing of the tool, unless the name has
+    no other.
+    """
+    words = split_words(tool.name)
+    source = set(split_words(tool.source_id))
+    return [word for word in words if word not in source] or words

@@ -1,0 +1,409 @@
+"""Spelling repair over the words of an index, from flat arrays.
+
+Source: one edit by the deletions that two words share: Garbe, "1000x faster spelling correction",
+2012 (SymSpell), after Mor & Fraenkel, "A hash code method for detecting and correcting spelling
+errors", CACM 25(12), 1982. Two edits by counting shared pairs of characters: Ukkonen, "Approximate
+string-matching with q-grams and maximal matches", Theoretical Computer Science 92, 1992.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Protocol
+
+from mcpg.index.layout import IMPACT_SCALE, Items, StaleIndexError
+from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.tables import RowTable, Tables, TextTable, span
+from mcpg.text.spelling import allowed_edits, edit_distance
+from mcpg.text.words import LONGEST_WORD
+
+
+class Terms(Protocol):
+    """What an index has of terms."""
+
+    def __len__(self) -> int: ...
+    def name_terms(self, tool: int) -> memoryview: ...
+    def document_frequencies(self, terms: Iterable[int]) -> list[int]: ...
+    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]: ...
+
+
+# Tools whose names, and frequencies whose idfs, are kept once they have been read.
+_MOST_NAMES = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """The name of a tool.
+
+    Attributes:
+        terms: The distinct terms of the name; words of the source's name are left out, unless the
+            name has no other.
+        idfs: Each of them, in the name's order, with its rarity, above 0.
+        weight: The sum of the rarities.
+    """
+
+    terms: frozenset[int]
+    idfs: tuple[tuple[int, float], ...]
+    weight: float
+
+
+class NameTable:
+    """The names of an index."""
+
+    def __init__(self, index: Terms) -> None:
+        self._index = index
+        self._size = len(index)
+        self._names: dict[int, ToolName] = {}
+        self._rarities: dict[int, float] = {}
+
+    def of_tool(self, tool: int) -> ToolName:
+        known = self._names.get(tool)
+        if known is None:
+            known = self._read(tool)
+            if len(self._names) < _MOST_NAMES:
+                self._names[tool] = known
+        return known
+
+    def _read(self, tool: int) -> ToolName:
+        terms = self._index.name_terms(tool).tolist()
+        frequencies = self._index.document_frequencies(terms)
+        known = self._rarities.get
+        idfs = [known(one) or self._rarity(one) for one in frequencies]
+        weight = 0.0
+        for idf in idfs:
+            weight += idf
+        return ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
+
+    def _rarity(self, frequency: int) -> float:
+        idf = inverse_document_frequency(self._size, frequency)
+        if len(self._rarities) < _MOST_NAMES:
+            self._rarities[frequency] = idf
+        return idf
+
+
+_SECTIONS = ("postings", "postings.impact", "postings.fields")
+# How many postings are kept once they have been read, and the longest list of them that is.
+_MOST_KEPT = 262_144
+_LONGEST_KEPT = 1_024
+_UNIT = 1 / IMPACT_SCALE
+# Of how many words of tools it is kept in which fields these occur.
+_MOST_FIELDS = 32_768
+# How many best impacts are kept, and of how many postings at most one list of them is made.
+_MOST_BEST = 131_072
+_MOST_MERGED = 1_024
+# To merge lists takes as long as to look so many times into each of them. Requests have endless
+# words, so there is a bound.
+_TIMES_UNMERGED = 3
+_MOST_ASKED = 4_096
+
+
+class Postings:
+    """The postings of an index."""
+
+    def __init__(self, index: Tables) -> None:
+        """Find the sections.
+
+        Raises:
+            StaleIndexError: They do not fit each other.
+        """
+        self._starts = index.items("postings.at")
+        self._tools, self._impacts, self._fields = map(index.items, _SECTIONS)
+        self._kept: dict[int, dict[int, int]] = {}
+        self._left = _MOST_KEPT
+        self._best: dict[tuple[tuple[int, float], ...], dict[int, float]] = {}
+        # How often the others were asked for.
+        self._asked: dict[tuple[tuple[int, float], ...], int] = {}
+        self._best_left = _MOST_BEST
+        self._masks: dict[int, dict[tuple[tuple[int, float], ...], int]] = {}
+        self._masks_left = _MOST_FIELDS
+        if not len(self._tools) == len(self._impacts) == len(self._fields):
+            raise StaleIndexError("its postings are of unequal length")
+
+    def count(self, term: int) -> int:
+        start, end = span(self._starts, term)
+        return end - start
+
+    def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
+        """Return the tools that hold a term in order, its impacts there, and in which fields."""
+        start, end = self._span(term)
+        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
+
+    def _span(self, term: int) -> tuple[int, int]:
+        start, end = span(self._starts, term)
+        if end > len(self._tools):
+            raise StaleIndexError("a row leads out of its table")
+        return start, end
+
+    def impacts(self, term: int) -> dict[int, int] | None:
+        """Return the impacts of a term by tool, in order; `None` where they are too many to keep.
+
+        What is given must not be changed.
+        """
+        known = self._kept.get(term)
+        if known is None:
+            start, end = self._span(term)
+            if end - start <= min(_LONGEST_KEPT, self._left):
+                tools, impacts = self._tools[start:end].tolist(), self._impacts[start:end].tolist()
+                known = self._kept[term] = dict(zip(tools, impacts, strict=True))
+                self._left -= len(known)
+        return known
+
+    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
+        """Return a bit for every field of *tool* in which terms that *words* stand for occur."""
+        known = self._masks.get(tool) or {}
+        mask = 0
+        for credited in words:
+            found = known.get(credited)
+            mask |= self._mask_fields(tool, credited) if found is None else found
+        return mask
+
+    def _mask_fields(self, tool: int, credited: tuple[tuple[int, float], ...]) -> int:
+        mask = 0
+        for term, _ in credited:
+            start, end = self._span(term)
+            tools = self._tools[start:end]
+            place = bisect_left(tools, tool)
+            if place < len(tools) and tools[place] == tool:
+                mask |= self._fields[start + place]
+        if self._masks_left > 0:
+            self._masks_left -= 1
+            self._masks.setdefault(tool, {})[credited] = mask
+        return mask
+
+    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
+        """Return the best impact, in [0, 1], of *credited* terms by tool.
+
+        It is `None` where they are too many to keep, and for the first few times: most of what is
+        asked for once is never asked for again. What is given must not be changed.
+        """
+        known = self._best.get(credited)
+        if known is not None or not self._is_usual(credited):
+            return known
+        if sum([self.count(term) for term, _ in credited]) <= min(_MOST_MERGED, self._best_left):
+            known = self._best[credited] = self._merge_impacts(credited)
+            self._best_left -= len(known) + len(credited)
+        return known
+
+    def _is_usual(self, credited: tuple[tuple[int, float], ...]) -> bool:
+        """Return whether *credited* are now asked for often enough to be merged."""
+        times = self._asked.get(credited, 0)
+        if times <= _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
+            self._asked[credited] = times + 1
+        return times == _TIMES_UNMERGED
+
+    def _merge_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
+        best: dict[int, float] = {}
+        get = best.get
+        for term, credit in credited:
+            unit = credit * _UNIT
+            tools, impacts, _ = self.of_term(term)
+            for tool, impact in zip(tools.tolist(), impacts.tolist(), strict=True):
+                weighed = unit * impact
+                if weighed > get(tool, 0.0):
+                    best[tool] = weighed
+        return best
+
+
+def find_posting(index: Terms, term: int, document: int) -> tuple[int, int]:
+    """Return impact and field mask of *term* in *document*, zeros when it does not occur there."""
+    documents, impacts, fields = index.postings(term)
+    place = bisect_left(documents, document)
+    if place == len(documents) or documents[place] != document:
+        return 0, 0
+    return impacts[place], fields[place]
+
+
+def find_impact(index: Terms, term: int, document: int) -> int:
+    """Return the impact of *term* in *document*, 0 when it does not occur there."""
+    return find_posting(index, term, document)[0]
+
+
+# Code points take up to 21 bits, so three of them fit one number of 64.
+_BITS = 21
+_PAD = "_"
+# Words, and 3-grams, that are remembered; words of queries are endless, so there is a bound.
+_MOST_WORDS = 16_384
+# Tools whose 3-grams are kept once they have been read; each takes some kilobytes.
+_MOST_TOOLS = 4_096
+
+
+def grams_of_word(word: str) -> list[int]:
+    """Return the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
+    codes = list(map(ord, f"{_PAD}{word}{_PAD}"))
+    return [
+        first << 2 * _BITS | second << _BITS | third
+        for first, second, third in zip(codes, codes[1:], codes[2:], strict=False)
+    ]
+
+
+class Grams:
+    """The 3-grams of an index."""
+
+    def __init__(self, index: Tables) -> None:
+        """Find the sections.
+
+        Raises:
+            StaleIndexError: They do not fit each other.
+        """
+        self._size = len(index)
+        self._grams = index.items("grams")
+        self._holders = index.items("grams.tools")
+        self._rows = index.rows("grams_of")
+        self._norms = index.items("grams.norm")
+        self._words: dict[str, dict[int, float]] = {}
+        self._known: dict[int, tuple[int, float] | None] = {}
+        self._tools: dict[int, list[int]] = {}
+        if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
+            raise StaleIndexError("its 3-grams are of unequal length")
+
+    def of_word(self, word: str) -> dict[int, float]:
+        """Return the rarity, above 0, of those 3-grams of a folded *word* that occur, by number.
+
+        What is given must not be changed.
+        """
+        known = self._words.get(word)
+        if known is None:
+            known = dict(self._look_up_grams(word))
+            if len(self._words) < _MOST_WORDS:
+                self._words[word] = known
+        return known
+
+    def _look_up_grams(self, word: str) -> Iterator[tuple[int, float]]:
+        for gram in grams_of_word(word):
+            found = self._known[gram] if gram in self._known else self._find(gram)
+            if found:
+                yield found
+
+    def _find(self, gram: int) -> tuple[int, float] | None:
+        """Look up number and rarity of a 3-gram, `None` for one that does not occur."""
+        found = None
+        number = bisect_left(self._grams, gram)
+        if number < len(self._grams) and self._grams[number] == gram:
+            found = number, inverse_document_frequency(self._size, self._holders[number])
+        if len(self._known) < _MOST_WORDS:
+            self._known[gram] = found
+        return found
+
+    def of_tool(self, tool: int) -> Sequence[int]:
+        known = self._tools.get(tool)
+        if known is None:
+            known = self._rows[tool].tolist()
+            if len(self._tools) < _MOST_TOOLS:
+                self._tools[tool] = known
+        return known
+
+    def norms(self, tools: Iterable[int]) -> list[float]:
+        """Return the length, above 0, of each tool's vector of 3-gram rarities."""
+        norms = list(map(self._norms.__getitem__, tools))
+        if [norm for norm in norms if not norm > 0]:
+            raise StaleIndexError("a tool of it has no 3-gram length")
+        return norms
+
+
+# A query has at least 4 characters to be repaired by one edit and 8 by two; what is shorter than
+# these less the edits is never found.
+SHORTEST_AT_ONE_EDIT = 3
+SHORTEST_AT_TWO_EDITS = 6
+# How many of a word's pairs of characters two edits take from it at most, by what they add to its
+# length: an insertion takes one, a substitution or deletion two, a transposition of neighbours
+# three.
+_PAIRS_TAKEN = {-2: 4, -1: 5, 0: 6, 1: 4, 2: 2}
+# A word that is few edits away is in all but these of any of the lists of those that hold a pair.
+# The shortest lists, so many more than may lack it, leave few others.
+_PAIRS_KEPT = 3
+
+
+class Speller:
+    """Finds the words of an index that are few edits away from a given word."""
+
+    __slots__ = ("_deletion_words", "_deletions", "_pair_words", "_pairs", "_words")
+
+    def __init__(
+        self,
+        words: TextTable,
+        deletions: tuple[Items, Items],
+        pairs: tuple[Items, RowTable],
+    ) -> None:
+        self._words = words
+        self._deletions, self._deletion_words = deletions
+        self._pairs, self._pair_words = pairs
+
+    def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
+        """Return the least distance within `allowed_edits` and the other words there, sorted.
+
+        The distance is 0 and the words are none when no other word is near enough.
+        """
+        if len(word) > LONGEST_WORD + 2:
+            return 0, ()
+        characters = frozenset(word)
+        candidates = self._sharing_deletion, self._sharing_pairs
+        for edits in range(1, allowed_edits(word) + 1):
+            others = map(self._words.__getitem__, candidates[edits - 1](word))
+            found = [
+                other
+                for other in others
+                # An edit changes at most two of the characters that a word is made of.
+                if len(characters.symmetric_difference(other)) <= 2 * edits
+                and edit_distance(word, other, edits) == edits
+            ]
+            if found:
+                return edits, tuple(sorted(found))
+        return 0, ()
+
+    def _sharing_deletion(self, word: str) -> set[int]:
+        """Return the words that equal *word* once a character, or none, is left out of each."""
+        deletions, count = self._deletions, len(self._deletions)
+        numbers: set[int] = set()
+        for key in map(hash_part, with_deletions(word)):
+            start = end = bisect_left(deletions, key)
+            while end < count and deletions[end] == key:  # most find none
+                end += 1
+            if start < end:
+                numbers.update(self._deletion_words[start:end].tolist())
+        return numbers
+
+    def _sharing_pairs(self, word: str) -> Iterator[int]:
+        """Yield words of like length: those that share enough pairs of characters with *word*."""
+        pairs = [pair_key(0, pair) for pair in cut_pairs(word)]
+        for more, taken in _PAIRS_TAKEN.items():
+            shortest = sorted(self._holding(pairs, len(word) + more), key=len)
+            shortest = shortest[: taken + _PAIRS_KEPT]
+            needed = max(1, len(shortest) - taken)
+            found = sorted(chain.from_iterable(shortest))
+            repeats = zip(found, islice(found, needed - 1, None), strict=False)
+            yield from {number for number, other in repeats if number == other}
+
+    def _holding(self, pairs: Iterable[int], length: int) -> Iterator[Sequence[int]]:
+        """Yield the words of *length* that hold each of *pairs*, which are keys without length."""
+        keys, of_length = self._pairs, pair_key(length, "\0\0")
+        start = bisect_left(keys, of_length)
+        end = bisect_left(keys, pair_key(length + 1, "\0\0"), start)
+        for pair in pairs:
+            place = bisect_left(keys, of_length | pair, start, end)
+            is_held = place < end and keys[place] == of_length | pair
+            yield self._pair_words[place] if is_held else ()
+
+
+def with_deletions(word: str) -> set[str]:
+    """Return *word*, whole and without each of its characters."""
+    return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
+
+
+def hash_part(part: str) -> int:
+    """Return the number that stands for a word, or for what is left of it."""
+    return zlib.crc32(part.encode("utf-8", "surrogatepass"))
+
+
+def cut_pairs(word: str) -> set[str]:
+    """Return the pairs of neighbouring characters in *word*, padded at both ends."""
+    padded = f"\0{word}\0"
+    return {padded[place : place + 2] for place in range(len(padded) - 1)}
+
+
+def pair_key(length: int, pair: str) -> int:
+    """Return one number for a pair of characters (21 bits each) in words of *length*."""
+    return length << 42 | ord(pair[0]) << 21 | ord(pair[1])

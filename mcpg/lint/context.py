@@ -1,0 +1,265 @@
+"""Words that stand in the description of any tool, and so tell none from another."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+
+from mcpg.bundle import Assembly
+from mcpg.catalog.model import HintRule, Parameter, Tool, walk_parameters
+from mcpg.engine import Engine
+from mcpg.engine.loading import compile_assembly
+from mcpg.index import Index
+from mcpg.index.layout import NO_KEY
+from mcpg.lint.model import Finding, Location, RelatedTool, Selection
+from mcpg.relations.edges import Relations
+from mcpg.text import split_words
+from mcpg.text.words import stem, stop_words_of
+from mcpg.values import format_count
+
+_USUAL = 0.25
+"""From this share on, what a rule looks for is usual in a source, and reported once for it."""
+
+_FEWEST_USUAL = 4
+_MOST_TEXTS = 1 << 16
+_HINT_FIELDS = ("aliases", "keywords", "categories", "tags", "data_sources")
+_NAMED = 3
+
+
+class LintContext:
+    """A catalogue that is linted.
+
+    Attributes:
+        assembly: What the sources hold, put together.
+        tools: Its tools, sorted by id.
+        rules: The rules of its hints files.
+        chosen: The rules that are checked. What others find is left out, and need not be looked
+            for where that takes long.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        rules: Sequence[HintRule],
+        chosen: Selection,
+        index: Callable[[Assembly], Index] | None = None,
+    ) -> None:
+        self.assembly = assembly
+        self.chosen = chosen
+        self._index = index or (lambda one: Index(compile_reach_index(one)))
+        self.tools: Sequence[Tool] = assembly.catalog.tools
+        self.rules = rules
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Tool]:
+        return {tool.id: tool for tool in self.tools}
+
+    @cached_property
+    def sources(self) -> Mapping[str, Sequence[Tool]]:
+        """The tools of each source."""
+        found: defaultdict[str, list[Tool]] = defaultdict(list)
+        for tool in self.tools:
+            found[tool.source_id].append(tool)
+        return found
+
+    @cached_property
+    def _rules_by_hint(self) -> Mapping[tuple[str, str], Sequence[HintRule]]:
+        """The rules of hints files by the field and the text of each hint."""
+        found: defaultdict[tuple[str, str], list[HintRule]] = defaultdict(list)
+        for rule in self.rules:
+            for field in _HINT_FIELDS:
+                for text in getattr(rule.hints, field):
+                    found[field, text].append(rule)
+        return found
+
+    def spot(self, spot: Location, tool_id: str) -> Location:
+        """Return where *spot* of a tool is: of a hint that a hints file states, the entry there."""
+        field = str(spot.member[0]) if spot.member else ""
+        for rule in self._rules_by_hint.get((field, spot.text), ()):
+            if any(tool.id == tool_id for tool in self._matching(rule.pattern)):
+                member = (field, getattr(rule.hints, field).index(spot.text))
+                return Location(rule.place, member, spot.start, spot.size, spot.text)
+        return spot
+
+    @cached_property
+    def _matching(self) -> Callable[[str], tuple[Tool, ...]]:
+        return lru_cache(maxsize=1024)(self.assembly.catalog.matching)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, tuple[Parameter, ...]]:
+        """The parameters of each tool, nested ones included, by its id."""
+        return {tool.id: walk_parameters(tool.input_schema) for tool in self.tools}
+
+    @cached_property
+    def tool_name_stems(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the name of each tool, by its id."""
+        return {tool.id: stems(tool.name) for tool in self.tools}
+
+    @cached_property
+    def label_stems(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the name and the title of each tool, by its id."""
+        return {
+            tool.id: self.tool_name_stems[tool.id] | stems(tool.display_name) for tool in self.tools
+        }
+
+    @cached_property
+    def full_name_stems(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the name, the title and the source of each tool, by its id."""
+        return {tool.id: self.label_stems[tool.id] | stems(tool.source_id) for tool in self.tools}
+
+    @cached_property
+    def words(self) -> Mapping[str, tuple[str, ...]]:
+        """The stems of the words of the description of each tool, in their order, by its id."""
+        return {tool.id: content_words(tool.description) for tool in self.tools}
+
+    @cached_property
+    def description_stems(self) -> Mapping[str, frozenset[str]]:
+        """The stems of the description of each tool, without stop words, by its id."""
+        return {tool_id: frozenset(words) for tool_id, words in self.words.items()}
+
+    @cached_property
+    def frequencies(self) -> Counter[str]:
+        """In how many tools each stem of descriptions and names stands."""
+        return Counter(
+            word
+            for tool in self.tools
+            for word in self.description_stems[tool.id] | self.full_name_stems[tool.id]
+        )
+
+    @cached_property
+    def engine(self) -> Engine:
+        """An engine over the catalogue."""
+        return Engine(self._index(self.assembly))
+
+    @cached_property
+    def relations(self) -> Relations:
+        """The relations that documents state, and those that were inferred."""
+        return self.assembly.relations
+
+
+def compile_reach_index(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
+    """Compile the index that rules on reach search, with the *key* of what it is made from."""
+    # What fills arguments of which tool ranks none.
+    unfilled = replace(assembly, provisions=[()] * len(assembly.documents))
+    return compile_assembly(unfilled, key)
+
+
+def as_written(wanted: Iterable[str], *texts: str) -> tuple[str, ...]:
+    """Return words of *texts* for the *wanted* stems, in the order of these."""
+    written = {stem(word): word for text in reversed(texts) for word in reversed(split_words(text))}
+    return tuple(written.get(one, one) for one in wanted)
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of *text* that are no stop words of English."""
+    return frozenset(content_words(text))
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the stems of the words of *text* that are no stop words, in their order."""
+    stops = stop_words_of("english")
+    return tuple([stem(word) for word in split_words(text) if word not in stops])
+
+
+def locate_member(
+    tool: Tool, *member: str | int, start: int = 0, size: int = 0, text: str = ""
+) -> Location:
+    """Return where a *member* of a tool is, or the part of its *text* from *start* on."""
+    return Location(tool.place, member, start, size, text)
+
+
+def make_finding(  # noqa: PLR0913 - each is a part of what is reported
+    code: str,
+    tool: Tool,
+    message: str,
+    *member: str | int,
+    text: str = "",
+    start: int = 0,
+    size: int = 0,
+    suggestion: str = "",
+    words: tuple[str, ...] = (),
+    others: tuple[RelatedTool, ...] = (),
+) -> Finding:
+    """Return a finding about a *member* of a tool, or a part of its *text*."""
+    excerpt = text[start : start + size] if size else text
+    return Finding(
+        code,
+        message,
+        tool.id,
+        tool.source_id,
+        ".".join(map(str, member)),
+        excerpt,
+        suggestion,
+        words,
+        others,
+        spot=locate_member(tool, *member, start=start, size=size, text=text),
+    )
+
+
+def outliers(
+    catalogue: LintContext,
+    found: Mapping[str, Finding],
+    whole: str,
+    among: Callable[[Tool], bool] = lambda _: True,
+) -> Iterator[Finding]:
+    """Yield what was found in single tools, and one finding for each source where it is usual.
+
+    What most tools of a source lack is a habit of its author: one finding says so, rather than as
+    many as there are tools, which would hide all others.
+
+    Args:
+        catalogue: The catalogue.
+        found: Findings by tool id.
+        whole: What is said of many tools in one finding, such as `have no description`.
+        among: Whether it could be found in a tool.
+    """
+    for source_id, tools in catalogue.sources.items():
+        bad = [tool for tool in tools if tool.id in found]
+        total = sum(map(among, tools))
+        if len(bad) >= _FEWEST_USUAL and len(bad) > _USUAL * total:
+            first = found[bad[0].id]
+            names = ", ".join(tool.name for tool in bad[:_NAMED])
+            more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
+            yield Finding(
+                first.code,
+                f"{len(bad):,} of {format_count(total, 'tool')} of source {source_id!r} {whole}:"
+                f" {names}{more}",
+                source_id=source_id,
+                member=first.member,
+                suggestion=first.suggestion,
+                tool_ids=tuple(tool.id for tool in bad),
+                spot=first.spot,
+            )
+        else:
+            yield from (found[tool.id] for tool in bad)
+
+
+def by_key(pairs: Iterable[tuple[str, Tool]]) -> Mapping[str, list[Tool]]:
+    """Return the tools of each key, each tool once."""
+    found: defaultdict[str, dict[str, Tool]] = defaultdict(dict)
+    for key, tool in pairs:
+        found[key][tool.id] = tool
+    return {key: list(tools.values()) for key, tools in found.items()}
+
+
+_WORDS = """
+action advanced allow amazing amet any api application appropriate available base basic best call
+can capability certain common complete comprehensive convenient convert custom data default
+describe description desired different do dolor easily easy effective efficient efficiently enable
+endpoint everything execute existing feature fixme flexible following free function functional
+functionality general generic get give given great handle help helper helpful important include
+information input interact interface invoke ipsum kind lorem main make manage method misc
+miscellaneous module multiple na necessary need needed new none null operate operation option
+optional output parameter particular perform placeholder plugin possible powerful provide purpose
+quick quickly related relevant require required response result retrieve return robust seamless
+seamlessly set several simple simply sit solution some specific specified specify standard stuff
+support tbd test thing todo tool type unknown use used useful utility value various versatile want
+way well wide wonderful work wrapper xxx
+"""
+
+EMPTY_WORDS = frozenset(map(stem, _WORDS.split()))
+"""Stems of such words."""

@@ -1,0 +1,395 @@
+"""What the tasks of a plan depend on, and what their arguments are filled by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from itertools import product
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from mcpg.plan.model import STAGE
+from mcpg.plan.selection import PlanContext, strength, weigh_handles
+from mcpg.relations.vocabulary import singular
+from mcpg.search.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
+from mcpg.text import split_words, stem
+from mcpg.values import DECIMALS
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def acyclic(
+    nodes: Sequence[Node],
+    edges: Mapping[tuple[Node, Node], float],
+    rank: Callable[[Node], Any],
+) -> tuple[dict[tuple[Node, Node], float], list[tuple[Node, Node]]]:
+    """Return the *edges* without those that close cycles, and these.
+
+    Of each strongly connected component the weakest edge goes, until there is none of several
+    nodes. Of equally weak edges the one goes whose nodes rank last.
+
+    Args:
+        nodes: All nodes.
+        edges: The weight of each edge, from its first node to the one that comes after it.
+        rank: What orders the nodes; no two have the same rank.
+    """
+    kept = {pair: weight for pair, weight in edges.items() if pair[0] != pair[1]}
+    broken: list[tuple[Node, Node]] = []
+    waiting = [list(nodes)]
+    while waiting:
+        part = waiting.pop()
+        for component in components(part, kept):
+            members = frozenset(component)
+            if len(members) == 1:
+                continue
+            within = [pair for pair in kept if pair[0] in members and pair[1] in members]
+            weakest = min(kept[pair] for pair in within)
+            faint = [pair for pair in within if kept[pair] == weakest]
+            pair = max(faint, key=lambda pair: (rank(pair[1]), rank(pair[0])))
+            del kept[pair]
+            broken.append(pair)
+            waiting.append(component)
+    return kept, sorted(broken, key=lambda pair: (rank(pair[0]), rank(pair[1])))
+
+
+def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> list[list[Node]]:
+    """Return the strongly connected components of *nodes*, without recursion."""
+    following: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for first, then in edges:
+        if first in following and then in following:
+            following[first].append(then)
+    search = _DepthFirst(following)
+    for node in following:
+        if node not in search.numbers:
+            search.run(node)
+    return search.found
+
+
+class _DepthFirst(Generic[Node]):
+    """A depth-first search that finds strongly connected components."""
+
+    def __init__(self, following: Mapping[Node, Sequence[Node]]) -> None:
+        self._following = following
+        self.numbers: dict[Node, int] = {}
+        self._lowest: dict[Node, int] = {}
+        self._open: dict[Node, None] = {}
+        self._walk: list[tuple[Node, Iterator[Node]]] = []
+        self.found: list[list[Node]] = []
+
+    def run(self, root: Node) -> None:
+        """Find the components of all that *root* reaches."""
+        self._enter(root)
+        while self._walk:
+            node, ahead = self._walk[-1]
+            then = next(ahead, None)
+            if then is None:
+                self._leave(node)
+            elif then not in self.numbers:
+                self._enter(then)
+            elif then in self._open:
+                self._lowest[node] = min(self._lowest[node], self.numbers[then])
+
+    def _enter(self, node: Node) -> None:
+        self.numbers[node] = self._lowest[node] = len(self.numbers)
+        self._open[node] = None
+        self._walk.append((node, iter(self._following[node])))
+
+    def _leave(self, node: Node) -> None:
+        self._walk.pop()
+        if self._walk:
+            before = self._walk[-1][0]
+            self._lowest[before] = min(self._lowest[before], self._lowest[node])
+        if self._lowest[node] != self.numbers[node]:
+            return
+        component: list[Node] = []
+        while node in self._open:
+            component.append(self._open.popitem()[0])
+        self.found.append(component[::-1])
+
+
+def split_layers(
+    nodes: Sequence[Node], edges: Collection[tuple[Node, Node]], rank: Callable[[Node], Any]
+) -> list[list[Node]]:
+    """Return the *nodes* in layers: each as early as what comes before it allows, by rank within.
+
+    The edges close no cycle.
+    """
+    missing = dict.fromkeys(nodes, 0)
+    following: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for first, then in edges:
+        missing[then] += 1
+        following[first].append(then)
+    depth = dict.fromkeys(nodes, 0)
+    free = [(rank(node), node) for node in nodes if not missing[node]]
+    heapify(free)
+    layers: dict[int, list[Node]] = {}
+    while free:
+        _, node = heappop(free)
+        layers.setdefault(depth[node], []).append(node)
+        for then in following[node]:
+            depth[then] = max(depth[then], depth[node] + 1)
+            missing[then] -= 1
+            if not missing[then]:
+                heappush(free, (rank(then), then))
+    return [sorted(layers[place], key=rank) for place in sorted(layers)]
+
+
+def reaches(first: Node, last: Node, edges: Iterable[tuple[Node, Node]]) -> bool:
+    """Return whether *edges* lead from *first* to *last*."""
+    following: dict[Node, list[Node]] = {}
+    for one, then in edges:
+        following.setdefault(one, []).append(then)
+    waiting, seen = [first], {first}
+    while waiting:
+        for then in following.get(waiting.pop(), ()):
+            if then == last:
+                return True
+            if then not in seen:
+                seen.add(then)
+                waiting.append(then)
+    return False
+
+
+Pair: TypeAlias = tuple[int, int]
+
+# What a dependency weighs that only names of arguments, or kinds of operations, speak for.
+_BY_HANDLE = 0.5
+_BY_STAGE = 0.05
+_INFERRED = "inferred"
+_BY_SCHEMA = AUTHORITY.index("schema")
+UNEXPLAINED = "its document names this as a next step"
+"""The reason of an edge whose document states none."""
+
+_SURELY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLink:
+    """Why one tool runs before another.
+
+    Attributes:
+        kind: `nextStep`, `provides` or `stage`.
+        origin: Where it comes from.
+        weight: Strength in (0, 1].
+        reason: Why, for people.
+        fields: Output fields of the first, "" where they are not known, and the arguments of the
+            other that they fill.
+    """
+
+    kind: str
+    origin: str
+    weight: float
+    reason: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOrder:
+    """Why which tools run before which others.
+
+    Attributes:
+        links: What depends on what, by the tool that runs first and the one that runs after it.
+        broken: What closed a cycle.
+        given: What the tools in use lead to, by tool in use and tool.
+    """
+
+    links: dict[Pair, TaskLink]
+    broken: list[tuple[Pair, TaskLink]]
+    given: dict[Pair, TaskLink]
+
+
+def dependencies(
+    tools: Sequence[int], surroundings: PlanContext, used: Collection[int] = ()
+) -> TaskOrder:
+    """Return why which of the *tools* run before which others, given that those *used* have run.
+
+    What is stated counts before what is inferred: it breaks last where they form a cycle.
+    """
+    every_tool, used = (*tools, *used), frozenset(used)
+    every = _all_links(every_tool, surroundings, used)
+    found = _one_giver_each(
+        {pair: link for pair, link in every.items() if pair[1] not in used}, surroundings, used
+    )
+    given = {pair: link for pair, link in found.items() if pair[0] in used}
+    links = {pair: link for pair, link in found.items() if pair[0] not in used}
+    ids = {tool: surroundings.index.tool_id(tool) for tool in tools}
+    kept, broken = acyclic(
+        tools, {pair: _standing(link) for pair, link in links.items()}, ids.__getitem__
+    )
+    removed = [(pair, links[pair]) for pair in broken]
+    links = {pair: links[pair] for pair in kept}
+    for pair, link in _before_deletion(tools, links, surroundings):
+        links[pair] = link
+    return TaskOrder(links, removed, given)
+
+
+def needless(
+    tools: Collection[int],
+    surroundings: PlanContext,
+    used: Collection[int],
+    *,
+    asked: Collection[int],
+) -> set[int]:
+    """Return those of *tools* that only give to others what is known from the tools in use.
+
+    That is what these provide, and what arguments they themselves were called with.
+    What is *asked* for is never needless, nor is what an author states, or traces show.
+    """
+    every_tool, used = (*tools, *used), frozenset(used)
+    links = _all_links(every_tool, surroundings, used)
+    known: dict[int, set[str]] = {}
+    for (first, then), link in links.items():
+        if first in used:
+            held = known.setdefault(then, set())
+            held.update(surroundings.profile(first).required)
+            held.update(argument for _, argument in link.fields)
+    left = set(tools)
+    while True:
+        following: dict[int, list[bool]] = {}
+        for (first, then), link in links.items():
+            if first in left:
+                is_given = then not in left or (
+                    AUTHORITY.index(link.origin) <= _BY_SCHEMA
+                    and then in known
+                    and known[then].issuperset(argument for _, argument in link.fields)
+                )
+                following.setdefault(first, []).append(is_given)
+        idle = {tool for tool, given in following.items() if all(given)} - {*asked}
+        if not idle:
+            return set(tools) - left
+        left -= idle
+
+
+def _all_links(
+    tools: Sequence[int], surroundings: PlanContext, used: Collection[int]
+) -> dict[Pair, TaskLink]:
+    """Return why which of the *tools* run before which others, whatever closes cycles."""
+    links: dict[Pair, TaskLink] = {}
+    for pair, link in (
+        *_iter_stated_links(tools, surroundings),
+        *_iter_handle_links(tools, surroundings, used),
+    ):
+        held = links.get(pair)
+        links[pair] = link if held is None else _join_links(held, link)
+    return links
+
+
+def _one_giver_each(
+    links: Mapping[Pair, TaskLink], surroundings: PlanContext, used: Collection[int]
+) -> dict[Pair, TaskLink]:
+    """Return *links* in which each argument is given once: by a tool in use before any other.
+
+    Of the others, what reads comes before what changes. What only gives what another one gives is
+    left out.
+    """
+    givers: dict[tuple[int, str], list[Pair]] = {}
+    for pair, link in links.items():
+        for _, argument in link.fields:
+            givers.setdefault((pair[1], argument), []).append(pair)
+
+    def precedence(pair: Pair) -> tuple[bool, bool, float, float, str]:
+        profile = surroundings.profile(pair[0])
+        tool_id = surroundings.index.tool_id(pair[0])
+        is_late, standing = profile.changes >= _SURELY, _standing(links[pair])
+        return pair[0] not in used, is_late, -standing, profile.stage, tool_id
+
+    best = {key: min(pairs, key=precedence) for key, pairs in givers.items()}
+    kept = {}
+    for pair, link in links.items():
+        fields = tuple([one for one in link.fields if best[pair[1], one[1]] == pair])
+        if fields or link.kind != PROVIDES:
+            kept[pair] = replace(link, fields=fields)
+    return kept
+
+
+def _standing(link: TaskLink) -> float:
+    return round(AUTHORITY.index(link.origin) + link.weight, DECIMALS)
+
+
+def _join_links(one: TaskLink, other: TaskLink) -> TaskLink:
+    """Return the link with more standing, and the fields of both."""
+    chosen = max(one, other, key=_standing)
+    filled = {argument for _, argument in one.fields}
+    further = [field for field in other.fields if field[1] not in filled]
+    return replace(chosen, fields=(*one.fields, *further))
+
+
+def _iter_stated_links(
+    tools: Sequence[int], surroundings: PlanContext
+) -> Iterator[tuple[Pair, TaskLink]]:
+    """Yield what edges and fields say."""
+    index, among = surroundings.index, frozenset(tools)
+    for tool in tools:
+        for number, target, kind, weight in index.edges(tool):
+            if kind == NEXT_STEP and target in among and target != tool:
+                link = TaskLink(
+                    NEXT_STEP,
+                    index.origin(number),
+                    strength(number, weight, index),
+                    index.reason(number) or UNEXPLAINED,
+                    index.mapping(number)[1],
+                )
+                yield (tool, target), link
+        for number, target, weight in index.provides(tool):
+            if target in among and target != tool:
+                _, fields = index.provision(number)
+                shown = tuple([(given, argument) for given, argument, _ in fields])
+                names = ", ".join(repr(argument) for _, argument in shown)
+                reason = f"its result fills {names} there"
+                yield (tool, target), TaskLink(PROVIDES, "schema", weight, reason, shown)
+
+
+def _iter_handle_links(
+    tools: Sequence[int], surroundings: PlanContext, used: Collection[int]
+) -> Iterator[tuple[Pair, TaskLink]]:
+    """Yield who names what the arguments of another tool of its server ask for.
+
+    Of several one in use counts, or the one that comes first by its kind of work: a list before a
+    single read.
+    """
+    profiles = {tool: surroundings.profile(tool) for tool in tools}
+    handles = weigh_handles(tools, profiles)
+    index = surroundings.index
+    standing = {one: (one not in used, profiles[one].stage, index.tool_id(one)) for one in tools}
+    # Of the tools with one head on one server, no other than the first can be before another tool.
+    heads: dict[tuple[str, str, bool], int] = {}
+    for tool in sorted(tools, key=standing.__getitem__):
+        for head in profiles[tool].nouns[-1:]:
+            if head not in handles[tool]:
+                heads.setdefault((index.source_id(tool), head, tool in used), tool)
+    for tool in tools:
+        source, stage = index.source_id(tool), profiles[tool].stage
+        for argument in profiles[tool].required:
+            stems = {singular(stem(word)) for word in split_words(argument)}
+            keys = product((source,), stems, (True, False))
+            givers = [heads[one] for one in keys if one in heads]
+            givers = [one for one in givers if profiles[one].stage < stage]
+            if not givers:
+                continue
+            giver = min(givers, key=standing.__getitem__)
+            weight = round(_BY_HANDLE * handles[tool].get(profiles[giver].nouns[-1], 1.0), DECIMALS)
+            reason = f"the argument {argument!r} asks for what it is named after"
+            link = TaskLink(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
+            yield (giver, tool), link
+
+
+def _before_deletion(
+    tools: Sequence[int], links: Mapping[Pair, TaskLink], surroundings: PlanContext
+) -> Iterator[tuple[Pair, TaskLink]]:
+    """Yield that tools which read come before those of their server which delete.
+
+    No cycle is closed: what somebody says of their order counts more.
+    """
+    index = surroundings.index
+    profiles = {tool: surroundings.profile(tool) for tool in tools}
+    pairs = set(links)
+    for tool in tools:
+        for one in tools if profiles[tool].deletes else ():
+            if (
+                profiles[one].changes < _SURELY
+                and index.source_id(one) == index.source_id(tool)
+                and not reaches(tool, one, pairs)
+                and not reaches(one, tool, pairs)
+            ):
+                pairs.add((one, tool))
+                yield (one, tool), TaskLink(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")

@@ -1,0 +1,440 @@
+"""The planner: from a goal to a plan, over one index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from mcpg.catalog.model import Tool
+from mcpg.errors import Code, Diagnostic, warning
+from mcpg.index import Index
+from mcpg.plan.dependencies import TaskLink, TaskOrder, dependencies, needless, split_layers
+from mcpg.plan.model import (
+    Alternative,
+    Dependency,
+    DroppedDependency,
+    FilledInput,
+    Intent,
+    Mapping,
+    MissingInput,
+    Plan,
+    ProvidedInput,
+    Task,
+)
+from mcpg.plan.selection import (
+    Choice,
+    PlanContext,
+    PlanModel,
+    ToolSelection,
+    alternatives,
+    asked_destruction,
+    choose,
+    confidence,
+    plan_model,
+)
+from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.pipeline import RankedList
+from mcpg.search.prerequisites import (
+    GOAL_SHARE,
+    Closure,
+    IndexCache,
+    Prerequisite,
+    fields_filled_by,
+    prerequisites,
+)
+from mcpg.search.results import SearchRequest
+from mcpg.text.literals import TextLiteral
+from mcpg.values import format_below, format_count, score_text
+
+_LONGEST_DESCRIPTION = 200
+
+
+def find_inputs(
+    tasks: Sequence[Task], literals: Sequence[TextLiteral]
+) -> tuple[tuple[FilledInput, ...], tuple[MissingInput, ...]]:
+    """Return the required arguments that *literals* of the goal fill, and those that are missing.
+
+    An argument that several tasks miss is there once.
+    """
+    filled: list[FilledInput] = []
+    missing: dict[str, list[Task]] = {}
+    for task in tasks:
+        given = {one.argument for link in task.depends_on for one in link.mappings}
+        given |= {one.argument for one in task.provided}
+        left = [name for name in task.descriptor.required_arguments if name not in given]
+        by_goal = fields_filled_by(literals, left)
+        filled += [FilledInput(task.id, name, one.text) for name, one in by_goal.items()]
+        for name in left:
+            if name not in by_goal:
+                missing.setdefault(name, []).append(task)
+    return tuple(filled), tuple([_missing(name, held) for name, held in missing.items()])
+
+
+def _missing(name: str, tasks: Sequence[Task]) -> MissingInput:
+    schema = _properties(tasks[0]).get(name)
+    schema = schema if isinstance(schema, dict) else {}
+    kind, described = schema.get("type"), schema.get("description")
+    return MissingInput(
+        name,
+        tuple([task.id for task in tasks]),
+        kind if isinstance(kind, str) else "",
+        " ".join(described.split())[:_LONGEST_DESCRIPTION] if isinstance(described, str) else "",
+    )
+
+
+def _properties(task: Task) -> dict[str, Any]:
+    held = task.descriptor.input_schema.get("properties")
+    return held if isinstance(held, dict) else {}
+
+
+class PlanSearcher(Protocol):
+    """What searches an index."""
+
+    @property
+    def index(self) -> Index:
+        """What is searched."""
+
+    def rank_request(self, request: SearchRequest) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+        """Rank tools by the query of *request*; return the diagnostics as well."""
+
+    def excluded_tools(self, request: SearchRequest) -> frozenset[int]:
+        """Return the numbers of the tools that are left out."""
+
+    def has_tools(self, request: SearchRequest) -> bool:
+        """Return whether there are others."""
+
+    def tool(self, tool_id: str) -> Tool:
+        """Return a tool by its id."""
+
+
+# Matches that are looked at; steps beside them are reached by edges.
+_MATCHES = 20
+# A task answers an intent if it answers so much of what the best one does.
+_ANSWERS = 0.5
+_INFERRED = "inferred"
+CHANGES = 0.5
+"""A tool that changes something with a greater probability counts as one that does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanDraft:
+    """A plan before its tasks have names.
+
+    Attributes:
+        chosen: What was chosen.
+        closure: What is known to be needed before it.
+        order: The tools in the order of the tasks.
+        layers: The same, layer by layer.
+        found: What depends on what.
+        names: The id of each task, by tool.
+    """
+
+    chosen: ToolSelection
+    closure: Closure
+    order: tuple[int, ...]
+    layers: tuple[tuple[int, ...], ...]
+    found: TaskOrder
+    names: dict[int, str]
+
+
+class Planner:
+    """Plans over one index; what it answers never changes."""
+
+    def __init__(
+        self,
+        searcher: PlanSearcher,
+        surroundings: PlanContext | None = None,
+        model: PlanModel | None = None,
+    ) -> None:
+        """Prepare to plan over the index of *searcher*, by *model* or the one shipped.
+
+        *surroundings* stand for what the index says of tools and what leads from one to others.
+        """
+        self._searcher = searcher
+        self._surroundings = surroundings or PlanContext(searcher.index)
+        self._model = model or plan_model()
+        self._needs = IndexCache()
+
+    def plan(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> Plan:
+        """Return a plan for the query of *request*, of at most its limit of chosen tools.
+
+        Tools that these are known to need are added to them. *diagnostics* lead those of the plan.
+        """
+        nothing = Plan(request.query, request.strategy, diagnostics=diagnostics)
+        if not self._searcher.has_tools(request):
+            doubts = () if request.is_filtered else (_nothing_found(),)
+            return replace(nothing, diagnostics=(*diagnostics, *doubts))
+        ranking, found = self._searcher.rank_request(replace(request, limit=_MATCHES))
+        diagnostics = (*diagnostics, *found)
+        if not ranking.primaries:
+            return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
+        draft = self._draft(request, ranking)
+        if not draft.order:
+            doubt = _nothing_safe() if draft.chosen.others else _nothing_left()
+            return replace(nothing, diagnostics=(*diagnostics, doubt))
+        tasks = self._tasks(draft)
+        filled, missing = find_inputs(tasks, ranking.analysis.literals)
+        sure = sum(task.confidence for task in tasks) / len(tasks)
+        return Plan(
+            request.query,
+            request.strategy,
+            tasks,
+            tuple([tuple([draft.names[tool] for tool in layer]) for layer in draft.layers]),
+            _intents(ranking, draft),
+            missing,
+            filled,
+            tuple(
+                [
+                    DroppedDependency(draft.names[first], draft.names[then], link.weight)
+                    for (first, then), link in draft.found.broken
+                ]
+            ),
+            sure,
+            self._rationale(draft),
+            (*diagnostics, *_doubts(sure)),
+        )
+
+    def _draft(self, request: SearchRequest, ranking: RankedList) -> _PlanDraft:
+        excluded = self._searcher.excluded_tools(request)
+        used = ranking.analysis.used.tools if ranking.analysis.used else ()
+        chosen = choose(
+            ranking,
+            self._surroundings,
+            self._model,
+            excluded=excluded,
+            limit=request.limit,
+        )
+        if used:
+            chosen = self._without_needless(chosen, used)
+        closure = self._closure(ranking, chosen, excluded, used)
+        tools = [one.tool for one in chosen.steps]
+        tools += [one.tool for one in closure.found]
+        found = dependencies(tools, self._surroundings, used)
+        layers = split_layers(tools, found.links, self._standing(chosen))
+        order = tuple([tool for layer in layers for tool in layer])
+        names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
+        return _PlanDraft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
+
+    def _without_needless(self, chosen: ToolSelection, used: Sequence[int]) -> ToolSelection:
+        """Return *chosen* without the steps that only give what the tools in use give already."""
+        tools = [one.tool for one in chosen.steps]
+        asked = [one.tool for one in chosen.steps if _is_found(one, chosen)]
+        left_out = needless(tools, self._surroundings, used, asked=asked)
+        return replace(
+            chosen, steps=tuple([one for one in chosen.steps if one.tool not in left_out])
+        )
+
+    def _closure(
+        self,
+        ranking: RankedList,
+        chosen: ToolSelection,
+        excluded: frozenset[int],
+        used: Sequence[int],
+    ) -> Closure:
+        """Return what is known to run before what a search for the goal finds.
+
+        What is only likely was weighed before. Nothing destructive is added unasked.
+        """
+        steps = {one.tool for one in chosen.steps}
+        asked = asked_destruction(ranking.analysis)
+        best = max((one.score for one in chosen.steps), default=0.0)
+        closure = prerequisites(
+            [(one.tool, one.chance) for one in chosen.steps if one.score >= GOAL_SHARE * best],
+            self._searcher.index,
+            literals=ranking.analysis.literals,
+            without=excluded,
+            done=used,
+            memo=self._needs,
+        )
+        known = steps.copy()
+        kept = []
+        for one in closure.found:
+            if one.need.before not in known or one.need.origin == _INFERRED:
+                continue
+            if self._is_no_need(one) or (not asked and self._destroys(one.tool)):
+                continue
+            if one.tool not in known:
+                kept.append(one)
+            known.add(one.tool)
+        return Closure(tuple(kept), closure.needs)
+
+    def _is_no_need(self, one: Prerequisite) -> bool:
+        """Return whether a tool that changes something stands before a goal that only reads.
+
+        A request to read something takes for granted that it exists.
+        """
+        first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
+        return first.changes > CHANGES >= goal.changes
+
+    def _destroys(self, tool: int) -> bool:
+        return self._surroundings.profile(tool).is_destructive
+
+    def _standing(self, chosen: ToolSelection) -> Any:
+        """Return what orders tools that may run side by side: by kind of work, then likelihood."""
+        chances = {one.tool: one.chance for one in chosen.steps}
+        index, surroundings = self._searcher.index, self._surroundings
+
+        def standing(tool: int) -> tuple[bool, float, float, str]:
+            profile = surroundings.profile(tool)
+            return (
+                profile.is_destructive,
+                round(profile.stage, 6),
+                -chances.get(tool, 0.0),
+                index.tool_id(tool),
+            )
+
+        return standing
+
+    def _tasks(self, draft: _PlanDraft) -> tuple[Task, ...]:
+        layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
+        return tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
+
+    def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
+        index = self._searcher.index
+        choice = next((one for one in draft.chosen.steps if one.tool == tool), None)
+        needed = next((one for one in draft.closure.found if one.tool == tool), None)
+        before = sorted(
+            (
+                (draft.order.index(first), link)
+                for (first, then), link in draft.found.links.items()
+                if then == tool
+            ),
+            key=lambda one: one[0],
+        )
+        tool_id = index.tool_id(tool)
+        model = self._model
+        if choice is not None:
+            sure = confidence(choice.chance, model)
+        else:
+            goal = next(
+                (one for one in draft.chosen.steps if needed and one.tool == needed.goal), None
+            )
+            sure = (
+                confidence(goal.chance, model) * (needed.score / goal.chance)
+                if goal and needed and goal.chance
+                else 0.0
+            )
+        others = (
+            [] if choice is None else alternatives(choice, draft.chosen.others, self._surroundings)
+        )
+        return Task(
+            draft.names[tool],
+            tool_id,
+            index.source_id(tool),
+            index.tool_name(tool),
+            index.display_name(tool),
+            index.summary(tool),
+            layer,
+            choice is None or self._is_prerequisite(tool, choice, draft),
+            self._surroundings.profile(tool).is_destructive,
+            choice.score if choice else 0.0,
+            min(1.0, sure),
+            tuple([_dependency(draft.names[draft.order[place]], link) for place, link in before]),
+            self._list_provided_inputs(tool, draft),
+            tuple([self._alternative(one) for one in others]),
+            self._reason(tool, choice, draft),
+            lambda: self._searcher.tool(tool_id),
+        )
+
+    def _is_prerequisite(self, tool: int, choice: Choice, draft: _PlanDraft) -> bool:
+        is_first = any(first == tool for first, _ in draft.found.links)
+        return is_first and not _is_found(choice, draft.chosen)
+
+    def _list_provided_inputs(self, tool: int, draft: _PlanDraft) -> tuple[ProvidedInput, ...]:
+        """Return what tools in use provide to *tool*."""
+        return tuple(
+            [
+                ProvidedInput(self._searcher.index.tool_id(first), field, argument)
+                for (first, then), link in draft.found.given.items()
+                for field, argument in link.fields
+                if then == tool
+            ]
+        )
+
+    def _alternative(self, one: Choice) -> Alternative:
+        index = self._searcher.index
+        sure = confidence(one.chance, self._model) if one.chance else one.score
+        return Alternative(index.tool_id(one.tool), one.source, sure)
+
+    def _reason(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> str:
+        """Return for people why *tool* is a step."""
+        index = self._searcher.index
+        followers = [then for (first, then) in draft.found.links if first == tool]
+        followers.sort(key=draft.order.index)
+        before = f"comes before {index.tool_name(followers[0])}" if followers else ""
+        if choice is None:
+            need = next(one.need for one in draft.closure.found if one.tool == tool)
+            return f"needed by {index.tool_name(need.before)}: {need.reason}"
+        is_told = _is_found(choice, draft.chosen) or (choice.score and not before)
+        found = (
+            f"a search for the goal finds it with a score of {score_text(choice.score)}"
+            if is_told
+            else ""
+        )
+        return "; ".join(filter(None, (found, before))) or "its kind of work makes it likely"
+
+    def _rationale(self, draft: _PlanDraft) -> str:
+        used = {one.source for one in draft.chosen.steps}
+        shown = [
+            f"{source} ({score_text(chance)})"
+            for source, chance in draft.chosen.sources
+            if source in used
+        ]
+        steps = format_count(len(draft.chosen.steps), "tool")
+        added = len(draft.closure.found)
+        more = f", {format_count(added, 'prerequisite')}" if added else ""
+        return f"server {' and '.join(shown)}: {steps} by evidence{more}"
+
+
+def _is_found(choice: Choice, chosen: ToolSelection) -> bool:
+    """Return whether a search for the goal finds a tool not much less surely than the best."""
+    best = max(one.score for one in chosen.steps)
+    return choice.score >= GOAL_SHARE * best > 0
+
+
+def _dependency(name: str, link: TaskLink) -> Dependency:
+    mappings = tuple([Mapping(name, field, argument) for field, argument in link.fields])
+    return Dependency(name, link.kind, link.origin, link.weight, link.reason, mappings)
+
+
+def _intents(ranking: RankedList, draft: _PlanDraft) -> tuple[Intent, ...]:
+    """Return the parts of the goal and the tasks that answer each best."""
+    analysis = ranking.analysis
+    clauses = [clause.text for clause in analysis.clauses]
+    rows = {one.document: one.intents for one in ranking.candidates}
+    steps = [tool for tool in draft.order if tool in rows]
+    if not analysis.intents:
+        asked = tuple([one.text for one in analysis.clauses if one.origin == "query"])
+        goals = [one.tool for one in draft.chosen.steps if one.score]
+        return (Intent(asked, tuple([draft.names[tool] for tool in goals])),)
+    intents = []
+    for place, words in enumerate(analysis.intents):
+        values = {tool: rows[tool][place] for tool in steps}
+        best = max(values.values(), default=0.0)
+        answering = [tool for tool in steps if best and values[tool] >= _ANSWERS * best]
+        answering.sort(key=lambda tool: (-values[tool], draft.order.index(tool)))
+        texts = tuple([clauses[one] for one in words])
+        intents.append(Intent(texts, tuple([draft.names[tool] for tool in answering])))
+    return tuple(intents)
+
+
+def _nothing_found() -> Diagnostic:
+    return warning(Code.LOW_CONFIDENCE, "no tool matches any word of the goal")
+
+
+def _nothing_safe() -> Diagnostic:
+    message = "only tools that delete something match, and the goal does not ask for that"
+    return warning(Code.LOW_CONFIDENCE, message)
+
+
+def _nothing_left() -> Diagnostic:
+    return warning(Code.LOW_CONFIDENCE, "every tool that matches is in use already")
+
+
+def _doubts(sure: float) -> Iterable[Diagnostic]:
+    if sure >= LOW_CONFIDENCE:
+        return ()
+    shown = format_below(sure, LOW_CONFIDENCE)
+    message = f"the plan has a confidence of {shown}: add detail to the goal"
+    return (warning(Code.LOW_CONFIDENCE, message),)

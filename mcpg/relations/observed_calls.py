@@ -1,0 +1,628 @@
+"""Learn edges from observed calls: next steps, and tools that are used together.
+
+An edge is made where one tool follows another more often than it follows any tool: a tool that
+follows everything says nothing. How much more often is tested by the likelihood ratio (Dunning,
+"Accurate methods for the statistics of surprise and coincidence", Computational Linguistics 19,
+1993), and the expected share is shrunk towards that of a tool that follows nothing. The more
+sessions there are, the more pairs are seen by chance, so the ratio and the number of sessions that
+an edge needs grow with their logarithm (Schwarz, "Estimating the dimension of a model", Annals of
+Statistics 6, 1978).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date
+from heapq import nsmallest
+from math import log, log10, sqrt
+from typing import Any, TypeVar
+
+from mcpg.catalog.catalog import ToolLookup
+from mcpg.catalog.model import Tool
+from mcpg.errors import SourceError
+from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin, compute_weight
+from mcpg.text.json_values import JsonObject
+from mcpg.values import format_count
+
+SCHEMA = "mcpg/observed/1"
+"""What the header of a file states."""
+
+UNDATED = ""
+"""The day of sessions whose calls have no time."""
+
+LONGEST_NAME = 512
+"""Maximum length of the name of a tool."""
+
+_MOST = 1 << 53
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_REMEDY = "learn it again from the traces"
+
+Pair = tuple[str, str]
+"""The names of two tools, sorted."""
+
+Key = TypeVar("Key", str, Pair)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LearnedFile:
+    """A file that was read, so that it is not counted twice.
+
+    Attributes:
+        digest: SHA-256 of its contents, decompressed.
+        size: How many bytes these are.
+    """
+
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCounts:
+    """How often a tool was called.
+
+    Attributes:
+        sessions: Sessions in which it was called.
+        succeeded: Sessions in which a call of it succeeded.
+        calls: Its calls.
+        failures: Those that failed.
+    """
+
+    sessions: int = 0
+    succeeded: int = 0
+    calls: int = 0
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """In how many sessions two tools, the first and the second by name, were used together.
+
+    Calls that failed count only where an attribute states it.
+
+    Attributes:
+        together: Sessions with a call of each within the window, one after the other or at once.
+        forward: Of these, where the second was called after the first had ended.
+        forward_next: Of these, where no other tool was called between them.
+        forward_failed: Sessions in which the second failed after the first, and never succeeded.
+        backward: As `forward`, from the second to the first.
+        backward_next: As `forward_next`, from the second to the first.
+        backward_failed: As `forward_failed`, from the second to the first.
+    """
+
+    together: int = 0
+    forward: int = 0
+    forward_next: int = 0
+    forward_failed: int = 0
+    backward: int = 0
+    backward_next: int = 0
+    backward_failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedCalls:
+    """What traces show, by day: the day on which a session ended, in UTC.
+
+    Attributes:
+        sessions: How many sessions there were.
+        tools: The counts of each tool.
+        pairs: The counts of each two tools that were used together.
+        files: The call traces that were read.
+    """
+
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, ToolCounts]] = field(default_factory=dict)
+    pairs: Mapping[Pair, Mapping[str, PairCounts]] = field(default_factory=dict)
+    files: frozenset[LearnedFile] = frozenset()
+
+    @property
+    def newest(self) -> str:
+        """The last day, "" where none is known."""
+        return max(self.sessions, default=UNDATED)
+
+
+NOTHING = ObservedCalls()
+"""No counts at all."""
+
+Counts = TypeVar("Counts", ToolCounts, PairCounts)
+
+
+def numbers(counts: ToolCounts | PairCounts) -> list[int]:
+    """Return the numbers of *counts* in the order of their class."""
+    return [getattr(counts, name) for name in counts.__match_args__]
+
+
+def total(counts: Iterable[Counts], empty: Counts) -> Counts:
+    """Return the sum of *counts*, *empty* where there are none."""
+    columns = zip(numbers(empty), *map(numbers, counts), strict=True)
+    return type(empty)(*map(sum, columns))
+
+
+def merge(parts: Iterable[ObservedCalls]) -> ObservedCalls:
+    """Return the sum of *parts*, in whatever order they come.
+
+    Of two traces the sum counts both, also where they are the same file: who reads the traces
+    leaves out what is known.
+    """
+    parts = [part for part in parts if part != NOTHING]
+    if len(parts) == 1:
+        return parts[0]
+    sessions: Counter[str] = Counter()
+    for part in parts:
+        sessions.update(part.sessions)
+    return ObservedCalls(
+        sessions,
+        _merge_counts([part.tools for part in parts], ToolCounts()),
+        _merge_counts([part.pairs for part in parts], PairCounts()),
+        frozenset(file for part in parts for file in part.files),
+    )
+
+
+def _merge_counts(
+    parts: Iterable[Mapping[Key, Mapping[str, Counts]]], empty: Counts
+) -> dict[Key, dict[str, Counts]]:
+    found: dict[Key, dict[str, Counts]] = {}
+    for part in parts:
+        for key, days in part.items():
+            merged = found.setdefault(key, {})
+            for day, counts in days.items():
+                merged[day] = total((merged[day], counts), empty) if day in merged else counts
+    return found
+
+
+def rename_tools(observed: ObservedCalls, name_of: Callable[[str], str | None]) -> ObservedCalls:
+    """Return *observed* with other names; tools without one are left out.
+
+    Args:
+        observed: The counts.
+        name_of: Returns the new name of a tool, `None` to leave it out.
+    """
+    names = {old: name_of(old) for old in list_tool_names(observed)}
+    parts = [ObservedCalls(observed.sessions, files=observed.files)]
+    for old, days in observed.tools.items():
+        new = names[old]
+        if new is not None:
+            parts.append(ObservedCalls(tools={new: days}))
+    for (first, second), pair_days in observed.pairs.items():
+        one, other = names[first], names[second]
+        if one is not None and other is not None and one != other:
+            is_kept = one < other
+            pair = (one, other) if is_kept else (other, one)
+            turned = pair_days if is_kept else {day: turn(c) for day, c in pair_days.items()}
+            parts.append(ObservedCalls(pairs={pair: turned}))
+    return merge(parts)
+
+
+def turn(counts: PairCounts) -> PairCounts:
+    """Return *counts* seen from the second tool."""
+    forward, following, failed = counts.forward, counts.forward_next, counts.forward_failed
+    return PairCounts(
+        counts.together,
+        counts.backward,
+        counts.backward_next,
+        counts.backward_failed,
+        forward,
+        following,
+        failed,
+    )
+
+
+def list_tool_names(observed: ObservedCalls) -> set[str]:
+    """Return the names of all tools in *observed*."""
+    return {*observed.tools, *(name for pair in observed.pairs for name in pair)}
+
+
+def without_tools(observed: ObservedCalls, names: Collection[str]) -> ObservedCalls:
+    """Return *observed* without anything about the tools *names*."""
+    return ObservedCalls(
+        observed.sessions,
+        {name: days for name, days in observed.tools.items() if name not in names},
+        {
+            (one, other): days
+            for (one, other), days in observed.pairs.items()
+            if one not in names and other not in names
+        },
+        observed.files,
+    )
+
+
+def since(observed: ObservedCalls, day: str) -> ObservedCalls:
+    """Return *observed* without the sessions before *day*; those of no day stay."""
+
+    def keep_recent(days: Mapping[str, Any]) -> dict[str, Any]:
+        return {one: counts for one, counts in days.items() if one == UNDATED or one >= day}
+
+    tools = {name: keep_recent(days) for name, days in observed.tools.items()}
+    pairs = {pair: keep_recent(days) for pair, days in observed.pairs.items()}
+    return ObservedCalls(
+        keep_recent(observed.sessions),
+        {name: days for name, days in tools.items() if days},
+        {pair: days for pair, days in pairs.items() if days},
+        observed.files,
+    )
+
+
+def encode(observed: ObservedCalls) -> str:
+    """Write *observed* as the text of a file: equal counts give equal texts."""
+    return "".join(
+        f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n"
+        for line in _lines(observed)
+    )
+
+
+def _lines(observed: ObservedCalls) -> Iterator[JsonObject]:
+    yield {"schema": SCHEMA, "sessions": dict(sorted(observed.sessions.items()))}
+    for file in sorted(observed.files):
+        yield {"file": file.digest, "bytes": file.size}
+    for name, days in sorted(observed.tools.items()):
+        yield {"tool": name, "days": _days_to_lists(days)}
+    for pair, pair_days in sorted(observed.pairs.items()):
+        yield {"pair": [*pair], "days": _days_to_lists(pair_days)}
+
+
+def _days_to_lists(days: Mapping[str, ToolCounts] | Mapping[str, PairCounts]) -> JsonObject:
+    return {day: [*numbers(days[day])] for day in sorted(days)}
+
+
+def decode(text: str, place: str) -> ObservedCalls:
+    """Read the text of a file.
+
+    Raises:
+        SourceError: It is no such file, or damaged.
+    """
+    reader = _ObservedLines()
+    # The lines of JSON Lines end with a line feed; other signs that end lines may stand in names.
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            if line.strip():
+                reader.take(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
+            message = "is not a line of an observed file"
+            raise SourceError(message, place=f"{place}:{number}", remedy=_REMEDY) from fault
+    if reader.sessions is None:
+        raise SourceError("is not an observed file", place=place, remedy=_REMEDY)
+    return ObservedCalls(reader.sessions, reader.tools, reader.pairs, frozenset(reader.files))
+
+
+class _ObservedLines:
+    """Reads the lines of a file; what is wrong with one is an error of Python's own."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, int] | None = None
+        self.tools: dict[str, dict[str, ToolCounts]] = {}
+        self.pairs: dict[Pair, dict[str, PairCounts]] = {}
+        self.files: set[LearnedFile] = set()
+
+    def take(self, members: JsonObject) -> None:
+        """Read one line."""
+        if self.sessions is None:
+            if members["schema"] != SCHEMA:
+                raise ValueError(members["schema"])
+            self.sessions = {_day(day): _count(n) for day, n in _mapping(members["sessions"])}
+        elif "pair" in members:
+            first, second = map(_name, _list(members["pair"]))
+            if not first < second:
+                raise ValueError(first)
+            _put(self.pairs, (first, second), _days(members["days"], PairCounts))
+        elif "tool" in members:
+            _put(self.tools, _name(members["tool"]), _days(members["days"], ToolCounts))
+        else:
+            digest = str(members["file"])
+            if not _DIGEST.fullmatch(digest):
+                raise ValueError(digest)
+            self.files.add(LearnedFile(digest, _count(members["bytes"])))
+
+
+def _put(lines: dict[Key, dict[str, Counts]], key: Key, days: dict[str, Counts]) -> None:
+    if key in lines:
+        raise ValueError(key)
+    lines[key] = days
+
+
+def _days(value: Any, kind: type[Counts]) -> dict[str, Counts]:
+    found: dict[str, Counts] = {}
+    for day, counts in _mapping(value):
+        if len(_list(counts)) != len(kind.__match_args__):
+            raise ValueError(counts)
+        found[_day(day)] = kind(*map(_count, counts))
+    return found
+
+
+def _mapping(value: Any) -> Iterable[tuple[str, Any]]:
+    items: Iterable[tuple[str, Any]] = value.items()
+    return items
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(value)
+    return value
+
+
+def _day(value: str) -> str:
+    return value if value == UNDATED else date.fromisoformat(value).isoformat()
+
+
+def _name(value: Any) -> str:
+    if not usable_name(value):
+        raise ValueError(value)
+    return str(value)
+
+
+def usable_name(value: object) -> bool:
+    """Return whether *value* can be the name of a tool: a text of bounded length, and Unicode."""
+    if not isinstance(value, str) or not value or len(value) > LONGEST_NAME:
+        return False
+    with suppress(UnicodeEncodeError):
+        value.encode()
+        return True
+    return False
+
+
+NEXT_STEPS_PER_TOOL = 5
+RELATED_PER_TOOL = 4
+
+HALF_LIFE = 90
+"""Days after which half of what age can take off a weight is taken off."""
+
+_OLDEST_FACTOR = 0.5
+# Of fewer sessions than these an edge is less sure.
+_SURE, _UNSURE_FACTOR = 3, 0.7
+# Observations of a tool that nothing follows, added to those of all other tools.
+_PRIOR = 10.0
+_LEAST_SHARE = 0.1
+_LEAST_SURPRISE = 3.84  # the 95th percentile of chi squared with one degree of freedom
+# With ten times as many sessions from here on, an edge needs one more.
+_FEW = 10
+# A third of what is seen must be more than what is expected.
+_LEAST_GAIN = 1 / 3
+_LEAST_ORDER = 2 / 3
+_LEAST_SUCCESS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedEdge:
+    """An edge and the counts behind it.
+
+    Attributes:
+        edge: The edge.
+        sessions: Sessions in which the target followed the source, or was used together with it.
+        of: Sessions in which the source succeeded.
+        failed: Sessions in which the target failed after the source, and never succeeded.
+        last: The last day on which that was seen, "" where it is not known.
+    """
+
+    edge: Edge
+    sessions: int
+    of: int
+    failed: int
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class _PairEvidence:
+    """What is known of two tools, seen from one of them.
+
+    Attributes:
+        target: The other tool.
+        counts: Their counts over all days, this tool first.
+        last: The last day on which they were used together.
+    """
+
+    target: str
+    counts: PairCounts
+    last: str
+
+    @property
+    def follow_count(self) -> float:
+        """Sessions in which the target followed, by half where other tools came between."""
+        return (self.counts.forward + self.counts.forward_next) / 2
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the target follows mostly where both are used; one session less is certain."""
+        counts = self.counts
+        return counts.forward + 1 >= _LEAST_ORDER * (counts.together + 2)
+
+    @property
+    def success(self) -> float:
+        """The share of sessions in which the target succeeded, of those where it was tried."""
+        tried = self.counts.forward + self.counts.forward_failed
+        return self.counts.forward / tried if tried else 0.0
+
+
+def learned_edges(observed: ObservedCalls) -> list[LearnedEdge]:
+    """Return the edges that *observed* calls show, by source, kind and weight.
+
+    Each tool has at most five next steps and four related tools. A pair whose order is clear makes
+    a next step; another pair makes related tools, in both directions.
+    """
+    tools = {name: total(days.values(), ToolCounts()) for name, days in observed.tools.items()}
+    succeeded = {name: counts.succeeded for name, counts in tools.items()}
+    by_tool = _evidence(observed)
+    sessions = sum(observed.sessions.values())
+    surprise = max(_LEAST_SURPRISE, log(sessions) if sessions else 0.0)
+    steps = _Surprise(succeeded, by_tool, surprise, lambda one: one.follow_count)
+    together = _Surprise(succeeded, by_tool, surprise, lambda one: float(one.counts.together))
+    newest = observed.newest
+    least = least_sessions(sessions)
+    learned: list[LearnedEdge] = []
+    for source in sorted(by_tool):
+        every = [
+            *_next_steps(source, by_tool[source], steps, succeeded[source], newest),
+            *_iter_related_edges(source, by_tool[source], together, succeeded[source], newest),
+        ]
+        found = [one for one in every if one.sessions >= least]
+        learned += _strongest(found, EdgeKind.NEXT_STEP, NEXT_STEPS_PER_TOOL)
+        learned += _strongest(found, EdgeKind.RELATED, RELATED_PER_TOOL)
+    return learned
+
+
+def least_sessions(number: int) -> int:
+    """Return how many of a *number* of sessions must show an edge: one of less than 100."""
+    return max(1, int(log10(max(number, 1) / _FEW)) + 1)
+
+
+def _evidence(observed: ObservedCalls) -> dict[str, list[_PairEvidence]]:
+    found: defaultdict[str, list[_PairEvidence]] = defaultdict(list)
+    for (first, second), days in sorted(observed.pairs.items()):
+        if first not in observed.tools or second not in observed.tools:
+            continue
+        counts = total(days.values(), PairCounts())
+        last = max((day for day, one in days.items() if one.together), default=UNDATED)
+        found[first].append(_PairEvidence(second, counts, last))
+        found[second].append(_PairEvidence(first, turn(counts), last))
+    return dict(found)
+
+
+class _Surprise:
+    """How much more often two tools are seen together than is expected."""
+
+    def __init__(
+        self,
+        succeeded: Mapping[str, int],
+        by_tool: Mapping[str, Sequence[_PairEvidence]],
+        least: float,
+        number: Callable[[_PairEvidence], float],
+    ) -> None:
+        """Prepare to compare.
+
+        Args:
+            succeeded: For each tool, the sessions in which it succeeded.
+            by_tool: What is known of each tool and others.
+            least: Likelihood ratio, twice its logarithm, below which all is chance.
+            number: Returns how often the target is seen with the source.
+        """
+        self._succeeded = succeeded
+        self._least = least
+        self._number = number
+        self._all = sum(succeeded.values())
+        self._seen: defaultdict[str, float] = defaultdict(float)
+        for evidence in by_tool.values():
+            for one in evidence:
+                self._seen[one.target] += number(one)
+
+    def strength(self, source: str, one: _PairEvidence) -> float:
+        """Return how strong the evidence of an edge is, in [0, 1]; 0 for what chance explains.
+
+        It is the geometric mean of the share of the source's sessions, and of the part of this
+        share that is beyond what is expected.
+        """
+        number, sessions = self._number(one), self._succeeded[source]
+        if not sessions:
+            return 0.0
+        share = min(1.0, number / sessions)
+        elsewhere = max(0.0, self._seen[one.target] - number)
+        others = self._all - sessions - self._succeeded[one.target]
+        expected = min(1.0, (elsewhere + 0.5) / (max(0, others) + _PRIOR + 1))
+        if share < _LEAST_SHARE or share <= expected:
+            return 0.0
+        gain = 1 - expected / share
+        is_chance = 2 * sessions * _divergence(share, expected) < self._least
+        return 0.0 if is_chance or gain < _LEAST_GAIN else sqrt(share * gain)
+
+
+def _divergence(share: float, expected: float) -> float:
+    """Return the Kullback-Leibler divergence of two shares, of which the first is greater."""
+    rest = (1 - share) * log((1 - share) / (1 - expected)) if share < 1 else 0.0
+    return share * log(share / expected) + rest
+
+
+def _next_steps(
+    source: str, evidence: Iterable[_PairEvidence], surprise: _Surprise, of: int, newest: str
+) -> Iterator[LearnedEdge]:
+    for one in evidence:
+        counts = one.counts
+        if not (counts.forward and one.is_ordered and one.success >= _LEAST_SUCCESS):
+            continue
+        strength = surprise.strength(source, one) * one.success
+        reason = f"followed it in {counts.forward:,} of {format_count(of, 'session')}"
+        if counts.forward_failed:
+            reason += f", failed in {counts.forward_failed:,}"
+        yield from _edge(
+            EdgeKind.NEXT_STEP, source, one, strength, counts.forward, of, newest, reason
+        )
+
+
+def _iter_related_edges(
+    source: str, evidence: Iterable[_PairEvidence], surprise: _Surprise, of: int, newest: str
+) -> Iterator[LearnedEdge]:
+    for one in evidence:
+        back = _PairEvidence(source, turn(one.counts), one.last)
+        if not one.counts.together or one.is_ordered or back.is_ordered:
+            continue
+        number = one.counts.together
+        reason = f"used together with it in {number:,} of {format_count(of, 'session')}"
+        strength = surprise.strength(source, one)
+        yield from _edge(EdgeKind.RELATED, source, one, strength, number, of, newest, reason)
+
+
+def _edge(
+    kind: EdgeKind,
+    source: str,
+    one: _PairEvidence,
+    strength: float,
+    sessions: int,
+    of: int,
+    newest: str,
+    reason: str,
+) -> Iterator[LearnedEdge]:
+    if not strength:
+        return
+    sure = 1.0 if sessions >= _SURE else _UNSURE_FACTOR
+    evidence = strength * sure * _recency(one.last, newest)
+    weight = compute_weight(kind, EdgeOrigin.OBSERVED, evidence)
+    edge = Edge(kind, source, one.target, weight, reason, EdgeOrigin.OBSERVED)
+    yield LearnedEdge(edge, sessions, of, one.counts.forward_failed, one.last)
+
+
+def _recency(last: str, newest: str) -> float:
+    """Return 1 for the newest day of all traces, less the older, and never below a half."""
+    if UNDATED in (last, newest):
+        return 1.0
+    # A file that is damaged may lack the sessions of a day.
+    age = max(0, (date.fromisoformat(newest) - date.fromisoformat(last)).days)
+    return float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
+
+
+def _strongest(found: Iterable[LearnedEdge], kind: EdgeKind, count: int) -> list[LearnedEdge]:
+    own = (one for one in found if one.edge.kind is kind)
+    return nsmallest(count, own, lambda one: (-one.edge.weight, one.edge.target))
+
+
+class ToolNames:
+    """Finds tools by what traces call them."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._lookup = ToolLookup(tuple(tools))
+
+    def __call__(self, name: str, server: str = "") -> str | None:
+        """Return the id of the tool that *name* means, `None` where none or several have it.
+
+        Args:
+            name: An id in any case, `source::name`, or a raw name.
+            server: The source of the tool, "" where it is not stated.
+        """
+        found = self._lookup.get(name)
+        if found is not None:
+            return found.id
+        reference = f"{server}::{name}" if server else name
+        # What is no name may be a pattern, which traces do not have.
+        if self._lookup.is_name(reference):
+            matching = self._lookup.matching(reference)
+            return matching[0].id if len(matching) == 1 else None
+        # A recorded call has the id of its tool beside its source.
+        source, _, tool_id = reference.partition("::")
+        tool = self._lookup.get(tool_id)
+        is_same = tool is not None and tool.source_id.casefold() == source.strip().casefold()
+        return tool.id if tool is not None and is_same else None

@@ -1,0 +1,537 @@
+"""What follows what among the tools of one server, as evidence that is weighed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+from math import exp
+from pathlib import Path
+from typing import NamedTuple
+
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind, encode_parts
+from mcpg.catalog.model import Tool
+from mcpg.relations.vocabulary import singular
+from mcpg.relations.works import CHANGE, CREATE, DELETE, MANY, ONE, Bag, Work, describe_works
+from mcpg.text import lexicon, split_words, stem
+from mcpg.values import format_below
+
+_STEEPEST = 30.0
+
+STAGES = ("one", "many", "create", "change")
+STEP_FEATURES = (
+    *(f"{a}>{b}" for a, b in product(STAGES, STAGES)),
+    *(f"alike {a}>{b}" for a, b in product(STAGES, STAGES)),
+    *(f"same head {a}>{b}" for a, b in product(STAGES, STAGES)),
+    *(f"meets {a}>{b}" for a, b in product(STAGES, STAGES)),
+    "nouns alike",
+    "same head",
+    "rarest noun",
+    "meets",
+    "meets all",
+    "meets own handle",
+    "back to owner",
+    "handles alike",
+    "handles missing",
+    "lacks a handle",
+    "handles dropped",
+    "names it",
+    "is named by it",
+    "told of nouns",
+    "told of head",
+    "prose of nouns",
+    "nouns in prose",
+    "prose alike",
+    "needs alike",
+    "takes alike",
+    "open search",
+    "open search for id",
+    "first has no needs",
+    "next has no needs",
+    "both have nouns",
+    "head contained",
+    "first deletes",
+    "next deletes",
+    "bias",
+)
+
+
+def _likeness(one: Bag, other: Bag) -> float:
+    """Return how much of what two bags hold both hold, by rarity."""
+    common = one.keys() & other.keys()
+    if not common:
+        return 0.0
+    # Sets are in no order, in which only the sum of two is the same.
+    held = common if len(common) <= 2 else filter(common.__contains__, one)  # noqa: PLR2004
+    shared = sum(map(one.__getitem__, held))
+    return shared / (one.total + other.total - shared)
+
+
+def _greatest(one: Bag, other: Bag) -> float:
+    return max([value for key, value in one.items() if key in other], default=0.0)
+
+
+def step_features(a: Work, b: Work, at: int, to: int) -> list[float]:
+    """Return the evidence that *b* follows *a*, as `STEP_FEATURES` names it."""
+    alike = _likeness(a.nouns, b.nouns)
+    transition = [one * other for one in a.stages for other in b.stages]
+    gap = [value for key, value in b.handles.items() if key not in a.handles and key != a.head]
+    is_open = (a.kinds[0] + a.kinds[1]) * (not a.handles)
+    same_head = float(a.head == b.head != "")
+    met = 0.0 if a.head in a.handles else b.handles.get(a.head, 0.0)
+    return [
+        *transition,
+        *(alike * one for one in transition),
+        *(same_head * one for one in transition),
+        *(met * one for one in transition),
+        alike,
+        same_head,
+        _greatest(a.nouns, b.nouns),
+        met,
+        float(met > 0 and not gap),
+        b.handles.get(a.head, 0.0) if a.head in a.handles else 0.0,
+        float(b.head in a.handles and a.head != b.head),
+        _likeness(a.handles, b.handles),
+        sum(gap),
+        float(bool(gap)),
+        sum(value for key, value in a.handles.items() if key not in b.handles),
+        float(to in a.names),
+        float(at in b.names),
+        _greatest(a.nouns, b.told),
+        b.told.get(a.head, 0.0),
+        _greatest(a.nouns, b.prose),
+        _greatest(b.nouns, a.prose),
+        _likeness(a.prose, b.prose),
+        _likeness(a.needs, b.needs),
+        _likeness(a.takes, b.takes),
+        is_open,
+        is_open * (a.head == "") * max(b.needs.values(), default=0.0),
+        float(not a.needs),
+        float(not b.needs),
+        float(bool(a.nouns and b.nouns)),
+        float(a.head in b.nouns and a.head != b.head),
+        a.kinds[4],
+        b.kinds[4],
+        1.0,
+    ]
+
+
+# What the evidence that counts by the stages of both tools is called before their names: what
+# always counts, how alike the nouns are, where the heads are the same, where one is asked for.
+_PARTS = ("", "alike ", "same head ", "meets ")
+
+
+@cache
+def step_weights() -> dict[str, float]:
+    """Return the weight of each of `STEP_FEATURES`."""
+    data = json.loads((Path(__file__).parent / "data" / "steps.json").read_bytes())
+    return {name: data["weights"][name] for name in STEP_FEATURES}
+
+
+@cache
+def _stage_weights() -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """Return for each part and stage of the next tool what each stage of the first weighs."""
+    weights = step_weights()
+    return tuple(
+        tuple(tuple(weights[f"{part}{one}>{other}"] for one in STAGES) for other in STAGES)
+        for part in _PARTS
+    )
+
+
+_Stages = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstTool:
+    """What a tool brings along as the one that comes first.
+
+    Attributes:
+        work: What it does.
+        base: What counts whatever follows.
+        always: What each stage of the next tool weighs.
+        alike: What it weighs besides by how alike their nouns are.
+        same_head: What it weighs besides where their heads are the same.
+        meets: What it weighs besides by how rare an argument is that asks for the head.
+        opens: What it weighs that the next tool needs something that this one cannot name.
+    """
+
+    work: Work
+    base: float
+    always: _Stages
+    alike: _Stages
+    same_head: _Stages
+    meets: _Stages
+    opens: float
+
+
+@dataclass(frozen=True, slots=True)
+class _NextTool:
+    """What a tool brings along as the one that follows.
+
+    Attributes:
+        work: What it does.
+        base: What counts whatever comes first.
+        needed: How rare the rarest of its required arguments is.
+    """
+
+    work: Work
+    base: float
+    needed: float
+
+
+class StepScorer:
+    """Computes how likely one tool of a server follows another.
+
+    A logistic regression: Cox, "The regression analysis of binary sequences", Journal of the Royal
+    Statistical Society, Series B 20, 1958. `benchmarks/fit_relations.py` fits it.
+    """
+
+    def __init__(self, works: Sequence[Work]) -> None:
+        """Prepare to compare *works*, what all tools of a server do."""
+        self._weights = step_weights()
+        self._firsts = [_first(work, self._weights) for work in works]
+        self._nexts = [_next(work, self._weights) for work in works]
+
+    def probability(self, at: int, to: int) -> float:
+        """Return how likely the tool at the place *to* follows the one at *at*."""
+        a, b = self._firsts[at], self._nexts[to]
+        first, then = a.work, b.work
+        logit = a.base + b.base + self._by_subject(a, then) + self._by_words(first, then)
+        if a.opens:
+            logit += a.opens * b.needed
+        if first.handles or then.handles:
+            logit += self._by_handles(a, then)
+        if to in first.names:
+            logit += self._weights["names it"]
+        if at in then.names:
+            logit += self._weights["is named by it"]
+        return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
+
+    def _by_subject(self, a: _FirstTool, then: Work) -> float:
+        first, weights = a.work, self._weights
+        logit = _dot(a.always, then.stages)
+        if not (first.nouns and then.nouns):
+            return logit
+        logit += weights["both have nouns"]
+        if first.head == then.head:
+            logit += weights["same head"] + _dot(a.same_head, then.stages)
+        elif first.head in then.nouns:
+            logit += weights["head contained"]
+        alike = _likeness(first.nouns, then.nouns)
+        if alike:
+            logit += alike * (weights["nouns alike"] + _dot(a.alike, then.stages))
+            logit += weights["rarest noun"] * _greatest(first.nouns, then.nouns)
+        return logit
+
+    def _by_words(self, first: Work, then: Work) -> float:
+        weights = self._weights
+        logit = weights["prose alike"] * _likeness(first.prose, then.prose)
+        if first.takes and then.takes:
+            alike = _likeness(first.takes, then.takes)
+            # What both require, both take.
+            if alike:
+                logit += weights["takes alike"] * alike
+                logit += weights["needs alike"] * _likeness(first.needs, then.needs)
+        logit += weights["told of head"] * then.told.get(first.head, 0.0)
+        told = prose = 0.0
+        for noun, rare in first.nouns.items():
+            if rare > told and noun in then.told:
+                told = rare
+            if rare > prose and noun in then.prose:
+                prose = rare
+        logit += weights["told of nouns"] * told + weights["prose of nouns"] * prose
+        return logit + weights["nouns in prose"] * _greatest(then.nouns, first.prose)
+
+    def _by_handles(self, a: _FirstTool, then: Work) -> float:
+        first, weights = a.work, self._weights
+        mine, theirs = first.handles, then.handles
+        gap = [one for key, one in theirs.items() if key not in mine and key != first.head]
+        dropped = [one for key, one in mine.items() if key not in theirs]
+        logit = weights["handles missing"] * sum(gap) + weights["handles dropped"] * sum(dropped)
+        logit += weights["handles alike"] * _likeness(mine, theirs)
+        asked = theirs.get(first.head, 0.0)
+        if gap:
+            logit += weights["lacks a handle"]
+        if first.head in mine:
+            logit += weights["meets own handle"] * asked
+        elif asked:
+            logit += asked * (weights["meets"] + _dot(a.meets, then.stages))
+            logit += 0.0 if gap else weights["meets all"]
+        if then.head in mine and first.head != then.head:
+            logit += weights["back to owner"]
+        return logit
+
+
+def _first(work: Work, weights: Mapping[str, float]) -> _FirstTool:
+    is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
+    base = weights["bias"] + weights["open search"] * is_open
+    base += weights["first deletes"] * work.kinds[DELETE]
+    base += 0.0 if work.needs else weights["first has no needs"]
+    always, alike, same_head, meets = (
+        tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
+    )
+    opens = weights["open search for id"] * is_open * (work.head == "")
+    return _FirstTool(work, base, always, alike, same_head, meets, opens)
+
+
+def _next(work: Work, weights: Mapping[str, float]) -> _NextTool:
+    base = weights["next deletes"] * work.kinds[DELETE]
+    base += 0.0 if work.needs else weights["next has no needs"]
+    return _NextTool(work, base, max(work.needs.values(), default=0.0))
+
+
+def _dot(weights: _Stages, stages: _Stages) -> float:
+    one, many, create, change = weights
+    ones, manies, creates, changes = stages
+    return one * ones + many * manies + create * creates + change * changes
+
+
+_SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
+_DONE = ("read", "find", "create", "change", "delete")
+# Of the judged pairs that are such a sequence, so many are sound.
+_CHANCE_OF_SEQUENCE = 0.95
+
+
+def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
+    """Return the kinds of work of two tools where these are a step in the life of one entity.
+
+    It is created or found, then read, then changed or deleted. The next tool must be told which
+    one, and nothing that the first one does not know.
+    """
+    first, then = a.kind, b.kind
+    if then not in _SEQUENCES.get(first, ()) or a.head != b.head or b.head not in b.handles:
+        return None
+    is_known = all(key in a.handles or key == a.head for key in b.handles)
+    reads_same = (a.head in a.handles) == (first == ONE)
+    return (first, then) if is_known and reads_same else None
+
+
+LEAST_CHANCE = 0.8
+"""So likely a next step is at least."""
+
+
+def reason_for(a: Work, b: Work, at: int, to: int, forms: Mapping[str, str]) -> str:
+    """Return for people why *b* follows *a*: the most telling evidence.
+
+    Args:
+        a: The tool that comes first.
+        b: The tool that follows.
+        at: The place of *a* among the tools of the server.
+        to: The place of *b*.
+        forms: For each stem, the word that people read.
+    """
+    sequence = find_sequence(a, b)
+    if sequence:
+        first, then = (_DONE[kind] for kind in sequence)
+        return f"sequence on one {forms.get(a.head, a.head)!r}: {first}, then {then}"
+    if to in a.names:
+        return "its description names it"
+    if at in b.names:
+        return "the description there names this tool"
+    if a.head in b.handles and a.head not in a.handles:
+        return f"there an argument asks for the {forms.get(a.head, a.head)!r} of this one"
+    shared = sorted((-a.nouns[noun], noun) for noun in a.nouns.keys() & b.nouns.keys())
+    if shared:
+        return f"works on {forms.get(shared[0][1], shared[0][1])!r} as this one does"
+    return "this kind of work often follows in one server"
+
+
+MOST_NEAREST = 24
+"""A tool of a large server is weighed only against so many that are close to it."""
+
+_LARGE_SERVER = 48
+
+
+LEAST_NOTED = 0.2
+"""Less likely next steps of a server that is not large are not kept."""
+
+
+class ServerSteps:
+    """What follows what among the tools of one server."""
+
+    def __init__(
+        self, tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache = NO_BUILD_CACHE
+    ) -> None:
+        """Find what *tools* do.
+
+        Args:
+            tools: All tools of a server.
+            positions: The position of each in the catalogue.
+            memo: What is known from an earlier run; what comes out is the same without it.
+        """
+        self.is_large = len(positions) > _LARGE_SERVER
+        """Whether there are too many tools to weigh each against all others."""
+        self._positions = positions
+        self._places = {position: place for place, position in enumerate(positions)}
+        self._steps = (
+            StepWeigher(tools, memo)
+            if self.is_large or not memo.keeps
+            else _recall_steps(tools, memo)
+        )
+
+    def chances(
+        self, position: int, nearest: Sequence[int], least: float = LEAST_NOTED
+    ) -> dict[int, float]:
+        """Return how likely each tool follows the one at *position*, by position.
+
+        Args:
+            position: The tool that comes first.
+            nearest: The tools to weigh where the server has too many to weigh all.
+            least: The least probability to return, at least `LEAST_NOTED`.
+        """
+        places, positions = self._places, self._positions
+        weighed = map(places.__getitem__, nearest) if self.is_large else range(len(positions))
+        found = self._steps.chances(places[position], weighed, least)
+        return {positions[to]: chance for to, chance in found.items()}
+
+    def is_silent(self, position: int) -> bool:
+        """Return whether the tool takes no argument, which would tell what it follows."""
+        return self._steps.is_silent(self._places[position])
+
+    def reason(self, position: int, other: int) -> str:
+        """Return for people why *other* follows *position*, or the other way round."""
+        return self._steps.reason(self._places[position], self._places[other])
+
+
+class StepWeigher:
+    """Weighs what follows what among the tools of one server, each known by its place.
+
+    Attributes:
+        works: What each tool does.
+    """
+
+    def __init__(self, tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> None:
+        self.works = describe_works(tools, memo)
+        self._scorer = StepScorer(self.works)
+        self._names = [tool.name for tool in tools]
+
+    @cached_property
+    def forms(self) -> Mapping[str, str]:
+        """For each stem of the names, the word that people read."""
+        return _forms(self._names)
+
+    def chances(self, at: int, others: Iterable[int], least: float = 0.0) -> dict[int, float]:
+        """Return how likely which of *others* follow the tool at *at*, where not below *least*."""
+        return {
+            to: chance for to in others if to != at and (chance := self.chance(at, to)) >= least
+        }
+
+    def chance(self, at: int, to: int) -> float:
+        """Return how likely the tool at *to* follows the one at *at*."""
+        is_sequence = find_sequence(self.works[at], self.works[to])
+        return _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
+
+    def is_silent(self, at: int) -> bool:
+        """Return whether the tool at *at* takes no argument."""
+        return not self.works[at].takes
+
+    def reason(self, at: int, to: int) -> str:
+        """Return for people why the tool at *to* follows the one at *at*."""
+        return reason_for(self.works[at], self.works[to], at, to, self.forms)
+
+
+class _RecalledSteps(NamedTuple):
+    """What follows what among the tools of a server that is not large.
+
+    Attributes:
+        silent: The places of the tools that take no argument.
+        likely: For each place, which follow how likely, where not below `LEAST_NOTED`.
+        reasons: Why, for each such pair and the other way round.
+    """
+
+    silent: Sequence[int]
+    likely: Sequence[Mapping[int, float]]
+    reasons: Mapping[tuple[int, int], str]
+
+    def chances(self, at: int, _: Iterable[int], least: float) -> dict[int, float]:
+        return {to: chance for to, chance in self.likely[at].items() if chance >= least}
+
+    def is_silent(self, at: int) -> bool:
+        return at in self.silent
+
+    def reason(self, at: int, to: int) -> str:
+        return self.reasons[at, to]
+
+
+def _recall_steps(tools: Sequence[Tool], memo: BuildCache) -> _RecalledSteps:
+    """Return what follows what among *tools* of one server, which depends on no others."""
+
+    def list_step_inputs() -> bytes:
+        return encode_parts(
+            [
+                (one.source_id, one.name, one.description, one.hints.read_only, one.input_schema)
+                for one in tools
+            ]
+        )
+
+    def find_steps() -> _RecalledSteps:
+        steps, places = StepWeigher(tools), range(len(tools))
+        likely = [steps.chances(at, places, LEAST_NOTED) for at in places]
+        pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
+        reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
+        return _RecalledSteps([*filter(steps.is_silent, places)], likely, reasons)
+
+    return memo.recall(_STEPS, list_step_inputs, find_steps)
+
+
+def _encode(steps: _RecalledSteps) -> bytes | None:
+    # What was found without the table of operations is not to outlive the fault.
+    if lexicon.faults:
+        return None
+    likely = [[*row.items()] for row in steps.likely]
+    reasons = [(*pair, reason) for pair, reason in steps.reasons.items()]
+    return json.dumps((steps.silent, likely, reasons)).encode()
+
+
+def _decode(data: bytes) -> _RecalledSteps:
+    silent, likely, reasons = json.loads(data)
+    return _RecalledSteps(
+        silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons}
+    )
+
+
+_STEPS = ResultKind("steps", _encode, _decode)
+
+
+def _forms(names: Iterable[str]) -> dict[str, str]:
+    """Return for each stem of *names* the word that people read, the shortest of the commonest."""
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for name in names:
+        for word in split_words(name):
+            counted[singular(stem(word))][word] += 1
+    return {
+        one: min(words, key=lambda word: (-words[word], len(word), word))
+        for one, words in counted.items()
+    }
+
+
+def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
+    """Return for people why no edge is inferred for a tool.
+
+    Args:
+        tools: The tools of its server.
+        tool_id: The id of the tool.
+    """
+    if len(tools) == 1:
+        return "its server has no other tool"
+    steps = StepWeigher(tools)
+    at = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
+    chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
+    likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))
+    likely = f"the likeliest next step, {tools[likeliest].name!r}, has a probability of"
+    found = f"{likely} {format_below(chances[likeliest], LEAST_CHANCE)}"
+    return f"{_lack(steps, at)}; {found}"
+
+
+def _lack(steps: StepWeigher, at: int) -> str:
+    work, others = steps.works[at], [*steps.works[:at], *steps.works[at + 1 :]]
+    if not work.nouns:
+        return "its name does not tell what it works on"
+    nouns = " or ".join(repr(steps.forms.get(noun, noun)) for noun in sorted(work.nouns))
+    held = {word for other in others for word in (*other.nouns, *" ".join(other.takes).split())}
+    if held.isdisjoint(work.nouns):
+        return f"no other tool of its server is named for {nouns} or takes it"
+    return f"little follows from what other tools of its server do with {nouns}"

@@ -1,0 +1,280 @@
+"""The report of a change of a catalogue: what changed, what it means to searches, and its gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mcpg.catalog.model import Tool
+from mcpg.errors import Diagnostic, UsageError, find_remedy
+from mcpg.review.diff import CatalogueDiff, FieldDifference, ToolDifference
+from mcpg.review.impact import (
+    CONFIDENCE_LOSSES,
+    RANK_LOSSES,
+    Impact,
+    QueryEffect,
+    QueryImpact,
+    RankChange,
+)
+from mcpg.review.schema_changes import Compatibility
+from mcpg.text.diffs import diff_text
+from mcpg.text.json_values import JsonObject
+from mcpg.text.suggestions import suggest
+from mcpg.values import round_shown_score, to_json
+
+SCHEMA = "mcpg/diff/1"
+
+GATES: Mapping[str, str] = {
+    "changes": "tools that were added, removed, renamed or changed",
+    "removed": "tools that were removed or renamed",
+    "breaking": "tools that were removed or renamed, and breaking changes of schemas",
+    "undecided": "changes of schemas that may break",
+    "risk": "tools that became riskier to call",
+    "rank": "queries whose tool lost the first place, or is no longer among the first five",
+    "unreachable": "tools that none of their own texts brings first any more",
+    "confidence": "queries whose score fell",
+}
+"""What `--fail-on` names, with what is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many findings of a kind are accepted.
+
+    Attributes:
+        kind: A key of `GATES`.
+        most: The most that pass.
+    """
+
+    kind: str
+    most: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LimitGate:
+    """A limit, and whether a change keeps it."""
+
+    kind: str
+    most: int
+    found: int
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSide:
+    """One of the two catalogues.
+
+    Attributes:
+        path: Where it was read from.
+        tools: How many tools it has.
+    """
+
+    path: str
+    tools: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReport:
+    """A change of a catalogue.
+
+    Attributes:
+        before: The old catalogue.
+        after: The new one.
+        diff: What changed.
+        impact: What it means to searches.
+        gates: The limits that were asked for.
+        diagnostics: What reading and searching noticed.
+    """
+
+    before: CatalogSide
+    after: CatalogSide
+    diff: CatalogueDiff
+    impact: Impact
+    gates: tuple[LimitGate, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
+    """Read limits as `KIND` or `KIND=N`, several in one text separated by commas.
+
+    Raises:
+        UsageError: A kind is unknown, or a number is none.
+    """
+    parts = (part.strip() for text in texts for part in text.split(","))
+    return tuple(_limit(part) for part in parts if part)
+
+
+def judge_change(
+    diff: CatalogueDiff, impact: Impact, limits: Iterable[Limit]
+) -> tuple[LimitGate, ...]:
+    """Return whether a change keeps *limits*."""
+    counts = gate_counts(diff, impact)
+    return tuple(
+        LimitGate(one.kind, one.most, counts[one.kind], counts[one.kind] <= one.most)
+        for one in limits
+    )
+
+
+def gate_counts(diff: CatalogueDiff, impact: Impact) -> Mapping[str, int]:
+    """Return what each of `GATES` counts."""
+    changed = [one for one in diff.changed if one.is_itself_changed]
+    removed = len(diff.removed) + sum(one.is_renamed for one in changed)
+    verdicts = {
+        verdict: sum(len(one.with_verdict(verdict)) for one in changed) for verdict in Compatibility
+    }
+    return {
+        "changes": len(diff.added) + len(diff.removed) + len(changed),
+        "removed": removed,
+        "breaking": removed + verdicts[Compatibility.BREAKING],
+        "undecided": verdicts[Compatibility.UNDECIDED],
+        "risk": sum(one.is_riskier for one in changed),
+        "rank": len(impact.with_effects(RANK_LOSSES)),
+        "unreachable": len(impact.unreachable),
+        "confidence": len(impact.with_effects(CONFIDENCE_LOSSES)),
+    }
+
+
+def change_report_json(report: ChangeReport) -> JsonObject:
+    """Return *report* as the JSON object of schema `SCHEMA`."""
+    diff, impact = report.diff, report.impact
+    effects: JsonObject = {
+        effect.value: sum(effect in one.effects and not one.is_former for one in impact.queries)
+        for effect in QueryEffect
+    }
+    return {
+        "schema": SCHEMA,
+        "before": to_json(report.before),
+        "after": to_json(report.after),
+        "counts": {**gate_counts(diff, impact)},
+        "tools": [
+            *(_tool_json(tool, "removed") for tool in diff.removed),
+            *(_tool_json(tool, "added") for tool in diff.added),
+            *(_difference_json(one) for one in diff.changed),
+        ],
+        "impact": {
+            "judged": impact.judged,
+            "derived": impact.derived,
+            "derivable": impact.derivable,
+            "effects": effects,
+            "queries": [_query(one) for one in impact.queries],
+            "unreachable": [
+                to_json(one, {"tool": "toolId"}) | {"hiddenBy": one.hidden_by or None}
+                for one in impact.unreachable
+            ],
+        },
+        "gates": [to_json(one) for one in report.gates],
+        "diagnostics": [
+            to_json(one) | {"remedy": find_remedy(one.code)} for one in report.diagnostics
+        ],
+    }
+
+
+def _limit(text: str) -> Limit:
+    kind, sign, number = text.partition("=")
+    name = kind.strip().casefold()
+    if name not in GATES:
+        near = suggest(name, GATES)
+        advice = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(
+            f"no kind of finding is called {kind.strip()[:40]!r}",
+            place="--fail-on",
+            remedy=f"{advice}known: {', '.join(GATES)}",
+        )
+    if sign and not (number.strip().isascii() and number.strip().isdecimal()):
+        raise UsageError(
+            f"{number.strip()[:40]!r} is not a number of findings",
+            place="--fail-on",
+            remedy=f"write it as {name}=3",
+        )
+    return Limit(name, int(number) if sign else 0)
+
+
+def _tool_json(tool: Tool, change: str) -> JsonObject:
+    return {
+        **_identity(tool, change),
+        "description": tool.description,
+        "renamedFrom": None,
+        "fields": [],
+        "input": [],
+        "output": [],
+        "relations": [],
+        "isRiskier": False,
+    }
+
+
+def _identity(tool: Tool, change: str) -> JsonObject:
+    return {
+        "toolId": tool.id,
+        "sourceId": tool.source_id,
+        "toolName": tool.name,
+        "change": change,
+    }
+
+
+def _difference_json(one: ToolDifference) -> JsonObject:
+    before: JsonObject = {
+        "toolId": one.before.id,
+        "sourceId": one.before.source_id,
+        "toolName": one.before.name,
+    }
+    change = "renamed" if one.is_renamed else "changed" if one.is_itself_changed else "relations"
+    return {
+        **_identity(one.after, change),
+        "description": one.after.description,
+        "renamedFrom": before if one.is_renamed else None,
+        "fields": [_field(field) for field in one.fields],
+        "input": [to_json(change) for change in one.input],
+        "output": [to_json(change) for change in one.output],
+        "relations": [to_json(relation) for relation in one.relations],
+        "isRiskier": one.is_riskier,
+    }
+
+
+def _field(field: FieldDifference) -> JsonObject:
+    """Return a field as JSON: a list by its items, a text with its changed words."""
+    shared: JsonObject = {"field": field.name, "isRiskier": field.is_riskier}
+    if field.is_list:
+        return shared | {
+            "before": list(field.before) if field.before else [],
+            "after": list(field.after) if field.after else [],
+            "added": list(field.added),
+            "removed": list(field.removed),
+            "diff": None,
+        }
+    before, after = str(field.before or ""), str(field.after or "")
+    return shared | {
+        "before": before,
+        "after": after,
+        "added": [],
+        "removed": [],
+        "diff": diff_text(before, after),
+    }
+
+
+def _query(one: QueryImpact) -> JsonObject:
+    scores = {
+        name: None if score is None else round_shown_score(score)
+        for name, score in (("scoreBefore", one.score_before), ("scoreAfter", one.score_after))
+    }
+    members: JsonObject = to_json(one, without=["lost", "won"])
+    return {
+        **members,
+        **scores,
+        "id": one.id or None,
+        "firstBefore": one.first_before or None,
+        "firstAfter": one.first_after or None,
+        "lost": _mover(one.lost),
+        "won": _mover(one.won),
+    }
+
+
+def _mover(mover: RankChange | None) -> JsonObject | None:
+    if mover is None:
+        return None
+    return {
+        "toolId": mover.tool,
+        "rankBefore": mover.rank_before,
+        "rankAfter": mover.rank_after,
+        "words": [{"word": one.query, "delta": one.delta} for one in mover.words],
+        "features": [{"feature": one.feature, "delta": one.delta} for one in mover.features],
+    }

@@ -1,0 +1,254 @@
+"""Definitions of tools: what a server states of one, and how two of them differ.
+
+A definition is what a model reads and a caller relies on: title, description, schemas and
+annotations. Two are the same where neither could tell them apart, whatever the order of keys and of
+lists that are sets, and however the texts are broken into lines. `_meta` is no part of it: servers
+put there what changes with every release, and models don't see it. Hints are none either, since
+documents add theirs; they are compared where both tools have those of their source alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from mcpg.catalog.flat_schema import canonical_text, plain_number
+from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
+from mcpg.catalog.model import Hints, Tool
+from mcpg.review.schema_changes import Compatibility, input_changes, output_changes
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.values import to_json
+
+Key = tuple[str, str]
+"""Identity of a tool: its source id and its name there."""
+
+
+class DefinitionPart(StrEnum):
+    """A part of a definition."""
+
+    TITLE = "title"
+    DESCRIPTION = "description"
+    INPUT_SCHEMA = "input schema"
+    OUTPUT_SCHEMA = "output schema"
+    ANNOTATIONS = "annotations"
+    HINTS = "hints"
+    DOCUMENT = "document"
+    """What a document states in place of its source; see `mcpg.review.lock`."""
+
+    @property
+    def member(self) -> str:
+        """Its name in JSON, such as `inputSchema`."""
+        return _MEMBERS[self]
+
+
+_MEMBERS = {
+    DefinitionPart.TITLE: "title",
+    DefinitionPart.DESCRIPTION: "description",
+    DefinitionPart.INPUT_SCHEMA: "inputSchema",
+    DefinitionPart.OUTPUT_SCHEMA: "outputSchema",
+    DefinitionPart.ANNOTATIONS: "annotations",
+    DefinitionPart.HINTS: "hints",
+    DefinitionPart.DOCUMENT: "document",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartChange:
+    """A part that differs between two definitions of one tool.
+
+    Attributes:
+        part: The part.
+        details: What differs in it, for people; a few at most.
+    """
+
+    part: DefinitionPart
+    details: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.part} ({'; '.join(self.details)})"
+
+
+_PROSE = frozenset(("title", "description", "$comment"))
+_SETS = frozenset(("required", "enum", "type"))
+_FLAT = (DefinitionPart.ANNOTATIONS, DefinitionPart.HINTS)
+_NO_HINTS = Hints()
+_DETAILS = 4
+_BEFORE, _SHOWN, _NAME = 20, 80, 60
+
+
+def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tuple[PartChange, ...]:
+    """Return how the definition of *after* differs from that of *before*, empty where it does not.
+
+    A definition that nests too deeply to be read back differs from any other.
+
+    Args:
+        before: A tool.
+        after: The same tool, as another source or a later release defines it.
+        hints: Whether hints count; both tools then have those that their source states.
+    """
+    if any(is_deeper(_parts(tool), MAX_DEPTH) for tool in (before, after)):
+        return (PartChange(DefinitionPart.INPUT_SCHEMA, ("nests too deeply",)),)
+    are_same_hints = not hints or before.hints == after.hints
+    if are_same_hints and canonical_text(_parts(before)) == canonical_text(_parts(after)):
+        return ()
+    old, new = normal_parts(before), normal_parts(after)
+    return tuple(
+        PartChange(part, _limit_details(_differences(part, old[part], new[part])))
+        for part in old
+        if (hints or part is not DefinitionPart.HINTS)
+        and canonical_text(old[part]) != canonical_text(new[part])
+    )
+
+
+def is_same_definition(before: Tool, after: Tool) -> bool:
+    """Return whether two tools are defined in the same way."""
+    return before is after or not definition_changes(before, after)
+
+
+def definition_text(tool: Tool) -> str | None:
+    """Return a text that tools share if they are defined in the same way.
+
+    It is `None` for a definition that differs from any other.
+    """
+    if is_deeper(_parts(tool), MAX_DEPTH):
+        return None
+    return canonical_text(
+        [one for part, one in normal_parts(tool).items() if part is not DefinitionPart.HINTS]
+    )
+
+
+def part_digests(tool: Tool) -> dict[DefinitionPart, str]:
+    """Return the SHA-256 of the normal form of each part of *tool*, in hexadecimal.
+
+    Digests of a part are equal where `definition_changes` finds no difference in it. The definition
+    must not nest deeper than `MAX_DEPTH`.
+    """
+    return {
+        part: hashlib.sha256(canonical_text(one).encode()).hexdigest()
+        for part, one in normal_parts(tool).items()
+    }
+
+
+def _parts(tool: Tool) -> list[JsonValue]:
+    """Return the parts of a definition as they are, in the order of `Part`."""
+    texts: list[JsonValue] = [tool.title, tool.description]
+    return [*texts, tool.input_schema, tool.output_schema, tool.annotations]
+
+
+def normal_parts(tool: Tool) -> dict[DefinitionPart, JsonValue]:
+    """Return the parts of *tool* in their normal form: equal where no reader tells them apart."""
+    assumed: JsonObject = {"type": "object", "properties": {}}
+    arguments = _normal(assumed | tool.input_schema)
+    if isinstance(arguments, dict) and arguments.get("required") == []:
+        del arguments["required"]
+    stated: JsonObject = {name: one for name, one in tool.annotations.items() if one is not None}
+    return {
+        DefinitionPart.TITLE: one_line(tool.title or ""),
+        DefinitionPart.DESCRIPTION: one_line(tool.description),
+        DefinitionPart.INPUT_SCHEMA: arguments,
+        DefinitionPart.OUTPUT_SCHEMA: _normal(tool.output_schema),
+        DefinitionPart.ANNOTATIONS: _normal(stated),
+        DefinitionPart.HINTS: {
+            name: sorted(one, key=canonical_text) if isinstance(one, list) else one
+            for name, one in stated_hints(tool.hints).items()
+        },
+    }
+
+
+def stated_hints(hints: Hints) -> JsonObject:
+    """Return those of *hints* that say something, as a JSON object."""
+    if hints == _NO_HINTS:
+        return {}
+    return {name: one for name, one in to_json(hints).items() if one not in (None, [])}
+
+
+def _normal(json_value: JsonValue, key: str = "") -> JsonValue:
+    """Return *json_value*, the member *key* of an object, in its normal form."""
+    if isinstance(json_value, dict):
+        return {name: _normal(one, name) for name, one in json_value.items()}
+    if isinstance(json_value, list):
+        items = [_normal(one) for one in json_value]
+        return sorted(items, key=canonical_text) if key in _SETS else items
+    if isinstance(json_value, str):
+        return one_line(json_value) if key in _PROSE else json_value
+    return plain_number(json_value) if isinstance(json_value, float) else json_value
+
+
+def one_line(text: str) -> str:
+    """Return *text* with its words separated by single spaces."""
+    return " ".join(text.split())
+
+
+def _differences(part: DefinitionPart, before: JsonValue, after: JsonValue) -> Iterator[str]:
+    if isinstance(before, str) and isinstance(after, str):
+        yield text_change(before, after)
+    elif not (isinstance(before, dict) and isinstance(after, dict)):
+        yield "added" if before is None else "removed"
+    elif part in _FLAT:
+        yield from _members(before, after)
+    else:
+        yield from _schema_differences(part, before, after)
+
+
+def _schema_differences(
+    part: DefinitionPart, before: JsonObject, after: JsonObject
+) -> Iterator[str]:
+    """Describe how two schemas differ, what breaks callers or readers first."""
+    noun, compare = (
+        ("argument", input_changes)
+        if part is DefinitionPart.INPUT_SCHEMA
+        else ("field", output_changes)
+    )
+    changes = compare(before, after, _DETAILS + 1)
+    for one in changes:
+        path = f"{noun} {one.path[:_NAME]!r} " if one.path else ""
+        breaks = " (breaking)" if one.verdict is Compatibility.BREAKING else ""
+        values = f" {', '.join(map(_visible, one.values))}" if one.values else ""
+        yield f"{path}{one.what}{values}{breaks}"
+    if not changes:
+        yield "written otherwise"
+
+
+def _members(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Describe how the members of two objects differ."""
+    for name in sorted({*before, *after}):
+        shown = f"{name[:_NAME]!r}"
+        if name not in before:
+            yield f"{shown} added"
+        elif name not in after:
+            yield f"{shown} removed"
+        elif canonical_text(before[name]) != canonical_text(after[name]):
+            yield f"{shown} {_short(before[name])} is now {_short(after[name])}"
+
+
+def text_change(before: str, after: str) -> str:
+    """Show where two texts begin to differ."""
+    if not before or not after:
+        return f"{_short(before or after)} {'removed' if before else 'added'}"
+    pairs = enumerate(zip(before, after, strict=False))
+    at = next((at for at, (old, new) in pairs if old != new), min(len(before), len(after)))
+    start = max(0, at - _BEFORE)
+    mark = "..." if start else ""
+    old, new = (f"{mark}{text[start:]}" for text in (before, after))
+    return f"{_short(old)} is now {_short(new)}"
+
+
+def _short(one: JsonValue) -> str:
+    text = json.dumps(one, ensure_ascii=False)
+    return _visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _visible(text: str) -> str:
+    # Characters without a glyph may be all that differs.
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def _limit_details(details: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(islice(details, _DETAILS + 1))
+    return found if len(found) <= _DETAILS else (*found[:_DETAILS], "and more")

@@ -1,0 +1,528 @@
+"""Differences between two bundles: by tool for reviewers, by line for editors."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeAlias
+
+from mcpg.bundle.codec import Bundle
+from mcpg.catalog.model import Hints, SourceDocument, Tool, ToolExample
+from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import with_indented_schemas
+from mcpg.errors import DocumentError
+from mcpg.review.definitions import definition_text
+from mcpg.review.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
+from mcpg.text.diffs import unified_diff
+
+FieldValue: TypeAlias = str | tuple[str, ...]
+
+GROUP = "group"
+"""The kind of a relation to a group, beside those of edges."""
+
+_FIELDS = ("id", "title", "description", "source_kind")
+_OBJECTS = ("annotations", "meta")
+# What clients assume of a tool that states nothing, by the specification of MCP, and whether a tool
+# becomes riskier when it is so.
+_ASSUMED = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
+_RISKY = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """A field that differs: texts, or the items of a list.
+
+    Attributes:
+        name: The field, such as `description` or `hints.keywords`.
+        before: What it was, "" or `()` for nothing.
+        after: What it is.
+        is_riskier: Whether a client may have to ask before calls that it did not ask for before.
+    """
+
+    name: str
+    before: FieldValue
+    after: FieldValue
+    is_riskier: bool = False
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Items of the list that are new."""
+        return tuple(one for one in _items(self.after) if one not in _items(self.before))
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """Items of the list that are gone."""
+        return tuple(one for one in _items(self.before) if one not in _items(self.after))
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the field is a list."""
+        return isinstance(self.before, tuple) or isinstance(self.after, tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationDifference:
+    """A relation that one of the catalogues has.
+
+    Attributes:
+        kind: `related`, `nextStep` or `GROUP`.
+        target: The id of the other tool, the URI of a document that is none, or the group.
+        is_added: Whether it is new, rather than gone.
+        origin: Where an edge comes from, such as `authored`; "" for a group.
+    """
+
+    kind: str
+    target: str
+    is_added: bool
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDifference:
+    """A tool of both catalogues that is not the same in them.
+
+    Attributes:
+        before: The tool as it was.
+        after: The tool as it is.
+        fields: The fields that differ, schemas aside.
+        input: Changes of the schema of its arguments.
+        output: Changes of the schema of its results.
+        relations: Relations that it gained or lost.
+    """
+
+    before: Tool
+    after: Tool
+    fields: tuple[FieldDifference, ...] = ()
+    input: tuple[SchemaChange, ...] = ()
+    output: tuple[SchemaChange, ...] = ()
+    relations: tuple[RelationDifference, ...] = ()
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether the tool has another name or another source."""
+        return _address(self.before) != _address(self.after)
+
+    @property
+    def is_itself_changed(self) -> bool:
+        """Whether more than its relations differs."""
+        return bool(self.fields or self.input or self.output or self.is_renamed)
+
+    @property
+    def is_riskier(self) -> bool:
+        """Whether a client may have to ask before calls that it did not ask for before."""
+        return any(field.is_riskier for field in self.fields)
+
+    def with_verdict(self, verdict: Compatibility) -> tuple[SchemaChange, ...]:
+        """Return the changes of its schemas that have *verdict*."""
+        return tuple(one for one in (*self.input, *self.output) if one.verdict is verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueDiff:
+    """What changed between two catalogues.
+
+    Attributes:
+        added: Tools of the new one only, in order of id.
+        removed: Tools of the old one only.
+        changed: Tools of both that differ, renamed ones among them.
+        now_by_then: For each tool of both, its id in the new one by that in the old one.
+    """
+
+    added: tuple[Tool, ...]
+    removed: tuple[Tool, ...]
+    changed: tuple[ToolDifference, ...]
+    now_by_then: Mapping[str, str]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changed."""
+        return not (self.added or self.removed or self.changed)
+
+
+def compare_catalogues(
+    before: Mapping[str, ToolDocument], after: Mapping[str, ToolDocument]
+) -> CatalogueDiff:
+    """Compare the documents of two catalogues, each by tool id.
+
+    Documents with one URI, or else with one tool id, are of the same tool. Of the others, a tool
+    that is gone and a new one are the same tool under another name, or at another source, where
+    both have the same description and schemas, and no third tool has.
+    """
+    old = {document.uri: document for document in before.values()}
+    new = {document.uri: document for document in after.values()}
+    pairs = {uri: uri for uri in old.keys() & new.keys()}
+    pairs |= {
+        before[one].uri: after[one].uri
+        for one in before.keys() & after.keys()
+        if before[one].uri not in new and after[one].uri not in old
+    }
+    kept = {*pairs.values()}
+    gone = [document for uri, document in old.items() if uri not in pairs]
+    come = [document for uri, document in new.items() if uri not in kept]
+    pairs |= _pair_renamed_tools(gone, come)
+    names = {one.uri: one.tool.id for one in (*old.values(), *new.values())}
+    differences = [_difference(old[one], new[other], pairs, names) for one, other in pairs.items()]
+    matched = {*pairs, *pairs.values()}
+    return CatalogueDiff(
+        added=_sort_tools(one.tool for one in come if one.uri not in matched),
+        removed=_sort_tools(one.tool for one in gone if one.uri not in matched),
+        changed=tuple(
+            sorted(filter(None, differences), key=lambda difference: difference.after.id)
+        ),
+        now_by_then={old[one].tool.id: new[other].tool.id for one, other in pairs.items()},
+    )
+
+
+def field_values(document: ToolDocument) -> dict[str, FieldValue]:
+    """Return the fields of a document for a comparison, by name: schemas and relations aside."""
+    tool, hints = document.tool, document.tool.hints
+    values: dict[str, FieldValue] = {name: field_text(getattr(tool, name)) for name in _FIELDS}
+    for name in _OBJECTS:
+        members = sorted(getattr(tool, name).items())
+        values[name] = tuple(
+            f"{key}: {json.dumps(one, ensure_ascii=False, sort_keys=True)}" for key, one in members
+        )
+    for name in Hints.__match_args__:
+        hint = getattr(hints, name)
+        is_list = isinstance(hint, tuple)
+        values[f"hints.{name}"] = tuple(map(field_text, hint)) if is_list else field_text(hint)
+    values |= {
+        key: json.dumps(value, ensure_ascii=False, sort_keys=True)
+        for key, value in document.further.items()
+    }
+    return values | {"body": document.body}
+
+
+def field_text(value: object) -> str:
+    """Return the value of a field as text, "" for one that says nothing."""
+    if value is None or value in ((), {}):
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(field_text, value))
+    if isinstance(value, ToolExample):
+        return " -> ".join(filter(None, (value.input, value.output)))
+    if isinstance(value, dict | bool):
+        return json.dumps(value, ensure_ascii=False, sort_keys=isinstance(value, dict))
+    return str(value.value) if isinstance(value, Enum) else str(value)
+
+
+def _difference(
+    old: ToolDocument,
+    new: ToolDocument,
+    pairs: Mapping[str, str],
+    names: Mapping[str, str],
+) -> ToolDifference | None:
+    """Return how a tool changed, `None` where it did not."""
+    if old == new:
+        return None
+    before, after = old.tool, new.tool
+    found = ToolDifference(
+        before,
+        after,
+        tuple(_fields(old, new)),
+        input_changes(before.input_schema, after.input_schema),
+        output_changes(before.output_schema, after.output_schema),
+        tuple(_relations(old, new, pairs, names)),
+    )
+    return found if found.is_itself_changed or found.relations else None
+
+
+def _fields(old: ToolDocument, new: ToolDocument) -> Iterator[FieldDifference]:
+    before, after = field_values(old), field_values(new)
+    risks = _risks(old.tool.hints, new.tool.hints)
+    for name in dict.fromkeys((*before, *after)):
+        one, other = before.get(name, ""), after.get(name, "")
+        if _normal(one) != _normal(other):
+            yield FieldDifference(name, one, other, name in risks)
+
+
+def _risks(before: Hints, after: Hints) -> set[str]:
+    """Return the fields of the flags by which a tool became riskier to call."""
+    old, new = _effective(before), _effective(after)
+    return {
+        f"hints.{name}"
+        for name, risky in _RISKY.items()
+        if old[name] is not risky and new[name] is risky
+    }
+
+
+def _effective(hints: Hints) -> dict[str, bool]:
+    """Return the flags as clients take them; what only reads destroys nothing."""
+    stated = {name: getattr(hints, name) for name in _ASSUMED}
+    flags = {name: _ASSUMED[name] if flag is None else bool(flag) for name, flag in stated.items()}
+    return flags | ({"destructive": False, "idempotent": True} if flags["read_only"] else {})
+
+
+def _relations(
+    old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
+) -> Iterator[RelationDifference]:
+    before = {(link.kind, pairs.get(link.target, link.target)): link for link in old.links}
+    after = {(link.kind, link.target): link for link in new.links}
+    yield from (
+        _describe_relation(one, names, is_added=True)
+        for key, one in after.items()
+        if key not in before
+    )
+    yield from (
+        _describe_relation(one, names, is_added=False)
+        for key, one in before.items()
+        if key not in after
+    )
+    for group in new.groups:
+        if group not in old.groups:
+            yield RelationDifference(GROUP, group, is_added=True)
+    for group in old.groups:
+        if group not in new.groups:
+            yield RelationDifference(GROUP, group, is_added=False)
+
+
+def _describe_relation(
+    link: Link, names: Mapping[str, str], *, is_added: bool
+) -> RelationDifference:
+    target = names.get(link.target, link.target)
+    return RelationDifference(link.kind.value, target, is_added, link.origin.value)
+
+
+def _pair_renamed_tools(
+    gone: Iterable[ToolDocument], come: Iterable[ToolDocument]
+) -> dict[str, str]:
+    """Return the URIs of tools under another name, by their former URIs."""
+    sides: defaultdict[str, tuple[list[ToolDocument], list[ToolDocument]]] = defaultdict(
+        lambda: ([], [])
+    )
+    for side, documents in enumerate((gone, come)):
+        for document in documents:
+            text = _format_nameless_definition(document.tool)
+            if text is not None:
+                sides[text][side].append(document)
+    found: dict[str, str] = {}
+    for olds, news in sides.values():
+        found |= _pair_documents(olds, news)
+    return found
+
+
+def _pair_documents(olds: Sequence[ToolDocument], news: Sequence[ToolDocument]) -> dict[str, str]:
+    """Pair tools of one definition: by their name at another source, or the only ones left."""
+    by_name = {one.tool.name: one.uri for one in news}
+    found = {one.uri: by_name[one.tool.name] for one in olds if one.tool.name in by_name}
+    if len(set(found.values())) < len(found):
+        return {}
+    left = [one.uri for one in olds if one.uri not in found]
+    free = [one.uri for one in news if one.uri not in found.values()]
+    return found | (dict(zip(left, free, strict=True)) if len(left) == len(free) == 1 else {})
+
+
+def _format_nameless_definition(tool: Tool) -> str | None:
+    """Return the definition of *tool* without its names; `None` where that is next to nothing."""
+    if not tool.description.strip():
+        return None
+    return definition_text(replace(tool, title=None, annotations={}))
+
+
+def _normal(value: FieldValue) -> FieldValue:
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _items(value: FieldValue) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (value,) if value else ()
+
+
+def _address(tool: Tool) -> tuple[str, str]:
+    return tool.source_id, tool.name
+
+
+def _sort_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    return tuple(sorted(tools, key=lambda tool: tool.id))
+
+
+_SHORT = 80
+_SCHEMAS = ("input_schema", "output_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One changed field of a tool.
+
+    Attributes:
+        name: The field, such as `description` or `hints.keywords`.
+        before: The former value, cut short; "" for none.
+        after: The present value, cut short; "" for none.
+    """
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChange:
+    """One tool that both bundles have and that is not the same in them.
+
+    Attributes:
+        name: The tool's `source::name`; the path for a document that cannot be read.
+        fields: What changed, never empty.
+    """
+
+    name: str
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleDiff:
+    """What changed between two bundles.
+
+    Attributes:
+        added: Tools of the new one only, as `source::name`, sorted.
+        removed: Tools of the old one only.
+        changed: Tools of both that differ.
+        extension: Names of members under `mcpg` that differ, such as a calibration.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[ToolChange, ...] = ()
+    extension: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changed."""
+        return self == BundleDiff()
+
+
+@dataclass(frozen=True, slots=True)
+class _ComparedDocument:
+    """A document under the name that it is compared by."""
+
+    name: str
+    source: SourceDocument
+    document: ToolDocument | None
+
+
+def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
+    """Compare two bundles tool by tool; those with one URI are the same tool.
+
+    Args:
+        old: The former bundle.
+        new: The present one.
+    """
+    before, after = _entries(old), _entries(new)
+    changes = (
+        ToolChange(after[key].name, found)
+        for key in sorted(before.keys() & after.keys())
+        if (found := tuple(_changes(before[key], after[key])))
+    )
+    members = old.extension.keys() | new.extension.keys()
+    return BundleDiff(
+        added=tuple(sorted(after[key].name for key in after.keys() - before.keys())),
+        removed=tuple(sorted(before[key].name for key in before.keys() - after.keys())),
+        changed=tuple(sorted(changes, key=lambda change: change.name)),
+        extension=tuple(
+            sorted(key for key in members if old.extension.get(key) != new.extension.get(key))
+        ),
+    )
+
+
+def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
+    """Show the changed lines of every document, as `git diff` does; "" when none changed.
+
+    A schema of a generated section that a bundle has on one line is shown indented.
+
+    Args:
+        old: The former documents.
+        new: The present ones.
+        are_folders: Whether both are of folders, which have no such schemas.
+    """
+    before = {document.path: document.content for document in old.documents}
+    after = {document.path: document.content for document in new.documents}
+    changed = sorted(path for path in before | after if before.get(path) != after.get(path))
+    if not are_folders:
+        before, after = (_indent_schemas(texts, changed) for texts in (before, after))
+    return "".join(
+        _document_diff(path, before.get(path), after.get(path))
+        for path in changed
+        if before.get(path) != after.get(path)
+    )
+
+
+def _indent_schemas(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, str]:
+    """Return those of *texts* at *paths* in the form that documents have in folders."""
+    sources = (SourceDocument(path, texts[path]) for path in paths if path in texts)
+    return {source.path: _entry(source).source.content for source in sources}
+
+
+def _document_diff(path: str, before: str | None, after: str | None) -> str:
+    lines = unified_diff(
+        _lines(before),
+        _lines(after),
+        "/dev/null" if before is None else f"a/{path}",
+        "/dev/null" if after is None else f"b/{path}",
+    )
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str | None) -> list[str]:
+    # `splitlines` would also cut at characters that no diff tool takes for a line end.
+    lines = (text or "").split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _entries(bundle: Bundle) -> Mapping[str, _ComparedDocument]:
+    return {(source.canonical_uri or source.path): _entry(source) for source in bundle.documents}
+
+
+def _entry(source: SourceDocument) -> _ComparedDocument:
+    try:
+        document = parse_document(source)[0]
+    except DocumentError:
+        return _ComparedDocument(source.path, source, None)
+    source = replace(source, content=with_indented_schemas(source.content, document.tool))
+    return _ComparedDocument(f"{document.tool.source_id}::{document.tool.name}", source, document)
+
+
+def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldChange]:
+    if old.source == new.source:
+        return []
+    before, after = _values(old), _values(new)
+    found = [
+        FieldChange(name, _short(before.get(name, "")), _short(after.get(name, "")))
+        for name in dict.fromkeys((*before, *after))
+        if before.get(name, "") != after.get(name, "")
+    ]
+    # Line ends, comments or the layout may change while everything said stays the same.
+    return found or [FieldChange("text", "", "written differently")]
+
+
+def _values(entry: _ComparedDocument) -> dict[str, str]:
+    values = {"path": entry.source.path}
+    document = entry.document
+    if document is None:
+        return values | {"text": entry.source.content}
+    values |= {name: field_text(getattr(document.tool, name)) for name in _SCHEMAS}
+    values |= {name: field_text(value) for name, value in field_values(document).items()}
+    values |= {"groups": field_text(document.groups)}
+    for link in document.links:
+        name = f"relations.{link.kind.value}"
+        text = f"{link.target} ({link.weight:g}, {_evidence(link)})"
+        values[name] = f"{values[name]}; {text}" if name in values else text
+    return values
+
+
+def _evidence(link: Link) -> str:
+    """Return origin and reason of a link, which fields fill which arguments, and the coverage."""
+    pairs = (
+        f"{one.given} to {one.argument}{'' if one.required else ' (optional)'}"
+        for one in link.fields
+    )
+    parts = (link.origin, link.reason, ", ".join(pairs), link.coverage)
+    return "; ".join(filter(None, parts))
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHORT else f"{flat[: _SHORT - 1]}\u2026"

@@ -1,0 +1,693 @@
+"""The impact of a change: which queries find other tools than before, and which tools took them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from dataclasses import replace as renamed
+from enum import StrEnum
+from itertools import islice
+from typing import Any, TypeAlias
+
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument
+from mcpg.engine import Engine
+from mcpg.errors import Code, Diagnostic, InputError, warning
+from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
+from mcpg.explain.compare import FeatureChange, TermChange, feature_changes, term_changes
+from mcpg.explain.trace import MatchExplanation
+from mcpg.review.diff import CatalogueDiff, compare_catalogues
+from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.model import read_model
+from mcpg.search.results import Strategy
+from mcpg.text import split_words, stem
+from mcpg.values import SHOWN_DECIMALS
+
+
+class QueryOrigin(StrEnum):
+    """What a query is."""
+
+    JUDGED = "judged"
+    DESCRIPTION = "description"
+    EXAMPLE = "example"
+    ALIAS = "alias"
+    TITLE = "title"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A text of a tool that its catalogue should find it by.
+
+    Attributes:
+        text: The text, on one line.
+        origin: What it is of the tool.
+        tools: Ids of the tools that have it, usually one.
+        is_former: Whether only a former catalogue has it, of a tool that was reworded.
+    """
+
+    text: str
+    origin: QueryOrigin
+    tools: tuple[str, ...]
+    is_former: bool = False
+
+
+MOST_ALIASES, MOST_EXAMPLES, MOST_WORDS = 20, 5, 30
+"""The most aliases and examples of a tool that are queries, and the most words of its opening."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001 - the signs are Chinese
+_SHORTEST = 3
+
+
+def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
+    """Yield the texts that should find *tool*, each with what it is.
+
+    These are the first sentence of its description, its examples and aliases, its title, and the
+    words of its name.
+    """
+    found = (
+        (first_sentence(tool.description), QueryOrigin.DESCRIPTION),
+        *((one.input, QueryOrigin.EXAMPLE) for one in tool.hints.examples[:MOST_EXAMPLES]),
+        *((alias, QueryOrigin.ALIAS) for alias in tool.hints.aliases[:MOST_ALIASES]),
+        (tool.title or "", QueryOrigin.TITLE),
+        (" ".join(split_words(tool.name)), QueryOrigin.NAME),
+    )
+    seen = set()
+    for text, origin in found:
+        line = " ".join(text.split()[:MOST_WORDS])
+        if line and fold_query(line) not in seen:
+            seen.add(fold_query(line))
+            yield line, origin
+
+
+def first_sentence(text: str) -> str:
+    """Return the opening of *text* up to a sentence end, of three words or more."""
+    found = ""
+    for sentence in _SENTENCE_END.split(text.strip()):
+        found = f"{found} {sentence}".strip()
+        if len(found.split()) >= _SHORTEST:
+            break
+    return found
+
+
+def fold_query(text: str) -> str:
+    """Return what queries share that are the same but for case and blanks."""
+    return " ".join(text.casefold().split())
+
+
+def joined_wordings(tools: Iterable[Tool]) -> tuple[Wording, ...]:
+    """Return the wordings of all *tools*, those that several share once, in their order."""
+    found: dict[str, Wording] = {}
+    for tool in tools:
+        for text, origin in iter_wordings(tool):
+            known = found.get(fold_query(text))
+            shared = (*known.tools, tool.id) if known else (tool.id,)
+            first = known or Wording(text, origin, ())
+            found[fold_query(text)] = Wording(
+                first.text, first.origin, tuple(dict.fromkeys(shared))
+            )
+    return tuple(found.values())
+
+
+def sample_wordings(
+    wordings: Sequence[Wording], most: int, changed: AbstractSet[str], words: Mapping[str, float]
+) -> tuple[Wording, ...]:
+    """Return at most *most* of *wordings*, those that a change is likely to move first.
+
+    Half of them are texts of changed tools, as far as there are so many. The others follow by how
+    much of what they say changed tools say now and did not say before, and those with nothing of it
+    in an order that depends on their text alone: a uniform sample, and the same one every time.
+
+    Args:
+        wordings: All of them.
+        most: The most that are returned.
+        changed: Ids of the tools that changed.
+        words: The stems that changed tools gained, with their weights.
+    """
+    if len(wordings) <= most:
+        return tuple(wordings)
+
+    def order(one: Wording) -> tuple[float, bytes]:
+        text = hashlib.sha256(fold_query(one.text).encode("utf-8", "replace")).digest()
+        return -_share(one.text, words), text
+
+    sides: tuple[list[Wording], list[Wording]] = [], []
+    for one in sorted(wordings, key=order):
+        sides[changed.isdisjoint(one.tools)].append(one)
+    own, others = sides
+    half = max(most // 2, most - len(others))
+    return (*own[:half], *others[: most - len(own[:half])])
+
+
+def gained_words(
+    pairs: Iterable[tuple[Tool | None, Tool]], tools: Sequence[Tool]
+) -> dict[str, float]:
+    """Return the stems that tools say now and did not say before, with their idf in *tools*.
+
+    Args:
+        pairs: Changed tools as they were, `None` for new ones, and as they are.
+        tools: All tools of the catalogue.
+    """
+    gained = {
+        word
+        for before, after in pairs
+        for word in _stems(after) - (_stems(before) if before else set())
+    }
+    if not gained:
+        return {}
+    counts = Counter(word for tool in tools for word in _stems(tool) & gained)
+    return {word: math.log(1 + len(tools) / (1 + counts[word])) for word in gained}
+
+
+def _share(text: str, words: Mapping[str, float]) -> float:
+    """Return the mean weight of the words of *text* among *words*, 0 for one that is not there."""
+    own = {stem(word) for word in split_words(text)}
+    return sum(words.get(word, 0.0) for word in own) / len(own) if own else 0.0
+
+
+def _stems(tool: Tool) -> set[str]:
+    hints = tool.hints
+    listed = (*hints.aliases, *hints.keywords, *hints.categories, *hints.tags)
+    asked = (example.input for example in hints.examples)
+    texts = (tool.name, tool.title or "", tool.description, *listed, *asked)
+    return {stem(word) for text in texts for word in split_words(text)}
+
+
+_Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+
+TOP = 5
+"""How many matches a model is usually shown."""
+
+DEFAULT_SAMPLE = 1_000
+"""The most queries that are derived from the catalogues, unless the caller sets another number."""
+
+DEFAULT_MARGIN = 0.1
+"""The least fall of a score that is reported where it crosses no threshold."""
+
+_DEPTH = 10
+# From so many queries and tools on, reading ahead takes less time than it saves.
+_MANY, _LARGE = 200, 5_000
+_EXPLAINED = 50
+_EXPLAINED_DEPTH = 20
+_REASONS = 4
+_NEGLIGIBLE = 5e-7
+# By these a tool is found in words of a user; its title and name are rather labels.
+_OWN_WORDS = (QueryOrigin.DESCRIPTION, QueryOrigin.EXAMPLE, QueryOrigin.ALIAS)
+
+
+class QueryEffect(StrEnum):
+    """What became of a query."""
+
+    LOST_FIRST = "lostFirst"
+    """The tool that should be found was first, and another is now."""
+    LOST_TOP = "lostTop"
+    """It was among the first five, and is not any more."""
+    LESS_SURE = "lessSure"
+    """It has a score that is lower by more than the margin, or that fell below 0.35."""
+    ANSWERED = "answered"
+    """No tool should be found, and one now has a score of 0.35 or more."""
+    GAINED_FIRST = "gainedFirst"
+    GAINED_TOP = "gainedTop"
+    SURER = "surer"
+    """Its score rose to 0.35 or more, or fell below where no tool should be found."""
+    REORDERED = "reordered"
+    """Other tools are among the first five, or another is the first of tools that are not asked
+    for."""
+
+
+RANK_LOSSES = frozenset((QueryEffect.LOST_FIRST, QueryEffect.LOST_TOP))
+CONFIDENCE_LOSSES = frozenset((QueryEffect.LESS_SURE, QueryEffect.ANSWERED))
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """Why a tool moved for a query.
+
+    Attributes:
+        tool: Its id.
+        rank_before: Its rank before, `None` where it is not among the first ten.
+        rank_after: Its rank now.
+        words: Words of the query by which its score changed, the greatest change first.
+        features: Features of the ranking by which it changed, likewise.
+    """
+
+    tool: str
+    rank_before: int | None
+    rank_after: int | None
+    words: tuple[TermChange, ...] = ()
+    features: tuple[FeatureChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryImpact:
+    """A query that is answered otherwise than before.
+
+    Tools are named by their ids in the new catalogue, or the old one where they are gone.
+
+    Attributes:
+        query: The query.
+        origin: Where it comes from.
+        id: Its id in the judged file, "" for a derived query.
+        tools: The tools that should be found; none where nothing should be.
+        is_former: Whether only the old catalogue has it, of a tool that was reworded.
+        effects: What became of it.
+        first_before: The first match before, "" for none.
+        first_after: The first match now.
+        rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
+        rank_after: The same now.
+        score_before: The score of that tool, or of the first match where no tool should be found.
+        score_after: The same now.
+        lost: The tool that lost its rank, and why; `None` where none did.
+        won: The tool that took it.
+    """
+
+    query: str
+    origin: QueryOrigin
+    id: str
+    tools: tuple[str, ...]
+    is_former: bool
+    effects: tuple[QueryEffect, ...]
+    first_before: str
+    first_after: str
+    rank_before: int | None
+    rank_after: int | None
+    score_before: float | None
+    score_after: float | None
+    lost: RankChange | None = None
+    won: RankChange | None = None
+
+    def has(self, effects: Iterable[QueryEffect]) -> bool:
+        """Return whether it has one of *effects*."""
+        return not set(effects).isdisjoint(self.effects)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreachableTool:
+    """A tool that no text of its own brings first, and that is new or was brought first before.
+
+    Attributes:
+        tool: Its id.
+        query: The first of its texts, usually the first sentence of its description.
+        hidden_by: The tool that is first for it, "" where there is none.
+        is_new: Whether the old catalogue has no such tool.
+    """
+
+    tool: str
+    query: str
+    hidden_by: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What a change means to those who search.
+
+    Attributes:
+        judged: How many judged queries were searched.
+        derived: How many queries of the catalogues were searched.
+        derivable: How many queries the catalogues have.
+        queries: Those that are answered otherwise: the worst first.
+        unreachable: Tools that became unreachable, in order of id.
+    """
+
+    judged: int = 0
+    derived: int = 0
+    derivable: int = 0
+    queries: tuple[QueryImpact, ...] = ()
+    unreachable: tuple[UnreachableTool, ...] = ()
+
+    def with_effects(self, effects: Iterable[QueryEffect]) -> tuple[QueryImpact, ...]:
+        """Return the queries with one of *effects*, without those of former texts."""
+        wanted = frozenset(effects)
+        return tuple(one for one in self.queries if one.has(wanted) and not one.is_former)
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactQuery:
+    """A query for both catalogues.
+
+    Attributes:
+        text: The query.
+        origin: Where it comes from.
+        tools: The tools that should be found, as in `QueryImpact`.
+        id: Its id in the judged file.
+        is_former: See `QueryImpact`.
+        context: Ids of the tools in use, in the old catalogue and in the new one.
+    """
+
+    text: str
+    origin: QueryOrigin
+    tools: tuple[str, ...]
+    id: str = ""
+    is_former: bool = False
+    context: _Context = ((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstMatches:
+    """The first matches of a search, by ids of the new catalogue."""
+
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+    def best(self, tools: Iterable[str]) -> int | None:
+        """Return the best rank of *tools*."""
+        return min((self.ids.index(one) + 1 for one in tools if one in self.ids), default=None)
+
+    def score(self, rank: int | None) -> float | None:
+        return None if rank is None or not self.scores else self.scores[rank - 1]
+
+    @property
+    def first(self) -> str:
+        return self.ids[0] if self.ids else ""
+
+
+class ImpactStudy:
+    """Compares what two catalogues find.
+
+    Attributes:
+        diff: What changed between them.
+        diagnostics: What reading the judged queries noticed.
+    """
+
+    def __init__(
+        self,
+        before: Engine,
+        after: Engine,
+        *,
+        margin: float = DEFAULT_MARGIN,
+        strategy: str = Strategy.GRAPH,
+        **searching: Any,
+    ) -> None:
+        """Compare the two catalogues, without a search yet.
+
+        Args:
+            before: Searches the old one.
+            after: Searches the new one.
+            margin: The least fall of a score that counts.
+            strategy: How to rank.
+            searching: What else `Engine.search` takes, for every search.
+        """
+        self._before, self._after = before, after
+        self._then, self._now = before.documents, after.documents
+        self._margin = margin
+        self._searching = {**searching, "strategy": strategy}
+        self.diff: CatalogueDiff = compare_catalogues(self._then, self._now)
+        self._is_same = (
+            strategy == Strategy.GRAPH
+            and self._then == self._now
+            and read_model(before.index) == read_model(after.index)
+        )
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+        self._found: dict[tuple[str, _Context], tuple[_FirstMatches, _FirstMatches]] = {}
+
+    def impact(
+        self,
+        judgements: Judgements | None = None,
+        sample: int = DEFAULT_SAMPLE,
+        tell: Callable[[int, int], None] = lambda *_: None,
+    ) -> Impact:
+        """Search both catalogues and return what changed.
+
+        Args:
+            judgements: Judged queries, if there are any.
+            sample: The most queries that are derived from the catalogues.
+            tell: Is told how many searches of how many are done.
+
+        Raises:
+            InputError: The judged queries name tools, and none that a catalogue has.
+        """
+        judged = self._resolve_judgements(judgements) if judgements else ()
+        wordings = self._wordings() if sample else ()
+        chosen = self._sample_queries(wordings, sample)
+        counts = len(judged), len(chosen), len(wordings)
+        if self._is_same:
+            return Impact(*counts)
+        asked = (*judged, *chosen)
+        if len(asked) >= _MANY and len(self._now) >= _LARGE:
+            self._before.warm_up()
+            self._after.warm_up()
+        found = []
+        for number, one in enumerate(asked):
+            tell(number, len(asked))
+            impact = self._impact(one)
+            if impact.effects:
+                found.append((impact, one.context))
+        found.sort(key=lambda pair: _badness(pair[0]))
+        explained = (
+            self._explain_movers(impact, context) if number < _EXPLAINED and impact.lost else impact
+            for number, (impact, context) in enumerate(found)
+        )
+        return Impact(*counts, tuple(explained), tuple(self._unreachable(chosen)))
+
+    def _resolve_judgements(self, judgements: Judgements) -> tuple[ImpactQuery, ...]:
+        then, now = (resolve(judgements, engine.catalog) for engine in (self._before, self._after))
+        pairs = [*zip(then.queries, now.queries, strict=True)]
+        unknown = {
+            name: before.judged.line
+            for before, after in pairs
+            for name in before.unknown
+            if name in after.unknown
+        }
+        named = {name for one in judgements.queries for name in one.relevant}
+        if named and named == unknown.keys():
+            raise InputError(
+                "names no tool that either catalogue has",
+                place=judgements.place,
+                remedy="name tools by id, `source::name` or name; `mcpg list` shows them",
+            )
+        self.diagnostics = (
+            *judgements.diagnostics,
+            *(
+                warning(
+                    Code.JUDGED_TOOL_UNKNOWN,
+                    f"neither catalogue has one tool called {name[:80]!r}",
+                    f"{judgements.place}:{line}",
+                )
+                for name, line in unknown.items()
+            ),
+        )
+        return tuple(self._make_query(before, after) for before, after in pairs)
+
+    def _make_query(self, before: ResolvedQuery, after: ResolvedQuery) -> ImpactQuery:
+        former = (self.diff.now_by_then.get(one, one) for one in before.relevant)
+        tools = tuple(dict.fromkeys((*after.relevant, *former)))
+        context = before.context_tools, after.context_tools
+        unknown = () if tools else before.unknown
+        return ImpactQuery(
+            before.judged.query,
+            QueryOrigin.JUDGED,
+            tools or unknown,
+            before.judged.id,
+            context=context,
+        )
+
+    def _wordings(self) -> tuple[Wording, ...]:
+        """Return the texts of the new catalogue, and those that tools no longer have.
+
+        A text that the old catalogue has is that of the tools that had it there: who copies it may
+        take queries away from them.
+        """
+        offered = self._list_searchable()
+        kept = (
+            renamed(document.tool, id=now)
+            for then, document in self._then.items()
+            if (now := self.diff.now_by_then.get(then)) is not None and now in offered
+        )
+        former = {fold_query(one.text): one for one in joined_wordings(kept)}
+        current = joined_wordings(self._now[tool_id].tool for tool_id in offered)
+        found = [former.pop(fold_query(one.text), one) for one in current]
+        return (*found, *(replace(one, is_former=True) for one in former.values()))
+
+    def _list_searchable(self) -> Mapping[str, ToolDocument]:
+        """Return the tools that searches of the new catalogue may find, by id."""
+        every = self._searching.get("include_disabled")
+        return {name: one for name, one in self._now.items() if every or one.tool.enabled}
+
+    def _sample_queries(self, wordings: Sequence[Wording], most: int) -> tuple[ImpactQuery, ...]:
+        changed = [one for one in self.diff.changed if one.is_itself_changed]
+        pairs: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
+        pairs += [(None, tool) for tool in self.diff.added]
+        words: Mapping[str, float] = {}
+        if len(wordings) > most:
+            words = gained_words(pairs, [one.tool for one in self._now.values()])
+        chosen = sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
+        return tuple(
+            ImpactQuery(one.text, one.origin, one.tools, is_former=one.is_former) for one in chosen
+        )
+
+    def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
+        """Return what both catalogues find, by ids of the new one."""
+        key = _key(asked.text, asked.context)
+        if key not in self._found:
+            then, now = (
+                engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
+                for engine, tools in zip((self._before, self._after), asked.context, strict=True)
+            )
+            before, after = (
+                tuple(round(match.score, SHOWN_DECIMALS) for match in result.matches)
+                for result in (then, now)
+            )
+            ids = tuple(self._now_id(match.tool_id) for match in then.matches)
+            found = (
+                _FirstMatches(ids, before),
+                _FirstMatches(tuple(one.tool_id for one in now.matches), after),
+            )
+            self._found[key] = found
+        return self._found[key]
+
+    def _now_id(self, tool_id: str) -> str:
+        return self.diff.now_by_then.get(tool_id, tool_id)
+
+    def _impact(self, asked: ImpactQuery) -> QueryImpact:
+        before, after = self._search(asked)
+        ranks = before.best(asked.tools), after.best(asked.tools)
+        scores = before.score(ranks[0]), after.score(ranks[1])
+        if not asked.tools:
+            scores = before.score(1) or 0.0, after.score(1) or 0.0
+        is_new = bool(asked.tools) and not self._were(asked.tools)
+        effects = () if is_new else tuple(self._effects(asked, before, after, ranks, scores))
+        found = QueryImpact(
+            asked.text,
+            asked.origin,
+            asked.id,
+            asked.tools,
+            asked.is_former,
+            effects,
+            before.first,
+            after.first,
+            *ranks,
+            *scores,
+        )
+        return self._with_movers(found, before, after)
+
+    def _were(self, tools: Iterable[str]) -> bool:
+        """Return whether the old catalogue has one of *tools*."""
+        kept = {*self.diff.now_by_then.values(), *(tool.id for tool in self.diff.removed)}
+        return not kept.isdisjoint(tools)
+
+    def _effects(
+        self,
+        asked: ImpactQuery,
+        before: _FirstMatches,
+        after: _FirstMatches,
+        ranks: tuple[int | None, int | None],
+        scores: tuple[float | None, float | None],
+    ) -> Iterator[QueryEffect]:
+        old, new = (rank or _DEPTH + 1 for rank in ranks)
+        if old == 1 != new:
+            yield QueryEffect.LOST_FIRST
+        if old <= TOP < new:
+            yield QueryEffect.LOST_TOP
+        if new == 1 != old:
+            yield QueryEffect.GAINED_FIRST
+        if new <= TOP < old:
+            yield QueryEffect.GAINED_TOP
+        yield from self._confidence(scores, is_wanted=bool(asked.tools))
+        if before.ids[:TOP] != after.ids[:TOP]:
+            yield QueryEffect.REORDERED
+
+    def _confidence(
+        self, scores: tuple[float | None, float | None], *, is_wanted: bool
+    ) -> Iterator[QueryEffect]:
+        old, new = (score or 0.0 for score in scores)
+        is_above = new >= LOW_CONFIDENCE
+        has_crossed = is_above is not (old >= LOW_CONFIDENCE)
+        if is_wanted and None not in scores and (has_crossed or old - new > self._margin):
+            yield QueryEffect.SURER if new > old else QueryEffect.LESS_SURE
+        if not is_wanted and has_crossed:
+            yield QueryEffect.ANSWERED if is_above else QueryEffect.SURER
+
+    def _with_movers(
+        self, found: QueryImpact, before: _FirstMatches, after: _FirstMatches
+    ) -> QueryImpact:
+        """Name the tool that lost its rank and the one that took it, without their reasons."""
+        if not found.has(RANK_LOSSES):
+            return found
+        lost = next(one for one in before.ids if one in found.tools)
+        won = after.first
+        if QueryEffect.LOST_FIRST not in found.effects:
+            won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
+        movers = [
+            RankChange(one, before.best([one]), after.best([one])) if one else None
+            for one in (lost, won)
+        ]
+        return replace(found, lost=movers[0], won=movers[1])
+
+    def _explain_movers(self, found: QueryImpact, context: _Context) -> QueryImpact:
+        """Add the words and features that moved the tools of *found*."""
+        then, now = (
+            engine.explain(
+                found.query, limit=_EXPLAINED_DEPTH, context_tools=tools, **self._searching
+            )
+            for engine, tools in zip((self._before, self._after), context, strict=True)
+        )
+        before = {self._now_id(match.tool_id): match for match in then.matches}
+        after = {match.tool_id: match for match in now.matches}
+        lost, won = (
+            one and _with_reasons(one, before.get(one.tool), after.get(one.tool))
+            for one in (found.lost, found.won)
+        )
+        return replace(found, lost=lost, won=won)
+
+    def _unreachable(self, chosen: Iterable[ImpactQuery]) -> Iterator[UnreachableTool]:
+        """Yield the tools that became unreachable, among those of which a text was searched."""
+        offered = self._list_searchable()
+        named = {tool for one in chosen for tool in one.tools}
+        named |= {tool.id for tool in self.diff.added}
+        then_by_now = {now: then for then, now in self.diff.now_by_then.items()}
+        for tool_id in sorted(named & offered.keys()):
+            texts = own_texts(offered[tool_id].tool)
+            searched = [one for one in texts if _key(one) in self._found]
+            if not searched or any(self._is_first(tool_id, one, 1) for one in (*searched, *texts)):
+                continue
+            former = self._then.get(then_by_now.get(tool_id, ""))
+            before = own_texts(former.tool) if former else ()
+            if former is None or any(self._is_first(tool_id, one, 0) for one in before):
+                first = self._search(_own(texts[0], tool_id))[1].first
+                yield UnreachableTool(tool_id, texts[0], first, former is None)
+
+    def _is_first(self, tool_id: str, text: str, side: int) -> bool:
+        return self._search(_own(text, tool_id))[side].first == tool_id
+
+
+def _own(text: str, tool_id: str) -> ImpactQuery:
+    return ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,))
+
+
+def _key(text: str, context: _Context = ((), ())) -> tuple[str, _Context]:
+    """Return what searches of the same queries share."""
+    return text, context
+
+
+def own_texts(tool: Tool) -> tuple[str, ...]:
+    """Return the texts of which one should bring *tool* first for it to be reachable.
+
+    These are its own words, description, examples and aliases, or else its title or its name.
+    """
+    found = tuple(iter_wordings(tool))
+    own = tuple(text for text, origin in found if origin in _OWN_WORDS)
+    return own or tuple(text for text, _ in found)
+
+
+def _with_reasons(
+    mover: RankChange, before: MatchExplanation | None, after: MatchExplanation | None
+) -> RankChange:
+    words = (one for one in term_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
+    features = (one for one in feature_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
+    return replace(
+        mover, words=tuple(islice(words, _REASONS)), features=tuple(islice(features, _REASONS))
+    )
+
+
+def _badness(found: QueryImpact) -> tuple[object, ...]:
+    """Return the key by which the worst comes first, and judged queries among equals."""
+    order = tuple(QueryEffect)
+    worst = min(map(order.index, found.effects))
+    lost = (found.score_before or 0.0) - (found.score_after or 0.0)
+    return found.is_former, worst, found.origin is not QueryOrigin.JUDGED, -lost, found.query

@@ -1,0 +1,684 @@
+"""Changes of JSON Schemas, and whether they break those who rely on the former one.
+
+A caller relies on an input schema to accept all that it accepted, so it may only become wider. A
+reader relies on an output schema to promise all that it promised, so it may only become narrower:
+arguments are contravariant, results covariant.
+
+Whether one schema accepts all that another does is hard to decide for all of JSON Schema (Habib et
+al., "Finding data compatibility bugs with JSON subschema checks", ISSTA 2021). Here keywords are
+compared one by one; a change of keywords whose interplay is not followed is reported as undecided.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Flag, StrEnum, auto
+from typing import NamedTuple, TypeAlias, TypeGuard, TypeVar, overload
+
+from mcpg.catalog.flat_schema import (
+    MOST_BRANCHES,
+    NOTHING,
+    TYPES,
+    UNIONS,
+    SchemaReader,
+    allowed_types,
+    allowed_values,
+    are_disjoint,
+    bare_types,
+    canonical_text,
+    only_texts,
+    property_schemas,
+    value_type,
+    with_plain_numbers,
+)
+from mcpg.text.diffs import diff_text
+from mcpg.text.json_values import JsonObject, JsonValue
+
+Item = TypeVar("Item")
+Change: TypeAlias = "tuple[str, _Effect, str, tuple[str, ...] | _TextPair]"
+
+
+class Compatibility(StrEnum):
+    """What a change means to those who rely on a schema."""
+
+    BREAKING = "breaking"
+    UNDECIDED = "undecided"
+    COMPATIBLE = "compatible"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """One change of a schema.
+
+    Attributes:
+        path: Where, as in `order.lines[].sku`; "" for the schema as a whole.
+        verdict: What it means to those who rely on the schema.
+        what: What changed, in words of ours.
+        values: The parts of the schemas that these words are about, each cut short.
+    """
+
+    path: str
+    verdict: Compatibility
+    what: str
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.path, self.what, ", ".join(self.values))))
+
+
+class _TextPair(NamedTuple):
+    """Two texts, which are compared word by word only if their change is listed."""
+
+    before: str
+    after: str
+
+
+class _TooLargeError(Exception):
+    """More is compared than two schemas of their size should need."""
+
+
+class _Effect(Flag):
+    """What a change makes of the values that a schema accepts."""
+
+    NONE = 0
+    NARROWER = auto()
+    WIDER = auto()
+    UNKNOWN = auto()
+    NEW = auto()
+    """A property comes that was not described, which callers are taken not to send."""
+
+
+MOST_CHANGES = 100
+"""The most changes that are listed of one schema."""
+
+_DEEPEST = 60
+_SHOWN, _NAMED = 120, 8
+_LONGEST_PATH, _LONGEST_TEXT = 300, 1_000
+_COUNTS = {
+    "minLength": "string",
+    "maxLength": "string",
+    "minItems": "array",
+    "maxItems": "array",
+    "minProperties": "object",
+    "maxProperties": "object",
+}
+_BOUNDS = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+# To add one refuses values, to remove one accepts more; both at once is not followed.
+_ASSERTIONS = (
+    *("pattern", "multipleOf", "not", "propertyNames", "contains"),
+    *("dependentRequired", "dependentSchemas", "dependencies"),
+)
+# What a change of these means depends on others, or on who reads them.
+_INVOLVED = (
+    *("format", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
+    *("unevaluatedItems", "minContains", "maxContains", "contentEncoding", "contentMediaType"),
+    *("contentSchema", "readOnly", "writeOnly", "allOf", "$ref", "$dynamicRef"),
+)
+_AS_WRITTEN = (*_ASSERTIONS, *_INVOLVED)
+_WITHIN = frozenset(
+    ("properties", "additionalProperties", "items", "prefixItems", "$defs", "definitions", *UNIONS)
+)
+_COMPARED = frozenset(
+    (
+        *("type", "nullable", "enum", "const", "properties", "required", "additionalProperties"),
+        *("items", "prefixItems", "additionalItems", "uniqueItems", *UNIONS),
+        *("title", "description", "default", "definitions", "id", "$comment"),
+        *(*_COUNTS, *_BOUNDS.keys(), *_BOUNDS.values(), *_AS_WRITTEN),
+    )
+)
+
+
+def input_changes(
+    before: JsonObject, after: JsonObject, most: int = MOST_CHANGES
+) -> tuple[SchemaChange, ...]:
+    """Return up to *most* changes of the schema of arguments, first those that break callers."""
+    return _changes(before, after, most, is_read=False)
+
+
+def output_changes(
+    before: JsonObject | None, after: JsonObject | None, most: int = MOST_CHANGES
+) -> tuple[SchemaChange, ...]:
+    """Return up to *most* changes of the schema of results, first those that break readers.
+
+    A schema may be `None`, which is no schema.
+    """
+    if before is None or after is None:
+        if before is after:
+            return ()
+        verdict = Compatibility.COMPATIBLE if before is None else Compatibility.BREAKING
+        return (SchemaChange("", verdict, "is new" if before is None else "is gone"),)
+    return _changes(before, after, most, is_read=True)
+
+
+def _changes(
+    before: JsonObject, after: JsonObject, most: int, *, is_read: bool
+) -> tuple[SchemaChange, ...]:
+    if canonical_text(before) == canonical_text(after):
+        return ()
+    before, after = (
+        {key: with_plain_numbers(one) for key, one in root.items()} for root in (before, after)
+    )
+    breaking = _Effect.WIDER if is_read else _Effect.NARROWER
+    found = {
+        (path, _verdict(effect, breaking), what, values): None
+        for path, effect, what, values in _Comparison(before, after, is_read).whole()
+    }
+    order = list(Compatibility)
+    shown = sorted(found, key=lambda change: (order.index(change[1]), change[0]))[:most]
+    # References let many changes have the same texts.
+    compared = {values: _format_values(values) for values in {one[-1] for one in shown}}
+    return tuple(
+        SchemaChange(_cut(path, _LONGEST_PATH), verdict, what, compared[values])
+        for path, verdict, what, values in shown
+    )
+
+
+def _format_values(values: tuple[str, ...] | _TextPair) -> tuple[str, ...]:
+    if isinstance(values, _TextPair):
+        return (_cut(diff_text(*values), _LONGEST_TEXT),)
+    return values
+
+
+def _verdict(effect: _Effect, breaking: _Effect) -> Compatibility:
+    if breaking in effect:
+        return Compatibility.BREAKING
+    return Compatibility.UNDECIDED if _Effect.UNKNOWN in effect else Compatibility.COMPATIBLE
+
+
+class _Comparison:
+    """Compares two schemas keyword by keyword, each within its own root."""
+
+    def __init__(self, before: JsonObject, after: JsonObject, is_read: bool) -> None:
+        self._roots = before, after
+        self._old, self._new = SchemaReader(before), SchemaReader(after)
+        self._is_read = is_read
+        self._within: set[tuple[int, int]] = set()
+        self._sizes: dict[int, int] = {}
+        # References and alternatives multiply what is compared.
+        size = sum(len(canonical_text(root)) for root in self._roots)
+        self._pairs_left = min(2_000 + size // 50, 5_000)
+        self._text_left = 300_000 + 5 * size
+
+    def whole(self) -> Iterator[Change]:
+        """Yield all changes, as path, effect, words, and the values that these speak of."""
+        assumed: JsonObject = {} if self._is_read else {"type": "object"}
+        before, after = (assumed | root for root in self._roots)
+        try:
+            yield from self._schemas(before, after, "")
+        except _TooLargeError:
+            yield "", _Effect.UNKNOWN, "is too large to be compared as a whole", ()
+
+    def _spend(self, size: int) -> None:
+        """Count a comparison of two things that have *size* characters.
+
+        Raises:
+            _TooLargeError: There were too many.
+        """
+        self._pairs_left -= 1
+        self._text_left -= size
+        if self._pairs_left < 0 or self._text_left < 0:
+            raise _TooLargeError
+
+    def _own_size(self, plain: JsonObject) -> int:
+        """Return how many characters *plain* has beside the schemas within it."""
+        # By identity: the readers keep what they have made plain.
+        if id(plain) not in self._sizes:
+            texts = (canonical_text(one) for key, one in plain.items() if key not in _WITHIN)
+            self._sizes[id(plain)] = sum(map(len, texts))
+        return self._sizes[id(plain)]
+
+    def _schemas(self, before: JsonValue, after: JsonValue, path: str) -> Iterator[Change]:
+        old, new = self._old.plain(before), self._new.plain(after)
+        pair = id(old), id(new)
+        self._spend(self._own_size(old) + self._own_size(new))
+        # What a schema holds of itself has changed as it has.
+        if pair in self._within:
+            return
+        if len(self._within) > _DEEPEST:
+            yield path, _Effect.UNKNOWN, "nests too deeply to be compared", ()
+            return
+        self._within.add(pair)
+        try:
+            yield from _annotations(old, new, path)
+            if NOTHING in (old, new):
+                yield from self._nothing(old, new, path)
+            elif any(key in schema for schema in (old, new) for key in UNIONS):
+                yield from self._unions(old, new, path)
+            else:
+                yield from self._keywords(old, new, path)
+        finally:
+            self._within.discard(pair)
+
+    def _nothing(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        """Compare two schemas of which one accepts no value."""
+        if new != NOTHING:
+            yield path, _Effect.WIDER, self._words("is now accepted", "may now be there"), ()
+        elif old != NOTHING:
+            yield path, _Effect.NARROWER, self._words("is no longer accepted", "is never there"), ()
+
+    def _unions(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        """Compare branches: each of the one schema should be within a branch of the other."""
+        before, after = self._old.branches(old), self._new.branches(new)
+        if max(len(before), len(after)) > MOST_BRANCHES:
+            if canonical_text(old) != canonical_text(new):
+                yield path, _Effect.UNKNOWN, "has alternatives too many to be compared", ()
+            return
+        cells = [[[*self._schemas(one, other, path)] for other in after] for one in before]
+        effects = [[_join_effects(cell) for cell in row] for row in cells]
+        columns = [[row[at] for row in effects] for at in range(len(after))]
+        lost, gained = (
+            _find_uncovered(effects, _Effect.NARROWER),
+            _find_uncovered(columns, _Effect.WIDER),
+        )
+        is_same = len(before) == len(after) and all(
+            _Effect.NONE in line for line in (*effects, *columns)
+        )
+        for at, other in _partners(before, after, effects, lost, gained):
+            yield from cells[at][other]
+            lost = [one for one in lost if one != at]
+            gained = [one for one in gained if one != other]
+        for at, row in enumerate(cells):
+            pairs = zip(row, effects[at], strict=True)
+            equal = [cell for cell, effect in pairs if effect in _Effect.NEW]
+            yield from min(equal, key=len, default=())
+        yield from self._branches(lost, before, after, effects, _Effect.NARROWER, path)
+        yield from self._branches(gained, after, before, columns, _Effect.WIDER, path)
+        are_exclusive = self._old.is_exclusive(old), self._new.is_exclusive(new)
+        if any(are_exclusive) and not (is_same and all(are_exclusive)):
+            yield path, _Effect.UNKNOWN, "has alternatives of which only one may match", ()
+
+    def _branches(
+        self,
+        places: Sequence[int],
+        branches: Sequence[JsonObject],
+        others: Sequence[JsonObject],
+        effects: Sequence[Sequence[_Effect]],
+        fault: _Effect,
+        path: str,
+    ) -> Iterator[Change]:
+        """Describe the *branches* at *places*, which none of the *others* is sure to hold.
+
+        Those that one of them may hold are undecided.
+        """
+        unsure = [at for at in places if any(fault not in one for one in effects[at])]
+        sure = [branches[at] for at in places if at not in unsure]
+        is_loss = fault is _Effect.NARROWER
+        words = self._loss_words if is_loss else self._gain_words
+        amount = f"{self._words('accepts', 'has')} {'fewer' if is_loss else 'more'} values of:"
+        whole = [one for one in sure if all(are_disjoint(one, other) for other in others)]
+        part = [one for one in sure if one not in whole]
+        if whole:
+            yield path, fault, words, _list_first(whole, _name)
+        if part:
+            yield path, fault, amount, _list_first(part, _name)
+        if unsure:
+            named = _list_first([branches[at] for at in unsure], _name)
+            yield path, _Effect.UNKNOWN, "may treat differently:", named
+
+    def _keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        yield from self._kinds(old, new, path)
+        shared, keys = allowed_types(old) & allowed_types(new), old.keys() | new.keys()
+        for key, kind in _COUNTS.items():
+            if key in keys and kind in shared:
+                yield from _limit(key, old, new, path)
+        if "integer" in shared:
+            for key, exclusive in _BOUNDS.items():
+                if key in keys or exclusive in keys:
+                    yield from _compare_bounds(key, old, new, path, is_whole="number" not in shared)
+        if "object" in shared:
+            yield from self._objects(old, new, path)
+        if "array" in shared:
+            yield from self._arrays(old, new, path)
+        yield from _assertions(old, new, path)
+        yield from self._compare_references(old, new, path)
+
+    def _compare_references(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        """Compare what keywords refer to that are compared as they are written."""
+        for key in _AS_WRITTEN:
+            if key in old and key in new and not _differs(key, old, new):
+                before, after = (
+                    canonical_text(reader.collect_references(schema[key]))
+                    for reader, schema in ((self._old, old), (self._new, new))
+                )
+                self._spend(len(before) + len(after))
+                if before != after:
+                    yield path, _Effect.UNKNOWN, f"refers to other schemas in {key}", ()
+
+    def _kinds(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        """Compare the values that are listed, or else the types."""
+        before, after = allowed_values(old), allowed_values(new)
+        lost: list[JsonValue]
+        gained: list[JsonValue]
+        if before is not None and after is not None:
+            lost, gained = _without(before, after), _without(after, before)
+        elif after is not None:
+            words = self._words("accepts nothing but", "is always one of")
+            yield path, _Effect.NARROWER, words, _list_first(after, _format_value)
+            lost, gained = [], [one for one in after if value_type(one) not in allowed_types(old)]
+        elif before is not None:
+            words = self._words("accepts other values than", "may be other than")
+            yield path, _Effect.WIDER, words, _list_first(before, _format_value)
+            lost, gained = [one for one in before if value_type(one) not in allowed_types(new)], []
+        else:
+            were, are = allowed_types(old), allowed_types(new)
+            lost, gained = [*bare_types(were - are)], [*bare_types(are - were)]
+        if lost:
+            yield path, _Effect.NARROWER, self._loss_words, _list_first(lost, _format_value)
+        if gained:
+            yield path, _Effect.WIDER, self._gain_words, _list_first(gained, _format_value)
+
+    def _objects(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        before, after = property_schemas(old), property_schemas(new)
+        were, are = set(only_texts(old.get("required"))), set(only_texts(new.get("required")))
+        demanded, released = are - were, were - are
+        for name in dict.fromkeys((*after, *before, *sorted(were | are))):
+            inner = f"{path}.{name}" if path else name
+            self._text_left -= len(inner)
+            if name in before and name in after:
+                yield from self._schemas(before[name], after[name], inner)
+            elif name in after:
+                self._spend(0)
+                yield from self._come(old, after[name], inner, is_required=name in demanded)
+            elif name in before:
+                self._spend(0)
+                yield from self._describe_removed(before[name], new, inner)
+            if name in demanded and (name in before or name not in after):
+                yield inner, _Effect.NARROWER, self._words("is now required", "is always there"), ()
+            elif name in released:
+                yield inner, _Effect.WIDER, self._words("is now optional", "may be missing"), ()
+        yield from self._further(old, new, path)
+
+    def _come(
+        self, old: JsonObject, schema: JsonValue, path: str, *, is_required: bool
+    ) -> Iterator[Change]:
+        """Describe a property that was none of the properties."""
+        further = _further_schema(old)
+        effect = _Effect.NARROWER if is_required else _Effect.NEW
+        if self._is_read and further is False:
+            # A reader may refuse what it does not know.
+            effect |= _Effect.UNKNOWN
+        yield path, effect, "is new and required" if is_required else "is new", ()
+        if isinstance(further, dict):
+            yield from self._schemas(further, schema, path)
+
+    def _describe_removed(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
+        """Describe a property that no longer is one of the properties."""
+        further = _further_schema(new)
+        if self._is_read:
+            yield path, _Effect.WIDER, "is gone", ()
+        elif further is False and new.get("patternProperties"):
+            yield path, _Effect.UNKNOWN, "is gone: it may no longer be accepted", ()
+        elif further is False:
+            yield path, _Effect.NARROWER, "is gone, and no longer accepted", ()
+        elif isinstance(further, dict):
+            yield path, _Effect.NONE, "is now one of the further properties", ()
+            yield from self._schemas(schema, further, path)
+        else:
+            yield path, _Effect.UNKNOWN, "is gone: it may be ignored", ()
+
+    def _further(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        before, after = (one.get("additionalProperties", True) for one in (old, new))
+        if (before is False) is (after is False):
+            if isinstance(before, dict) or isinstance(after, dict):
+                yield from self._schemas(before, after, f"{path}.*" if path else "*")
+        elif after is False:
+            words = self._words("accepts no further properties", "has no further properties")
+            yield path, _Effect.NARROWER, words, ()
+        else:
+            # A reader is free to pass over what it does not know.
+            effect = _Effect.UNKNOWN if self._is_read else _Effect.WIDER
+            words = self._words("accepts further properties", "may have further properties")
+            yield path, effect, words, ()
+
+    def _arrays(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        (before, rest), (after, others) = _items(old), _items(new)
+        for at in range(max(len(before), len(after))):
+            one, other = (
+                items[at] if at < len(items) else last
+                for items, last in ((before, rest), (after, others))
+            )
+            yield from self._schemas(one, other, f"{path}[{at}]")
+        yield from self._schemas(rest, others, f"{path}[]")
+        if bool(old.get("uniqueItems")) != bool(new.get("uniqueItems")):
+            is_stated = bool(new.get("uniqueItems"))
+            effect = _Effect.NARROWER if is_stated else _Effect.WIDER
+            yield path, effect, "must not repeat items" if is_stated else "may repeat items", ()
+
+    @property
+    def _loss_words(self) -> str:
+        return self._words("no longer accepts", "no longer is")
+
+    @property
+    def _gain_words(self) -> str:
+        return self._words("also accepts", "may now be")
+
+    def _words(self, of_input: str, of_output: str) -> str:
+        return of_output if self._is_read else of_input
+
+
+def _find_uncovered(effects: Sequence[Sequence[_Effect]], fault: _Effect) -> list[int]:
+    """Return the rows of which every effect has the *fault*, or could not be decided."""
+    return [
+        at for at, row in enumerate(effects) if all(one & (fault | _Effect.UNKNOWN) for one in row)
+    ]
+
+
+def _partners(
+    before: Sequence[JsonObject],
+    after: Sequence[JsonObject],
+    effects: Sequence[Sequence[_Effect]],
+    lost: Sequence[int],
+    gained: Sequence[int],
+) -> Iterator[tuple[int, int]]:
+    """Yield the branches that became others: those of one name, of one type, or the last ones.
+
+    A branch that other branches hold as well only has a partner that adds no fault to it.
+    """
+    olds, news = ([*map(_name, side)] for side in (before, after))
+    kinds = [[allowed_types(one) for one in side] for side in (before, after)]
+    free = {*range(len(after))}
+    for at in range(len(before)):
+        others = [
+            other
+            for other in sorted(free)
+            if "const" not in before[at]
+            and kinds[0][at] == kinds[1][other]
+            and (at in lost or other in gained)
+            and (at in lost or _Effect.NARROWER not in effects[at][other])
+            and (other in gained or _Effect.WIDER not in effects[at][other])
+        ]
+        named = [other for other in others if olds[at] == news[other]]
+        is_alone = kinds[0].count(kinds[0][at]) == kinds[1].count(kinds[0][at]) == 1
+        is_left = len(lost) == len(gained) == 1 and others == [*gained] and at in lost
+        found = named if olds.count(olds[at]) == len(named) == 1 else others
+        if len(found) == 1 and (found is named or is_alone or is_left):
+            free.discard(found[0])
+            yield at, found[0]
+
+
+def _join_effects(changes: Iterable[Change]) -> _Effect:
+    effect = _Effect.NONE
+    for _, one, _, _ in changes:
+        effect |= one
+    return effect
+
+
+def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    """Compare what refuses no value: texts, defaults, and keywords that JSON Schema lacks."""
+    for key in ("title", "description"):
+        before, after = old.get(key, ""), new.get(key, "")
+        if isinstance(before, str) and isinstance(after, str) and before.split() != after.split():
+            yield path, _Effect.NONE, f"has another {key}:", _TextPair(before, after)
+    for key in ("default", *sorted((old.keys() | new.keys()) - _COMPARED)):
+        if not key.startswith("$") and _differs(key, old, new):
+            yield path, _Effect.NONE, *_describe_keyword(key, old, new)
+
+
+def _limit(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    is_least = key.startswith("min")
+    none = 0.0 if is_least else math.inf
+    before, after = (_number(one.get(key), none) for one in (old, new))
+    if before != after:
+        effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
+        yield path, effect, *_describe_keyword(key, old, new)
+
+
+def _compare_bounds(
+    key: str, old: JsonObject, new: JsonObject, path: str, *, is_whole: bool
+) -> Iterator[Change]:
+    """Compare what the least or greatest number is, by both keywords that state it."""
+    before, after = (_read_bound(key, one, is_whole=is_whole) for one in (old, new))
+    if before == after:
+        return
+    sign = 1 if key == "minimum" else -1
+    stated: list[JsonObject] = [
+        {} if one is None else {key: _bound_text(key, one)} for one in (before, after)
+    ]
+    narrower = before is None or (
+        after is not None and (sign * after[0], after[1]) > (sign * before[0], before[1])
+    )
+    yield path, _Effect.NARROWER if narrower else _Effect.WIDER, *_describe_keyword(key, *stated)
+
+
+def _read_bound(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float, bool] | None:
+    """Return the bound, and whether it is no value itself; of draft 4, that is a flag."""
+    sign = 1 if key == "minimum" else -1
+    other = schema.get(_BOUNDS[key])
+    stated = [(_number(schema.get(key)), other is True), (_number(other), True)]
+    found = [(sign * one, is_beyond) for one, is_beyond in stated if one is not None]
+    if not found:
+        return None
+    least, is_beyond = max(found)
+    if is_whole and math.isfinite(least):
+        return sign * (math.floor(least) + 1 if is_beyond else math.ceil(least)), False
+    return sign * least, is_beyond
+
+
+def _bound_text(key: str, bound: tuple[float, bool]) -> JsonValue:
+    number, is_beyond = bound
+    if not is_beyond:
+        return number
+    return f"{'above' if key == 'minimum' else 'below'} {number}"
+
+
+def _assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    """Compare keywords by whether they are stated, and otherwise as a whole."""
+    for key in _AS_WRITTEN:
+        if not _differs(key, old, new):
+            continue
+        effect = _Effect.UNKNOWN
+        if key in _ASSERTIONS and key not in old:
+            effect = _Effect.NARROWER
+        elif key in _ASSERTIONS and key not in new:
+            effect = _Effect.WIDER
+        elif key == "multipleOf":
+            effect = _multiple(old[key], new[key])
+        yield path, effect, *_describe_keyword(key, old, new)
+
+
+def _multiple(before: JsonValue, after: JsonValue) -> _Effect:
+    if not (_is_count(before) and _is_count(after)):
+        return _Effect.UNKNOWN
+    return (
+        _Effect.NARROWER
+        if after % before == 0
+        else _Effect.WIDER
+        if before % after == 0
+        else _Effect.NARROWER | _Effect.WIDER
+    )
+
+
+def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
+    if key not in old or key not in new:
+        return key in old or key in new
+    return canonical_text(old[key]) != canonical_text(new[key])
+
+
+def _describe_keyword(key: str, old: JsonObject, new: JsonObject) -> tuple[str, tuple[str, ...]]:
+    """Return the words on a keyword that differs, and its values."""
+    if key not in old:
+        return f"has a new {key}:", (_format_value(new[key]),)
+    if key not in new:
+        return f"no longer has a {key}:", (_format_value(old[key]),)
+    return f"has another {key}:", (f"{_format_value(new[key])}, was {_format_value(old[key])}",)
+
+
+def _further_schema(schema: JsonObject) -> JsonValue:
+    """Return the schema of properties that are not listed."""
+    is_stated = "additionalProperties" in schema
+    return schema.get("additionalProperties" if is_stated else "unevaluatedProperties", True)
+
+
+def _items(schema: JsonObject) -> tuple[list[JsonValue], JsonValue]:
+    """Return the schemas of the first items, and that of the others; drafts differ in keywords."""
+    items, leading = schema.get("items", True), schema.get("prefixItems")
+    if isinstance(items, list):
+        return items, schema.get("additionalItems", True)
+    return leading if isinstance(leading, list) else [], items
+
+
+def _without(values: Sequence[JsonValue], others: Sequence[JsonValue]) -> list[JsonValue]:
+    known = set(map(canonical_text, others))
+    return [one for one in values if canonical_text(one) not in known]
+
+
+@overload
+def _number(stated: JsonValue) -> float | None: ...
+@overload
+def _number(stated: JsonValue, none: float) -> float: ...
+def _number(stated: JsonValue, none: float | None = None) -> float | None:
+    is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+    return stated if is_number else none  # type: ignore[return-value]
+
+
+def _name(schema: JsonObject) -> str:
+    """Return what a branch is called in a message: its value or title, or else by its properties.
+
+    Those are the properties that have one value, or else those that are required.
+    """
+    if "const" in schema:
+        return _format_value(schema["const"])
+    title, kind = schema.get("title"), schema.get("type")
+    if isinstance(title, str) and title:
+        return title[:_SHOWN]
+    fixed = [
+        f"{name} {_format_value(one['const'])}"
+        for name, one in property_schemas(schema).items()
+        if isinstance(one, dict) and "const" in one
+    ]
+    members = _list_first(fixed or only_texts(schema.get("required")), str)
+    named = _format_value(kind or "any value")
+    return f"{named} with {', '.join(members)}"[:_SHOWN] if members else named
+
+
+def _list_first(values: Sequence[Item], show: Callable[[Item], str]) -> tuple[str, ...]:
+    rest = len(values) - _NAMED
+    return (*map(show, values[:_NAMED]), *([f"{rest} more"] if rest > 0 else ()))
+
+
+def _format_value(one: JsonValue) -> str:
+    """Return a value on a few words: a text bare, unless it reads as another value."""
+    is_bare = isinstance(one, str) and (one in TYPES or not _is_json(one))
+    text = str(one) if is_bare else json.dumps(one, ensure_ascii=False)
+    return _cut(text)
+
+
+def _cut(text: str, most: int = _SHOWN) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _is_json(text: str) -> bool:
+    if len(text) > _SHOWN:
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return not text
+    return True
+
+
+def _is_count(one: JsonValue) -> TypeGuard[int]:
+    return isinstance(one, int) and one > 0

@@ -1,0 +1,1 @@
+"""The search: from a query to ranked tools with calibrated scores."""

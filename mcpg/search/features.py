@@ -1,0 +1,546 @@
+"""Features of the documents of the pool: the inputs of the fused score and of confidence."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from itertools import repeat
+from math import fsum
+from operator import mul
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from mcpg.index import Index
+from mcpg.index.scoring import inverse_document_frequency
+from mcpg.search.query import Analysis
+from mcpg.search.retrieval import ARRAYS, POOL
+from mcpg.search.scores import GRAM_SCALE, clause_impacts
+from mcpg.text import operations
+from mcpg.values import round_score
+
+if TYPE_CHECKING:
+    from mcpg.search.scope import Nearness
+
+
+_Hits: TypeAlias = list[tuple[int, float]]
+"""The clauses that a document holds, by place, with the impact of each there."""
+
+_NOT_NEAR = (0.0, 0.0, 0.0)
+_ASKED = ("term", "unknown")
+# A weak relation says less than its similarity.
+_RELATED_POWER = 1.5
+# A related word in a name counts so much of its similarity.
+_RELATED_NAME_CREDIT = 0.7
+
+
+class Candidate(NamedTuple):
+    """A document of the pool and its features.
+
+    Attributes:
+        document: Number of the document.
+        lexical: Share of the query, weighed by idf, that it answers, saturated; at least 0.
+        impacts: For each clause, the credited impact of its best variant here, in [0, 1).
+        name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
+        opening: Share of the query that its opening words take when they are the tool's whole
+            name, else 0; in [0, 1].
+        related_name: What related words add to the name coverage, in [0, 1].
+        grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
+        cosine: Cosine of the query's and the document's words, weighed by idf, in [0, 1];
+            words that the document lacks, or no tool holds, count against it.
+        source: Greatest lexical score of any tool of its source among the first `POOL`, or
+            its own.
+        coverage: Share of the query, weighed by idf, that it holds at all, in [0, 1].
+        sentence: Greatest lexical score that a single sentence of the query gives it.
+        intents: For each intent of the query, the lexical score that it gives.
+        related: What related words add to the lexical score, in [0, 1].
+        gains: The clauses that related words add to, by place, with the share of the query
+            that each gains, before it is damped.
+        operation: How much more likely it does the kind of operation that is asked for than
+            any tool does: the logarithm of a ratio, in [-1.5, 1.5].
+        question: Where the query is a question, the same of reading.
+        context: How near it is to the tools in use: by an edge, by a walk, by its source.
+        exact: 1 when the query names the tool exactly, else the share of the query that an
+            alias which opens it is.
+    """
+
+    document: int
+    lexical: float
+    impacts: tuple[float, ...]
+    name_coverage: float
+    opening: float
+    related_name: float
+    grams: float
+    cosine: float
+    source: float
+    coverage: float
+    sentence: float
+    intents: tuple[float, ...]
+    related: float
+    gains: tuple[tuple[int, float], ...]
+    operation: float
+    question: float
+    context: Nearness
+    exact: float
+
+
+def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Candidate]:
+    """Return the features of each document of the *pool*, in its order."""
+    pool = list(pool)
+    shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
+    held_impacts, near_impacts = _pool_impacts(pool, analysis, index)
+    hits = _hits(pool, held_impacts)
+    rows = _rows(hits, len(shares))
+    lexical = [fsum([shares[place] * impact for place, impact in row]) for row in hits]
+    names = NameMatcher(analysis, index)
+    held = _credits(analysis, shares)
+    gains = _related_gains(pool, held_impacts, near_impacts, shares)
+    sentences, intents = analysis.sentences, analysis.intents
+    weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
+    columns = (
+        pool,
+        lexical,
+        rows,
+        *zip(*names.coverages(pool), strict=True),
+        GramMatcher(analysis, index).similarities(pool),
+        _cosines(pool, hits, analysis, index),
+        _best_of_source(pool, lexical, index),
+        [fsum([held[place] for place, _ in row]) for row in hits],
+        list(map(max, _by_part(sentences, weighed))) if sentences else lexical,
+        _by_part(intents, weighed) if intents else [()] * len(pool),
+        _damp_gains(gains, analysis),
+        gains,
+        *_operations(pool, analysis, index),
+        analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
+        list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
+    )
+    return list(map(Candidate._make, zip(*columns, strict=True)))
+
+
+def _hits(pool: Iterable[int], impacts: Iterable[Mapping[int, float]]) -> list[_Hits]:
+    """Return, for each document of the *pool*, the places of the clauses it holds, with *impacts*.
+
+    A document holds few of the clauses of a query.
+    """
+    hits: dict[int, _Hits] = {document: [] for document in pool}
+    for place, found in enumerate(impacts):
+        for document, impact in found.items():
+            hits[document].append((place, impact))
+    return list(hits.values())
+
+
+def _rows(hits: Iterable[_Hits], clauses: int) -> list[tuple[float, ...]]:
+    """Return the impacts of all *clauses* in each document, 0 for one that it lacks."""
+    rows = []
+    for row in hits:
+        impacts = [0.0] * clauses
+        for place, impact in row:
+            impacts[place] = impact
+        rows.append(tuple(impacts))
+    return rows
+
+
+def _pool_impacts(
+    pool: Sequence[int], analysis: Analysis, index: Index
+) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
+    """Return, for each clause, the impacts of its variants, and of related words, in the *pool*."""
+    held = [clause.variants for clause in analysis.clauses]
+    near = [clause.related_variants for clause in analysis.clauses]
+    terms = sum(map(len, held)) + sum(map(len, near))
+    arrays = ARRAYS.impacts(terms, index)
+    if arrays:
+        found = arrays.pool_impacts((*held, *near), pool, index)
+        return found[: len(held)], found[len(held) :]
+    return (
+        [clause_impacts(variants, pool, index) for variants in held],
+        [_near_impacts(variants, pool, index) for variants in near],
+    )
+
+
+def _near_impacts(
+    variants: tuple[tuple[int, float], ...], pool: Sequence[int], index: Index
+) -> dict[int, float]:
+    if not variants:
+        return {}
+    return index.best_impacts(variants) or clause_impacts(variants, pool, index)
+
+
+def _operations(
+    pool: Sequence[int], analysis: Analysis, index: Index
+) -> tuple[list[float], list[float]]:
+    """Return how each document's kind of operation fits the query, and how it fits a question."""
+    unknown = [0.0] * len(pool)
+    if not (analysis.operation or analysis.is_question):
+        return unknown, unknown
+    done = index.operations(pool)
+    # Many tools do the same.
+    kinds = frozenset(done)
+    fits = {one: operations.agreement(analysis.operation, one) for one in kinds}
+    reads = {one: operations.reading(one) for one in kinds} if analysis.is_question else {}
+    return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
+
+
+def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
+    return [
+        share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
+        for clause, share in zip(analysis.clauses, shares, strict=True)
+    ]
+
+
+def _damp_gains(gains: Iterable[Iterable[tuple[int, float]]], analysis: Analysis) -> list[float]:
+    """Return, for each document, what related words add to its lexical score.
+
+    Of a few words one that is only related says more than of many; so the sum is divided by the
+    square root of their number.
+    """
+    asked = sum(clause.role in _ASKED for clause in analysis.clauses)
+    root = max(1, asked) ** 0.5
+    return [fsum([gain for _, gain in row]) / root for row in gains]
+
+
+def _related_gains(
+    pool: Iterable[int],
+    held_impacts: Iterable[Mapping[int, float]],
+    near_impacts: Iterable[Mapping[int, float]],
+    shares: Iterable[float],
+) -> list[tuple[tuple[int, float], ...]]:
+    """Return, for each document, the places of the clauses that related words add to, and how much.
+
+    The *held_impacts* are those of each clause by document of the *pool*, the *near_impacts* those
+    of related words.
+    """
+    gains: dict[int, list[tuple[int, float]]] = {document: [] for document in pool}
+    columns = zip(held_impacts, near_impacts, shares, strict=True)
+    for place, (held, near, share) in enumerate(columns):
+        if not near:
+            continue
+        for document in gains.keys() & near.keys():
+            gain = near[document] ** _RELATED_POWER - held.get(document, 0.0)
+            if gain > 0:
+                gains[document].append((place, share * gain))
+    return list(map(tuple, gains.values()))
+
+
+def find_lacking_clauses(candidate: Candidate, analysis: Analysis) -> list[int]:
+    """Return the places of the clauses of the query that neither a word nor a related one answers.
+
+    A translation counts as the word.
+    """
+    answered = {place for place, _ in candidate.gains}
+    return [
+        place
+        for place, clause in enumerate(analysis.clauses)
+        if clause.origin == "query" and not candidate.impacts[place] and place not in answered
+    ]
+
+
+def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index) -> list[float]:
+    """Return, for each document, the greatest lexical score of any of its source, or its own.
+
+    Only the first `POOL` count for others: they are there whatever the limit.
+    """
+    sources = index.find_source_numbers(pool)
+    best: dict[int, float] = {}
+    for source, own in zip(sources, lexical[:POOL], strict=False):
+        if own > best.get(source, 0.0):
+            best[source] = own
+    return [max(own, best.get(source, 0.0)) for source, own in zip(sources, lexical, strict=True)]
+
+
+def _by_part(
+    parts: Sequence[Sequence[int]], weighed: Iterable[Sequence[float]]
+) -> list[tuple[float, ...]]:
+    """Return, for each document, its lexical score by each part of the query.
+
+    *weighed* is what each clause adds to the lexical score of each document.
+    """
+    return [tuple([fsum(map(row.__getitem__, part)) for part in parts]) for row in weighed]
+
+
+def _cosines(
+    pool: Sequence[int], hits: Iterable[_Hits], analysis: Analysis, index: Index
+) -> list[float]:
+    """Return the cosine of each document and the query, in [0, 1]; *hits* are its impacts.
+
+    Source: Salton, Wong & Yang, "A vector space model for automatic indexing", CACM 18(11), 1975.
+    """
+    size = len(index)
+    products = [
+        clause.weight * inverse_document_frequency(size, clause.document_frequency)
+        for clause in analysis.clauses
+    ]
+    # What is only added by literals counts against no document that lacks it.
+    own = [clause.weight for clause in analysis.clauses if clause.origin != "literal"]
+    length = fsum(map(mul, own, own)) ** 0.5 or 1.0
+    return [
+        min(1.0, fsum([products[place] * impact for place, impact in row]) / (length * norm))
+        for norm, row in zip(index.norms(pool), hits, strict=True)
+    ]
+
+
+def named_exactly(analysis: Analysis, index: Index) -> dict[int, float]:
+    """Return the documents that the query names, and how much of it the name is, in (0, 1].
+
+    It is all of the query, or a whole identifier in it, that is an id, a name, a title or an alias
+    of the document; or an alias opens the query.
+    """
+    named = dict(analysis.opened)
+    named.update((number, 1.0) for key in analysis.exact_keys for number in index.exact(key))
+    return named
+
+
+class NameMatcher:
+    """Compares the names of tools with one query."""
+
+    def __init__(self, analysis: Analysis, index: Index) -> None:
+        self._all = index.names
+        self._credits: dict[int, float] = {}
+        asked = [clause for clause in analysis.clauses if clause.origin == "query"]
+        for clause in asked:
+            for term, credit in clause.variants:
+                if credit > self._credits.get(term, 0.0):
+                    self._credits[term] = credit
+        self._near: dict[int, float] = {}
+        for clause in asked:
+            for term, similarity in clause.related_variants:
+                if similarity > self._near.get(term, 0.0):
+                    self._near[term] = similarity
+        words = sum(clause.role in _ASKED for clause in asked)
+        self._damping = max(1, words) ** -0.5
+        self._words = [
+            (clause.weight / analysis.total_weight, [term for term, _ in clause.variants])
+            for clause in asked
+            if clause.role == "term"
+        ]
+
+    def coverages(self, pool: Iterable[int]) -> list[tuple[float, float, float]]:
+        """Return how the name of each document and the query cover each other, each in [0, 1].
+
+        The first is the share of the name, weighed by idf, that the query holds. The second is
+        the share of the query that its opening words take, and 0 unless they are the whole name,
+        in any order: "commit my changes" opens with the name of `git_commit` of the source `git`.
+        The third is what related words add to the first, over the root of the number of words.
+        """
+        credit_of, similarities, damping = self._credits, self._near, self._damping
+        found = []
+        for name in map(self._all.of_tool, pool):
+            held = near = 0.0
+            for term, idf in name.idfs:
+                credit = credit_of.get(term, 0.0)
+                held += idf * credit
+                if term in similarities:
+                    near += idf * max(0.0, _RELATED_NAME_CREDIT * similarities[term] - credit)
+            opening = self._opening(name.terms) if held else 0.0
+            weight = name.weight or 1.0  # a name of signs alone, such as "..", has no words
+            found.append((held / weight, opening, damping * near / weight))
+        return found
+
+    def gains_by_related(self, document: int) -> dict[int, float]:
+        """Return what each term of the name gains by related words, before it is a share."""
+        found = (
+            (term, idf, _RELATED_NAME_CREDIT * self._near[term] - self._credits.get(term, 0.0))
+            for term, idf in self._all.of_tool(document).idfs
+            if term in self._near
+        )
+        return {term: idf * gain for term, idf, gain in found if gain > 0}
+
+    def _opening(self, names: frozenset[int]) -> float:
+        if not names <= self._credits.keys():
+            return 0.0
+        opening = self._words[: len(names)]
+        spoken = {term for _, terms in opening for term in terms}
+        return fsum([share for share, _ in opening]) if names <= spoken else 0.0
+
+
+class GramMatcher:
+    """Compares the character 3-grams of documents with those of one query."""
+
+    def __init__(self, analysis: Analysis, index: Index) -> None:
+        self._index = index
+        self._all = index.grams
+        self._rarities: dict[int, float] = {}
+        weights: dict[int, float] = {}
+        # Of the words that share a 3-gram the one that weighs most comes last, and counts.
+        spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
+        for clause in sorted(spoken, key=lambda one: one.weight):
+            own = self._all.of_word(clause.repairs[0].word if clause.repairs else clause.text)
+            self._rarities.update(own)
+            weights.update(dict.fromkeys(own, clause.weight))
+        self._weighed = list(map(mul, weights.values(), self._rarities.values()))
+        self._norm = fsum(map(mul, self._weighed, self._weighed)) ** 0.5 * GRAM_SCALE
+
+    def similarities(self, pool: Sequence[int]) -> list[float]:
+        """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
+        arrays = ARRAYS.grams(len(self._weighed), self._index)
+        if arrays:
+            sums = arrays.gram_products(self._rarities, self._weighed, pool, self._index)
+        else:
+            sums = self._sums(pool)
+        return [
+            product / (self._norm * norm) if product else 0.0
+            for product, norm in zip(sums, self._all.norms(pool), strict=True)
+        ]
+
+    def _sums(self, pool: Iterable[int]) -> list[int]:
+        # Whole numbers add up to the same sum in whatever order they come.
+        products = {
+            gram: int(weighed * rarity * GRAM_SCALE)
+            for weighed, (gram, rarity) in zip(self._weighed, self._rarities.items(), strict=True)
+        }
+        product_of, grams = products.__getitem__, frozenset(products)
+        shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
+        return [sum(map(product_of, row)) for row in shared]
+
+
+_Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Candidate, float]
+
+
+def spread(
+    scores: Sequence[float], answered: Sequence[Sequence[float]], weight: float, limit: int
+) -> Iterator[tuple[int, float, float]]:
+    """Order candidates so that each adds most to those before it, and say what it adds.
+
+    Args:
+        scores: The score of each candidate without its intents; of equals the first is taken.
+        answered: For each candidate, the share of the request that it answers by each intent.
+        weight: Weight of what is added beside the scores; at least 0.
+        limit: How many are ordered.
+
+    Yields:
+        The place of a candidate in *scores*, what it adds, in [0, 1], and its score with that. It
+        adds, of each intent, what those before it leave open and it answers as well as any tool
+        does. An intent weighs what its best tool answers of the request; together they weigh 1.
+    """
+    columns = list(zip(*answered, strict=True))
+    best = list(map(max, columns))
+    total = fsum(best) or 1.0
+    shares = [one / total for one in best]
+    parts = [
+        [one / top for one in column] if top else column
+        for top, column in zip(best, columns, strict=True)
+    ]
+    degrees = list(zip(*parts, strict=True))
+    adding = [fsum(map(mul, shares, row)) for row in degrees]
+    # Minus what each reached when it was scored last, its place, after how many that was, and
+    # what it added. What was reached before is a bound of what is reached now.
+    left = [
+        (-round_score(score + weight * added), place, 0, added)
+        for place, (score, added) in enumerate(zip(scores, adding, strict=True))
+    ]
+    heapify(left)
+    count = 0
+    while left and count < limit:
+        negative, place, at, added = left[0]
+        if at == count:
+            heappop(left)
+            yield place, added, -negative
+            shares = [
+                share * (1 - degree) for share, degree in zip(shares, degrees[place], strict=True)
+            ]
+            count += 1
+        else:
+            added = fsum(map(mul, shares, degrees[place]))
+            reached = round_score(scores[place] + weight * added)
+            heapreplace(left, (-reached, place, count, added))
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCandidate:
+    """A candidate with the score that decides the order.
+
+    Attributes:
+        candidate: The document and its features.
+        values: Its features, in the order of `FEATURES`; shares of the query are divided by the
+            greatest lexical score of the first tier.
+        score: The sum of features times weights.
+    """
+
+    candidate: Candidate
+    values: tuple[float, ...]
+    score: float
+
+
+def fuse(
+    candidates: Sequence[Candidate], weights: Sequence[float], limit: int, ends: Sequence[int] = ()
+) -> list[RankedCandidate]:
+    """Return the best *limit* candidates; ties go to the smaller document number.
+
+    Tiers of a pool, which end at *ends*, stay one below the other. In the first, a query of several
+    intents has the documents spread: what each adds to those above it counts, and of ties the one
+    that is better without comes first.
+
+    Shares of the query are divided by the greatest lexical score of the first tier, so that weights
+    mean the same in every catalogue, for every query and whatever is asked for.
+    """
+    if not candidates:
+        return []
+    lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
+    ranked = []
+    for place, candidate in enumerate(candidates):
+        values = feature_values(candidate, lexical)
+        score = fsum(map(mul, values, weights))
+        tier = bisect_right(ends, place)
+        ranked.append((tier, -round_score(score), candidate.document, values, candidate, score))
+    ranked.sort()
+    if not candidates[0].intents:
+        return [
+            RankedCandidate(candidate, values, -negative)
+            for _, negative, _, values, candidate, _ in ranked[:limit]
+        ]
+    return _spread(ranked, weights[-1], limit)
+
+
+def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[RankedCandidate]:
+    """Return the best *limit* of the *ranked*, the first tier spread over the intents."""
+    within = [one for one in ranked if not one[0]]
+    answered = [candidate.intents for _, _, _, _, candidate, _ in within]
+    chosen = []
+    for place, added, score in spread([one[-1] for one in within], answered, weight, limit):
+        _, _, _, values, candidate, _ = within[place]
+        chosen.append(RankedCandidate(candidate, (*values[:-1], added), score))
+    beyond = ranked[len(within) : len(within) + limit - len(chosen)]
+    return chosen + [
+        RankedCandidate(candidate, values, -negative)
+        for _, negative, _, values, candidate, _ in beyond
+    ]
+
+
+def greatest_lexical(candidates: Iterable[Candidate]) -> float:
+    """Return the greatest lexical score of the *candidates*, 1 where there is none."""
+    return max([one.lexical for one in candidates], default=0.0) or 1.0
+
+
+# What the tools in use say of a tool counts so much where the query says nothing of it, and in full
+# where it says most.
+_CONTEXT_ALONE = 0.5
+
+
+# In these units, the weights of related words are about as great as those of other features.
+_RELATED_UNIT = 4.0
+_RELATED_NAME_UNIT = 1.5
+
+
+def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
+    """Return the features of *candidate*; its intents add nothing before it has a place."""
+    own = candidate.lexical / lexical
+    local = _CONTEXT_ALONE + (1 - _CONTEXT_ALONE) * own
+    edge, walk, source = candidate.context
+    return (
+        own,
+        own * candidate.name_coverage,
+        candidate.opening / lexical,
+        candidate.grams,
+        candidate.cosine,
+        candidate.source / lexical,
+        candidate.coverage,
+        candidate.sentence / lexical,
+        _RELATED_UNIT * candidate.related / lexical,
+        _RELATED_NAME_UNIT * candidate.related_name,
+        candidate.operation,
+        candidate.question,
+        local * edge,
+        local * walk,
+        local * source,
+        candidate.exact,
+        0.0,
+    )

@@ -1,0 +1,421 @@
+"""Candidates that a source outside chooses, for catalogues too large for one process.
+
+The source says which tools are worth a look; the engine ranks them by its own features as it ranks
+those that it finds itself. A source that fails costs the search nothing but the time it took: the
+engine then looks for itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from mcpg.embeddings.provider import (
+    KINDS_OF_TEXTS,
+    EmbeddingError,
+    EmbeddingProvider,
+    embedding_error,
+)
+from mcpg.errors import Code, Diagnostic, McpgError, warning
+from mcpg.index import Index
+from mcpg.index.layout import ABSENT, NO_KEY
+from mcpg.net.http import WorkOutcome, within
+from mcpg.search.caches import SearchCache
+from mcpg.search.query import Analysis
+from mcpg.search.query_terms import QueryTerm, related_words
+from mcpg.search.retrieval import POOL
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+Reason = TypeVar("Reason")
+
+RESET_SECONDS = 30.0
+"""Seconds that a circuit stays open: what fails slowly costs a search much."""
+
+SLOW = 1.0
+"""Seconds from which on a failure is slow."""
+
+_SLUGGISH = f"it took longer than {SLOW:g} s"
+
+USUAL_SECONDS = 5.0
+"""How long a normaliser may take that does not say."""
+
+GRACE = 0.25
+"""Seconds beyond that, for a normaliser that keeps its own time to say what went wrong."""
+
+
+class CircuitBreaker(Generic[Reason]):
+    """A circuit that opens after a failure and closes by itself; may be shared between threads.
+
+    Source: Nygard, "Release It!", 2007, chapter 5.2; there is no half-open state, the first call
+    after the time is the trial.
+    """
+
+    def __init__(self, clock: Callable[[], float], seconds: float = RESET_SECONDS) -> None:
+        """Close the circuit; once open it stays so for *seconds* of *clock*."""
+        self.now = clock
+        self._seconds = seconds
+        # The end of the open state, and its reason; one tuple, so never half of each.
+        self._opened: tuple[float, Reason] | None = None
+
+    @property
+    def reason(self) -> Reason | None:
+        """The failure that opened the circuit; `None` when it is closed."""
+        opened = self._opened
+        return opened[1] if opened is not None and self.now() < opened[0] else None
+
+    def open(self, reason: Reason) -> None:
+        self._opened = (self.now() + self._seconds, reason)
+
+    def open_if_slow(self, reason: Reason, start: float) -> None:
+        """Open the circuit if the call that began at *start* took long."""
+        if self.now() - start >= SLOW:
+            self.open(reason)
+
+
+def read_host_attribute(brought: Any, name: str) -> Any:
+    """Return an attribute of what a host *brought*, `None` where it has none or raises."""
+    try:
+        return getattr(brought, name, None)
+    except Exception:  # noqa: BLE001 - a property may raise whatever it likes
+        return None
+
+
+class GuardedCache:
+    """A host's cache behind a circuit breaker; may be shared between threads.
+
+    A cache that takes long helps nobody, so it is left alone for a while as well.
+    """
+
+    def __init__(self, cache: SearchCache, clock: Callable[[], float] = time.monotonic) -> None:
+        """Guard *cache*; *clock* returns the time in seconds."""
+        self._cache = cache
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock)
+
+    def get(self, kind: str, key: str) -> bytes | None:
+        """Return the entry; `None` also if the cache fails or returns anything but bytes."""
+        if self._breaker.reason is not None:
+            return None
+        start = self._breaker.now()
+        try:
+            found = self._cache.get(kind, key)
+        except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
+            self._note_failure(fault)
+            return None
+        self._breaker.open_if_slow(_SLUGGISH, start)
+        return found if isinstance(found, bytes) else None
+
+    def put(self, kind: str, key: str, value: bytes) -> None:
+        if self._breaker.reason is not None:
+            return
+        start = self._breaker.now()
+        try:
+            self._cache.put(kind, key, value)
+        except Exception as fault:  # noqa: BLE001 - as above
+            self._note_failure(fault)
+            return
+        self._breaker.open_if_slow(_SLUGGISH, start)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return a warning while the circuit is open."""
+        reason = self._breaker.reason
+        if reason is None:
+            return ()
+        message = f"the search cache failed: {reason}; answers are computed, and are not kept"
+        return (warning(Code.SEARCH_CACHE_FAILED, message),)
+
+    def _note_failure(self, fault: Exception) -> None:
+        # The text of a stranger's error may hold a password: only its type is reported.
+        self._breaker.open(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
+
+
+class GuardedEmbeddings:
+    """A host's embedding provider behind a circuit breaker that slow failures open.
+
+    May be shared between threads.
+    """
+
+    def __init__(
+        self, provider: EmbeddingProvider, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Guard *provider*; *clock* returns the time in seconds.
+
+        Raises:
+            EmbeddingError: It has no fingerprint.
+        """
+        self._provider = provider
+        self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
+        try:
+            fingerprint = self._provider.fingerprint
+        except Exception as fault:
+            raise _to_embedding_error("fingerprint", fault) from fault
+        if not isinstance(fingerprint, str):
+            raise EmbeddingError("the embedding provider has no fingerprint", kind="failed")
+        self.fingerprint = fingerprint
+
+    @property
+    def dimensions(self) -> int | None:
+        try:
+            dimensions = self._provider.dimensions
+        except Exception as fault:
+            raise _to_embedding_error("dimensions", fault) from fault
+        if not (dimensions is None or isinstance(dimensions, int)):
+            raise EmbeddingError(f"{self.fingerprint} tells no dimensions", kind="dimensions")
+        return dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._provider.embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.check_circuit()
+        start = self.now()
+        method = "embed_queries" if hasattr(self._provider, "embed_queries") else "embed"
+        try:
+            rows: NDArray[np.float32] = getattr(self._provider, method)(texts)
+        except Exception as fault:
+            self.open_after(fault, start)
+            raise
+        return rows
+
+    def now(self) -> float:
+        return self._breaker.now()
+
+    def check_circuit(self) -> None:
+        """Check that the circuit is closed.
+
+        Raises:
+            EmbeddingError: It is open; this is the failure that opened it.
+        """
+        kept = self._breaker.reason
+        if kept is not None:
+            raise EmbeddingError(kept.message, kind=kept.kind, place=kept.place, remedy=kept.remedy)
+
+    def open_after(self, fault: Exception, start: float) -> None:
+        """Open the circuit if the call that began at *start* took long to fail.
+
+        A text that cannot be embedded does not open it: others can be.
+        """
+        error = embedding_error(self.fingerprint, fault)
+        if error.kind not in KINDS_OF_TEXTS:
+            self._breaker.open_if_slow(error, start)
+
+
+def _to_embedding_error(what: str, fault: Exception) -> EmbeddingError:
+    if isinstance(fault, EmbeddingError):
+        return fault
+    reason = type(fault).__name__
+    return EmbeddingError(f"the {what} of the provider failed with {reason}", kind="failed")
+
+
+class GuardedNormalizer:
+    """A host's normaliser with a time limit, behind a circuit breaker that slow failures open.
+
+    May be shared between threads.
+    """
+
+    def __init__(self, normalizer: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        """Guard *normalizer*; *clock* returns the time in seconds."""
+        self._normalizer = normalizer
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock)
+
+    @property
+    def fingerprint(self) -> str:
+        """Who rewrites.
+
+        Raises:
+            McpgError: It does not say.
+        """
+        fingerprint = read_host_attribute(self._normalizer, "fingerprint")
+        if not isinstance(fingerprint, str):
+            raise McpgError("what rewrites queries has no fingerprint")
+        return fingerprint
+
+    def rewrite(self, query: str) -> str:
+        """Return what the normaliser makes of *query*.
+
+        Only whoever interrupts the waiting is heard, and nothing that the normaliser itself raises.
+
+        Raises:
+            McpgError: It failed, took too long, or is left alone.
+        """
+        reason = self._breaker.reason
+        if reason is None:
+            start, seconds = self._breaker.now(), self._seconds()
+            ended = within(seconds + GRACE, lambda _: self._normalizer.rewrite(query))
+            if ended is not None and isinstance(ended.result, str):
+                return ended.result
+            reason = _reason(ended, seconds)
+            self._breaker.open_if_slow(reason, start)
+        raise McpgError(reason)
+
+    def _seconds(self) -> float:
+        seconds = read_host_attribute(self._normalizer, "seconds")
+        is_time = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+        return float(seconds) if is_time else USUAL_SECONDS
+
+
+def _reason(ended: WorkOutcome[Any] | None, seconds: float) -> str:
+    if ended is None:
+        return f"nothing rewrote it within {seconds:g} seconds"
+    if isinstance(ended.fault, McpgError):
+        return str(ended.fault)
+    if ended.fault is not None:
+        # The text of a stranger's error may hold a key: only its type is reported.
+        return f"rewriting ended in {type(ended.fault).__name__}"
+    return f"it was rewritten as {type(ended.result).__name__}, which is no text"
+
+
+Answer = TypeVar("Answer")
+
+COUNT = 200
+"""How many candidates a source is asked for: ten times the pool."""
+
+SOURCE_RESET_SECONDS = 15.0
+"""Seconds that the circuit to a source stays open: slow failures cost searches much."""
+
+
+class CandidateSource(Protocol):
+    """Knows a catalogue, and which of its tools may answer a query.
+
+    May be shared between threads. A source may also have
+
+    - a `fingerprint`, a text that differs where it chooses differently, without which no result is
+      cached;
+    - `of(key)`, which gives the source that knows the catalogue of the bundle with that SHA-256, in
+      hexadecimal;
+    - `by(maker)`, which gives the source that compares vectors with those of that maker alone, by
+      the fingerprint of an embedding provider;
+    - `offered()`, which gives the source that passes over tools that are off by default.
+    """
+
+    def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
+        """Return the ids of up to *count* tools, the most likely first.
+
+        Args:
+            query: The words that are looked for, misspelt ones as the engine has repaired them,
+                foreign ones translated; behind an unknown word stands the most related known one.
+            vector: The vector of the query, shape (dimensions,), or `None`.
+            count: Most ids to give.
+        """
+        ...
+
+
+def narrow_source(
+    source: CandidateSource, index: Index, *, includes_disabled: bool = True
+) -> CandidateSource:
+    """Return the *source* narrowed to the catalogue of *index* and to what a search may offer."""
+    if index.header.key != NO_KEY:
+        source = _try_narrowing(source, "of", index.header.key.hex())
+    return source if includes_disabled else _try_narrowing(source, "offered")
+
+
+def _try_narrowing(source: CandidateSource, how: str, *which: str) -> CandidateSource:
+    narrow = getattr(source, how, None)
+    if narrow is None:
+        return source
+    found: CandidateSource = narrow(*which)
+    return found
+
+
+class GuardedSource:
+    """Asks a source, and leaves it alone for a while after it failed.
+
+    May be shared between threads.
+    """
+
+    def __init__(
+        self, find: Callable[[], CandidateSource], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._find = find
+        self._source: CandidateSource | None = None
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock, SOURCE_RESET_SECONDS)
+
+    def ask(
+        self, query: str, vector: NDArray[np.float32] | None, maker: str = ""
+    ) -> tuple[list[str], str]:
+        """Return the ids that the source chose, and why it failed; "" when it did not.
+
+        *query* is the words that are looked for, *maker* the fingerprint of who made the *vector*.
+        """
+
+        def choose() -> list[str]:
+            source = self._find_once()
+            if vector is not None:
+                source = _try_narrowing(source, "by", maker)
+            chosen = list(islice(source.candidates(query, vector, COUNT), COUNT))
+            if not all(isinstance(one, str) for one in chosen):
+                raise McpgError("it gave something else than ids of tools")
+            return chosen
+
+        chosen, reason = self._ask_guarded(choose)
+        return chosen or [], reason
+
+    def fingerprint(self) -> str | None:
+        """Return who chooses, `None` where the source does not say or fails."""
+        found, _ = self._ask_guarded(lambda: getattr(self._find_once(), "fingerprint", None))
+        return found if isinstance(found, str) else None
+
+    def _find_once(self) -> CandidateSource:
+        if self._source is None:
+            self._source = self._find()
+        return self._source
+
+    def _ask_guarded(self, ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
+        failure = self._breaker.reason
+        if failure is not None:
+            return None, failure
+        try:
+            return ask(), ""
+        except Exception as fault:  # noqa: BLE001 - a source may raise whatever it likes
+            # The text of a stranger's error may hold a password: only its type is reported.
+            reason = str(fault) if isinstance(fault, McpgError) else type(fault).__name__
+            self._breaker.open(reason)
+            return None, reason
+
+
+class CandidateSelection:
+    """What a source chose for one search.
+
+    Attributes:
+        diagnostics: What went wrong with it.
+    """
+
+    def __init__(
+        self, guarded_source: GuardedSource, index: Index, excluded: frozenset[int]
+    ) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+        self._chooser, self._index, self._excluded = guarded_source, index, excluded
+        self._vector: NDArray[np.float32] | None = None
+        self._maker = ""
+
+    def know(self, vector: NDArray[np.float32], maker: str) -> None:
+        """Let the source know the *vector* of the query as well, and who made it."""
+        self._vector, self._maker = vector, maker
+
+    def among(self, analysis: Analysis) -> frozenset[int] | None:
+        """Return the documents to choose from; `None` when the engine has to look for itself."""
+        words = [word for clause in analysis.clauses for word in _words(clause, self._index)]
+        chosen, reason = self._chooser.ask(" ".join(words), self._vector, self._maker)
+        documents = frozenset(map(self._index.find_tool, chosen))
+        if ABSENT in documents:
+            reason = "it knows another catalogue than this index: publish this one"
+        if reason:
+            message = f"the source of candidates failed: {reason}; the engine looked for itself"
+            self.diagnostics = (warning(Code.CANDIDATES_FAILED, message),)
+            return None
+        visible = documents - self._excluded
+        # Excluded tools may have taken the places of others that the source would have chosen.
+        if len(visible) < POOL and len(chosen) == COUNT:
+            return None
+        return visible or None
+
+
+def _words(clause: QueryTerm, index: Index) -> list[str]:
+    if clause.repairs:
+        return [clause.repairs[0].word]
+    return [clause.text, *(one.word for one in related_words(clause, index)[:1])]

@@ -1,0 +1,533 @@
+"""Ranking with vectors: schemes of features and weights, fusion, and calibration.
+
+The weights of each scheme were fitted on judged queries; they stand in `data/vectors.json` with
+their provenance. They hold for every embedding model, tool and language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import exp, fsum, log, log1p
+from operator import mul
+from typing import Any, TypeAlias
+
+from mcpg.embeddings.provider import EmbeddingError
+from mcpg.errors import Code, Diagnostic, info, warning
+from mcpg.index import Index
+from mcpg.search.confidence import MARGIN_DEPTH, Calibration, CalibrationInputs, logistic
+from mcpg.search.features import (
+    Candidate,
+    RankedCandidate,
+    extract_features,
+    feature_values,
+    fuse,
+    greatest_lexical,
+    spread,
+)
+from mcpg.search.index_vectors import VectorScores
+from mcpg.search.model import FEATURES, Model
+from mcpg.search.query import Analysis
+from mcpg.search.results import MAX_LIMIT, RankingMode, RankingModeName, SearchRequest, Strategy
+from mcpg.search.retrieval import POOL, Pool
+from mcpg.values import DECIMALS
+
+WEIGHT_INPUTS = ("contentWords", "graphMargin")
+"""The inputs of the weight, in order: the logarithm of one more than the number of words of the
+query that can find tools, known or not; the logarithm of the lead of the graph's best tool over its
+tenth, by fused scores without intents."""
+
+LEAST_WEIGHT, MOST_WEIGHT = 0.5, 12.0
+"""Bounds of the weight; the greatest is half the weight of an exact name."""
+
+_LEAST_MARGIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ClosenessWeight:
+    """The weight of closeness in one query, and why.
+
+    Attributes:
+        inputs: In the order of `WEIGHT_INPUTS`.
+        intercept: The logarithm of the weight where every input is 0.
+        coefficients: The coefficients of the inputs.
+        weight: The exponential of their sum, within bounds.
+    """
+
+    inputs: tuple[float, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+    weight: float
+
+
+def weight_inputs(strengths: Sequence[float], analysis: Analysis) -> tuple[float, ...]:
+    """Return the inputs of the weight; *strengths* are the graph's fused scores without intents."""
+    words = sum(clause.origin == "query" for clause in analysis.clauses)
+    greatest = [*sorted(strengths, reverse=True)[:MARGIN_DEPTH], 0.0]
+    tenth = greatest[MARGIN_DEPTH - 1] if len(strengths) >= MARGIN_DEPTH else 0.0
+    return log1p(words), log(max(greatest[0] - tenth, _LEAST_MARGIN))
+
+
+def weigh(inputs: Sequence[float], fitted: Mapping[str, Any]) -> ClosenessWeight:
+    """Return the weight that the *fitted* intercept and coefficients make of the *inputs*."""
+    intercept = float(fitted["intercept"])
+    coefficients = tuple(float(fitted["coefficients"][name]) for name in WEIGHT_INPUTS)
+    exponent = intercept + fsum(map(mul, inputs, coefficients))
+    bounded = min(max(exponent, log(LEAST_WEIGHT)), log(MOST_WEIGHT))
+    return ClosenessWeight(tuple(inputs), intercept, coefficients, round(exp(bounded), DECIMALS))
+
+
+def closeness(vector_scores: VectorScores, tool: int) -> float:
+    """Return the standardised cosine of a tool as a share of the nearest one's, at least 0."""
+    if not vector_scores.best:
+        return 0.0
+    return max(vector_scores.standard_score(tool), 0.0) / vector_scores.best
+
+
+Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]
+
+
+EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
+SCHEMES = (EMBEDDINGS, SEMANTIC, LEARNED, RRF)
+"""By cosines alone; by cosines, but what is named exactly first; by one of two fusions."""
+
+COSINE, CLOSENESS = "vectorCosine", "closeness"
+GRAPH_RANK, VECTOR_RANK, EXACT_NAME = "graphRank", "vectorRank", "exactName"
+
+RANK_OFFSET = 60
+"""The *k* of reciprocal rank fusion.
+
+Source: Cormack, Clarke & Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual
+rank learning methods", SIGIR 2009.
+"""
+
+VECTOR_INPUTS = (
+    "graphLogit",
+    "nearness",
+    "nearnessLead",
+    "behindNearest",
+    "shareUnknown",
+    "graphAgrees",
+)
+"""The inputs of the calibration of every scheme, in order: the logit of the graph's own calibration
+for the match; the logarithm of one more than the standardised cosine, if that is above 0; that
+cosine less the mean of the ten nearest tools'; the nearest tool's less it; the share of the query
+that the catalogue does not know; 1 when the nearest tool is also the first of the graph alone."""
+
+# A name that is spelt out outweighs whatever the rest can add.
+_EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
+
+WINDOW_FACTOR = 4
+"""So many times the limit of a search are the tools that may stand beside its matches."""
+
+_LEAST_WINDOW = 8
+_INTENT = FEATURES.index("intent")
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """The numbers of one way to rank with vectors.
+
+    Attributes:
+        name: One of `SCHEMES`.
+        provenance: What was fitted, on what, and how well it does.
+        features: What the fused score is made of.
+        weights: The weight of each of these.
+        inputs: What the calibration looks at.
+        intercept: The calibration's logit where every input is 0.
+        coefficients: The coefficients of these.
+    """
+
+    name: str
+    provenance: str
+    features: tuple[str, ...]
+    weights: tuple[float, ...]
+    inputs: tuple[str, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+
+
+@lru_cache(maxsize=1)
+def _read_fitted() -> dict[str, Any]:
+    import json  # noqa: PLC0415 - a search by the graph needs none
+    from pathlib import Path  # noqa: PLC0415 - as above
+
+    file = Path(__file__).parent / "data" / "vectors.json"
+    numbers: dict[str, Any] = json.loads(file.read_bytes())
+    return numbers
+
+
+@lru_cache(maxsize=64)
+def find_scheme(name: str, model: Model) -> Scheme:
+    """Return the scheme called *name*; *model* has the weights of what the graph sees.
+
+    That of the learned fusion has no weight of closeness yet: each query has its own.
+    """
+    fitted = _read_fitted()
+    calibration = fitted["calibrations"][name]
+    features, weights = _ranking(name, model)
+    return Scheme(
+        name,
+        fitted["provenance"],
+        features,
+        weights,
+        VECTOR_INPUTS,
+        float(calibration["intercept"]),
+        tuple(float(calibration["coefficients"][one]) for one in VECTOR_INPUTS),
+    )
+
+
+def _ranking(name: str, model: Model) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    if name == EMBEDDINGS:
+        return (COSINE,), (1.0,)
+    if name == SEMANTIC:
+        return (COSINE, EXACT_NAME), (1.0, _EXACT_ABOVE_COSINES)
+    if name == RRF:
+        return (GRAPH_RANK, VECTOR_RANK, EXACT_NAME), (1.0, 1.0, _EXACT_ABOVE_RANKS)
+    return (*FEATURES, CLOSENESS), (*model.weights, 0.0)
+
+
+def apply_weight(scheme: Scheme, weight: float) -> Scheme:
+    """Return the *scheme* of the learned fusion with the *weight* of closeness in one query."""
+    return replace(scheme, weights=(*scheme.weights[:-1], weight))
+
+
+@dataclass(frozen=True, slots=True)
+class HybridPool:
+    """Candidates of graph and vectors.
+
+    Attributes:
+        candidates: Those of the first tier, whatever the limit; the graph's come first.
+        found: How many of these the graph found.
+        graph: The graph's own ranking, best first.
+        further: The candidates that rank below the first tier.
+    """
+
+    candidates: list[Candidate]
+    found: int
+    graph: Sequence[RankedCandidate]
+    further: list[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class HybridDetails:
+    """What vectors contributed to a ranking.
+
+    Attributes:
+        scheme: The numbers that ranked.
+        vector_scores: How near the tools are to the query.
+        text: The query and its context, as embedded.
+        corrected: What was embedded beside it, `None` where nothing was.
+        weight: What closeness weighs in the query; `None` but for the learned fusion.
+        pool: The candidates of graph and vectors.
+        lifted: Numbers of matches that stand above nearer ones because the query names them.
+        diagnostics: Faults of finding or making the vectors of the tools.
+    """
+
+    scheme: Scheme
+    vector_scores: VectorScores
+    text: str
+    corrected: str | None
+    weight: ClosenessWeight | None
+    pool: HybridPool
+    lifted: tuple[int, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_by_nearness(self) -> bool:
+        """Whether the nearest tools rank first, but for those that are named exactly."""
+        return self.scheme.name == SEMANTIC
+
+    def window(self, limit: int) -> tuple[int, ...]:
+        """Return the tools that may stand beside *limit* matches, the nearest first.
+
+        They have something in common with the query; where vectors rank alone there are none.
+        """
+        if self.scheme.name == EMBEDDINGS:
+            return ()
+        nearest = self.vector_scores.nearest[: max(WINDOW_FACTOR * limit, _LEAST_WINDOW)]
+        # Once all have lost what they have in common, the sign of a cosine says no more.
+        return tuple(number for number, cosine in nearest if cosine > 0 or self.vector_scores.shift)
+
+    def mode(self, *, is_expanded: bool) -> RankingModeName:
+        """Return the ranking mode: `vector`, or `hybrid` where the graph contributed."""
+        is_fused = self.scheme.name not in {EMBEDDINGS, SEMANTIC}
+        is_hybrid = is_fused or is_expanded or bool(self.lifted)
+        return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
+
+
+def closeness_weight(
+    pool: HybridPool, analysis: Analysis, model: Model, fitted: Mapping[str, Any] | None = None
+) -> ClosenessWeight:
+    """Return what closeness weighs in a query, by its words and what the graph made of them.
+
+    The *fitted* numbers are those of `data/vectors.json` unless given.
+    """
+    intent = model.weights[_INTENT]
+    found = pool.graph[: pool.found]
+    strengths = [one.score - one.values[_INTENT] * intent for one in found]
+    return weigh(weight_inputs(strengths, analysis), fitted or _read_fitted()["closeness"])
+
+
+def rank(
+    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, limit: int
+) -> list[RankedCandidate]:
+    """Return the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
+
+    What every search looks at closely comes first, whatever the limit; so a limit only cuts.
+    """
+    first, further = _tiers(scheme, pool, vector_scores)
+    if scheme.name == LEARNED:
+        values = _learned_values(pool, vector_scores)
+        ordered = _spread(_rank_by_values(scheme, first, values), scheme.weights[_INTENT], limit)
+        return [*ordered, *_rank_by_values(scheme, further, values)][:limit]
+    ordered = _rank_by_values(
+        scheme, first, _feature_reader(scheme, vector_scores, pool.graph, POOL)
+    )
+    if len(ordered) < limit:
+        ordered += _rank_by_values(
+            scheme, further, _feature_reader(scheme, vector_scores, pool.graph)
+        )
+    return ordered[:limit]
+
+
+def _tiers(
+    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores
+) -> tuple[Sequence[Candidate], Sequence[Candidate]]:
+    """Return what ranks first, and what ranks below it.
+
+    Where vectors alone rank, these are the nearest tools; where names count as well, those that
+    are named exactly stand among the first.
+    """
+    if scheme.name not in {EMBEDDINGS, SEMANTIC}:
+        return pool.candidates, pool.further
+    near = [number for number, _ in vector_scores.nearest[:MAX_LIMIT]]
+    everything = (*pool.candidates, *pool.further)
+    named = {one.document for one in everything if one.exact and scheme.name == SEMANTIC}
+    nearest, ranked = named.union(near[:POOL]), named.union(near)
+    first = [one for one in pool.candidates if one.document in nearest]
+    known = {one.document for one in first}
+    return first, [one for one in everything if one.document in ranked - known]
+
+
+def _learned_values(pool: HybridPool, vector_scores: VectorScores) -> Values:
+    lexical = greatest_lexical(pool.candidates[: pool.found])
+    return lambda candidate: (
+        *feature_values(candidate, lexical),
+        closeness(vector_scores, candidate.document),
+    )
+
+
+def _feature_reader(
+    scheme: Scheme,
+    vector_scores: VectorScores,
+    graph: Sequence[RankedCandidate],
+    most: int | None = None,
+) -> Values:
+    """Return the function from a candidate to its features, for all but the learned fusion.
+
+    Of each list only the first *most* places count, where that is given.
+    """
+    if scheme.name == EMBEDDINGS:
+        return lambda candidate: (vector_scores.cosines[candidate.document],)
+    if scheme.name != RRF:
+        return lambda candidate: (vector_scores.cosines[candidate.document], candidate.exact)
+    by_graph = {one.candidate.document: place for place, one in enumerate(graph[:most], start=1)}
+    nearest = vector_scores.nearest[:most]
+    by_vector = {number: place for place, (number, _) in enumerate(nearest, start=1)}
+
+    def values(candidate: Candidate) -> tuple[float, ...]:
+        places = by_graph.get(candidate.document), by_vector.get(candidate.document)
+        return (*(1 / (RANK_OFFSET + place) if place else 0.0 for place in places), candidate.exact)
+
+    return values
+
+
+def _rank_by_values(
+    scheme: Scheme, candidates: Sequence[Candidate], values_of: Values
+) -> list[RankedCandidate]:
+    found = []
+    for candidate in candidates:
+        values = values_of(candidate)
+        found.append(RankedCandidate(candidate, values, fsum(map(mul, values, scheme.weights))))
+    return sorted(found, key=lambda one: (-round(one.score, DECIMALS), one.candidate.document))
+
+
+def _spread(ranked: Sequence[RankedCandidate], weight: float, limit: int) -> list[RankedCandidate]:
+    """Spread the *ranked* over the intents of the query, if it has several."""
+    if not ranked or not ranked[0].candidate.intents:
+        return list(ranked)
+    answered = [one.candidate.intents for one in ranked]
+    chosen = []
+    for place, added, score in spread([one.score for one in ranked], answered, weight, limit):
+        one = ranked[place]
+        values = (*one.values[:_INTENT], added, *one.values[_INTENT + 1 :])
+        chosen.append(RankedCandidate(one.candidate, values, score))
+    return chosen
+
+
+class VectorCalibration:
+    """Calibrates the matches of one search with vectors."""
+
+    def __init__(
+        self,
+        pool: HybridPool,
+        analysis: Analysis,
+        model: Model,
+        tools: int,
+        vector_scores: VectorScores,
+    ) -> None:
+        """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
+        own = pool.candidates[: pool.found]
+        self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
+        self._lexical = greatest_lexical(own)
+        self._model = model
+        self._nearness = vector_scores
+        near = [
+            vector_scores.standard_score(number)
+            for number, _ in vector_scores.nearest[:MARGIN_DEPTH]
+        ]
+        self._usual = fsum(near) / len(near) if near else 0.0
+        firsts = [one.candidate.document for one in pool.graph[:1]]
+        self._agrees = float(firsts == [number for number, _ in vector_scores.nearest[:1]])
+
+    def calibrate(self, ranked: Sequence[RankedCandidate], scheme: Scheme) -> list[Calibration]:
+        """Return the probability of each of the *ranked*; it never rises down the ranks."""
+        calibrations: list[Calibration] = []
+        lowest = 1.0
+        for fused in ranked:
+            inputs = self.inputs(fused.candidate)
+            lowest = min(lowest, logistic(inputs, scheme.intercept, scheme.coefficients))
+            calibrations.append(Calibration(inputs, lowest))
+        return calibrations
+
+    def inputs(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return the inputs of one match, in the order of `VECTOR_INPUTS`."""
+        vector_scores = self._nearness
+        standardised = vector_scores.standard_score(candidate.document)
+        model = self._model
+        values = feature_values(candidate, self._lexical)
+        alone = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
+        inputs = self._graph.of(candidate, self._graph.strength(alone))
+        products = map(mul, inputs, model.coefficients)
+        return (
+            round(fsum((model.intercept, *products)), DECIMALS),
+            log1p(max(standardised, 0.0)),
+            standardised - self._usual,
+            vector_scores.best - standardised,
+            vector_scores.foreign,
+            self._agrees,
+        )
+
+
+_UNKNOWN = "unknown"
+_CORRECTED = ("typo", "translation")
+
+
+def gather_hybrid_pool(
+    pool: Pool,
+    analysis: Analysis,
+    index: Index,
+    model: Model,
+    vector_scores: VectorScores,
+    size: int,
+) -> HybridPool:
+    """Return the candidates that the graph and the vectors found, *size* by each.
+
+    The first `POOL` by each are what every search looks at closely; the graph's come first.
+    """
+    candidates = extract_features(pool.documents, analysis, index)
+    graph = fuse(candidates, model.weights, len(candidates), pool.ends)
+    found = pool.ends[0]
+    known = set(pool.documents[:found])
+    near = [number for number, _ in vector_scores.nearest[:size]]
+    added = [number for number in near[:POOL] if number not in known]
+    first = [*candidates[:found], *extract_features(added, analysis, index)]
+    known.update(added)
+    further = [candidate for candidate in candidates[found:] if candidate.document not in known]
+    known.update(pool.documents)
+    further += extract_features([one for one in near if one not in known], analysis, index)
+    return HybridPool(first, found, graph, further)
+
+
+def scheme_name(request: SearchRequest) -> str:
+    """Return the name of the scheme that *request* asks for."""
+    if request.strategy == Strategy.EMBEDDINGS:
+        return EMBEDDINGS
+    return request.fusion or SEMANTIC
+
+
+def embedded_text(request: SearchRequest) -> str:
+    """Return what is embedded of *request*: the query, and then what else is known."""
+    return _in_context(request.query, request) if request.query else request.context
+
+
+def corrected_text(request: SearchRequest, analysis: Analysis) -> str | None:
+    """Return `embedded_text` with misspelt and foreign words in the catalogue's, if it has any.
+
+    A model cuts a misspelt word into pieces that mean nothing, and may know one language. Of a
+    foreign query, the words that can find tools are kept.
+    """
+    asked = [one for one in analysis.clauses if one.origin == "query" and one.role != "identifier"]
+    found = {one.text: one.repairs[0].word for one in asked if one.kind in _CORRECTED}
+    if not found:
+        return None
+    if any(one.kind == "translation" for one in asked):
+        words = [one.text for one in asked]
+    else:
+        whole = {one.text for one in analysis.clauses if one.role == "identifier"}
+        words = [word for word in analysis.words if word not in whole]
+    text = " ".join(found.get(word, word) for word in words)
+    return _in_context(text, request) if request.query else text
+
+
+def _in_context(text: str, request: SearchRequest) -> str:
+    return f"{text} | context: {request.context}" if request.context else text
+
+
+def unknown_share(analysis: Analysis) -> float:
+    """Return the share of the query, weighed by idf, that no word of the catalogue is near."""
+    asked = [clause for clause in analysis.clauses if clause.origin == "query"]
+    total = fsum([clause.weight for clause in asked])
+    unknown = fsum([clause.weight for clause in asked if clause.role == _UNKNOWN])
+    return unknown / total if total else 0.0
+
+
+def find_lifted(ranked: Sequence[RankedCandidate], vector_scores: VectorScores) -> tuple[int, ...]:
+    """Return the documents that rank above nearer ones because the query names them exactly."""
+    order = [number for number, _ in vector_scores.nearest]
+    found = [one.candidate.document for one in ranked]
+    named = [one.candidate.document for one in ranked if one.candidate.exact]
+    return tuple(one for one in named if order[: len(named)] != found[: len(named)])
+
+
+_FAULTS = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
+
+
+def fallbacks(strategy: str, fault: EmbeddingError) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a *strategy* with vectors that falls back to the graph."""
+    code = _FAULTS.get(fault.kind, Code.VECTOR_SEARCH_FAILED)
+    message = f"the strategy {strategy} asks for vectors: {fault.message}"
+    return warning(code, message), info(Code.GRAPH_FALLBACK, "ranked by the graph alone")
+
+
+def merges(
+    semantic: HybridDetails, related: int, next_steps: int, needed: int
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostic of what the graph contributed to a ranking by vectors, if anything."""
+    is_expanded = related + next_steps + needed > 0
+    if semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
+        return ()
+    if not semantic.is_by_nearness:
+        message = "the matches of the graph and of the vectors were made one list"
+        return (info(Code.HYBRID_VECTOR_MERGE_USED, message),)
+    counts = (
+        ("exactly named", "exactly named", len(semantic.lifted)),
+        ("related", "related", related),
+        ("next step", "next steps", next_steps),
+        ("prerequisite", "prerequisites", needed),
+    )
+    parts = [f"{count} {one if count == 1 else several}" for one, several, count in counts if count]
+    message = f"the graph added to what the vectors found: {', '.join(parts)}"
+    return (info(Code.HYBRID_VECTOR_MERGE_USED, message),)

@@ -1,0 +1,458 @@
+"""The vectors of one index: found or made when a strategy first asks, and compared with a query's.
+
+Cosines of different models, and of different catalogues, mean different things. What they mean is
+seen against the catalogue itself: by how many standard deviations a tool lies nearer to the query
+than tools do at large.
+
+Vectors and rewrites of queries are cached apart from results, because they outlive them: the same
+query with another limit, or to another bundle, has the same vector. Failures are never cached.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from mcpg.documents.model import ToolDocument
+from mcpg.embeddings import EmbeddingProvider
+from mcpg.embeddings.provider import (
+    KINDS_OF_TEXTS,
+    EmbeddingError,
+    checked_rows,
+    embed_query,
+    need_numpy,
+)
+from mcpg.errors import Diagnostic
+from mcpg.index import Index
+from mcpg.index.layout import NO_KEY
+from mcpg.llm.normalizer import Normalizer
+from mcpg.search.caches import QUERY, VECTOR, SearchCache, add_digest, check_digest, make_key
+from mcpg.search.guards import GuardedEmbeddings
+from mcpg.search.query import FOREIGN_POWER
+from mcpg.search.results import EngineServices
+from mcpg.values import SHOWN_DECIMALS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mcpg.vectors.build import BuiltVectors
+    from mcpg.vectors.matrix import ToolVectors
+
+
+_NUMBER, _NUMBER_SIZE = "<f4", 4
+
+
+def cached_query_vector(
+    cache: SearchCache | None, provider: EmbeddingProvider, text: str
+) -> NDArray[np.float32]:
+    """Return the vector of the query *text*, of length 1, from *cache* or from *provider*.
+
+    Raises:
+        EmbeddingError: The provider failed.
+    """
+    if cache is None:
+        return embed_query(provider, text)
+    key = make_key(VECTOR, provider.fingerprint, text)
+    found = _vector(check_digest(cache.get(VECTOR, key), key), provider)
+    if found is not None:
+        return found
+    made = embed_query(provider, text)
+    cache.put(VECTOR, key, add_digest(made.astype(_NUMBER).tobytes(), key))
+    return made
+
+
+def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
+    """Return what *normalizer* makes of *query*, unchecked, from *cache* where it is known."""
+    if cache is None:
+        return normalizer.rewrite(query)
+    key = make_key(QUERY, normalizer.fingerprint, query)
+    found = check_digest(cache.get(QUERY, key), key)
+    with suppress(UnicodeDecodeError):
+        if found is not None:
+            return found.decode("utf-8", "surrogatepass")
+    made = normalizer.rewrite(query)
+    if made.strip():
+        cache.put(QUERY, key, add_digest(made.encode("utf-8", "surrogatepass"), key))
+    return made
+
+
+def _vector(data: bytes | None, provider: EmbeddingProvider) -> NDArray[np.float32] | None:
+    import numpy as np  # noqa: PLC0415 - most searches need no vectors
+
+    if not data or len(data) % _NUMBER_SIZE:
+        return None
+    row = np.frombuffer(data, dtype=_NUMBER).astype(np.float32)
+    try:
+        checked_rows(provider, row[None], 1)
+    except EmbeddingError:
+        return None
+    return row
+
+
+SAMPLE = 1_024
+"""Tools of whose cosines the usual one is made out; more are not needed, whatever the size."""
+
+FOREIGN_WEIGHT = 2.0
+"""How much of what all tools have in common is taken from the vector of a wholly foreign query."""
+
+# The mean of a few tools is mostly what they are, and little of what they have in common.
+_FEW_TOOLS = 20
+_LEAST_SHIFT = 1e-3
+# A provider that makes nothing of some texts is asked for them in so many searches, and then no
+# more. One that is out of order is asked again whenever it may be back.
+_MOST_ATTEMPTS = 3
+# Tools that are all alike to a query tell nothing: no difference between them is a large one.
+_LEAST_DEVIATION = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class VectorScores:
+    """How near the tools of a catalogue are to one query.
+
+    Attributes:
+        fingerprint: Who made the vectors.
+        nearest: Numbers of the nearest tools, the nearest first, each with its cosine.
+        cosines: Cosines of all tools that were looked at, by number; -1 where there is no vector.
+        mean: The mean cosine of the tools of the catalogue.
+        deviation: The standard deviation of their cosines; above 0.
+        foreign: The share of the query that the catalogue does not know, in [0, 1].
+        shift: How much of the tools' mean vector was taken from the query's.
+    """
+
+    fingerprint: str
+    nearest: tuple[tuple[int, float], ...]
+    cosines: dict[int, float]
+    mean: float
+    deviation: float
+    foreign: float
+    shift: float
+
+    @property
+    def best(self) -> float:
+        """The standardised cosine of the nearest tool, 0 where there is none or it is usual."""
+        return max(self.standard_score(self.nearest[0][0]), 0.0) if self.nearest else 0.0
+
+    def standard_score(self, tool: int) -> float:
+        """Return by how many standard deviations a tool is nearer than tools are at large.
+
+        A tool without a vector is as near as they are, for nothing is known of it.
+        """
+        return (self.cosines[tool] - self.mean) / self.deviation if self.knows(tool) else 0.0
+
+    def knows(self, tool: int) -> bool:
+        return self.cosines[tool] > -1
+
+
+class IndexVectors:
+    """Makes and keeps the vectors of one index; may be used by several threads."""
+
+    def __init__(
+        self,
+        services: EngineServices,
+        index: Index,
+        documents: Callable[[], Iterable[ToolDocument]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare the vectors of *index*; *documents* returns the documents of its tools."""
+        self._clock = clock
+        self._services = services
+        self._index = index
+        self._documents = documents
+        self._lock = Lock()
+        self._provider: GuardedEmbeddings | None = None
+        self._built: BuiltVectors | None = None
+        # With the vectors whose mean it is.
+        self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
+        self._attempts = 0
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+
+    def provider(self) -> GuardedEmbeddings:
+        """Return the embedding provider.
+
+        Raises:
+            EmbeddingError: There is none (the kind is `missing`), or it has no fingerprint.
+        """
+        if self._provider is None:
+            given = self._services.embeddings
+            if given is None:
+                message = "no embedding provider is set up"
+                raise EmbeddingError(
+                    message, kind="missing", remedy="name one, or use the strategy graph"
+                )
+            provider = _make_provider(given) if isinstance(given, str) else given
+            # Who brings a provider of their own needs none of the models.
+            need_numpy("embeddings" if isinstance(given, str) else "llm")
+            self._provider = GuardedEmbeddings(provider, self._clock)
+        return self._provider
+
+    @property
+    def current_vectors(self) -> ToolVectors | None:
+        """The vectors of the tools, `None` before a search has asked for them."""
+        return self._built.vectors if self._built else None
+
+    def ensure_vectors(self) -> BuiltVectors:
+        """Return the vectors of the tools; those that are missing are asked for once.
+
+        Who comes while another asks waits only where there are no vectors at all yet.
+
+        Raises:
+            EmbeddingError: There are none.
+        """
+        if self._is_wanting() and self._lock.acquire(blocking=self._built is None):
+            try:
+                if self._is_wanting():
+                    self._make()
+            finally:
+                self._lock.release()
+        built = self._built
+        if built is None or not built.vectors.dimensions:
+            raise EmbeddingError("no tool has a vector", kind="failed")
+        return built
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of *text*, of length 1.
+
+        Raises:
+            EmbeddingError: The provider gives none that fits the tools' vectors.
+        """
+        vector = cached_query_vector(self._services.cache, self.provider(), text)
+        wanted = self._built.vectors.dimensions if self._built else 0
+        if wanted and vector.shape != (wanted,):
+            message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
+            raise EmbeddingError(message, kind="dimensions")
+        return vector
+
+    def vector_scores(
+        self,
+        vectors: ToolVectors,
+        vector: NDArray[np.float32],
+        foreign: float,
+        *,
+        count: int,
+        without: frozenset[int],
+        beside: Sequence[int],
+    ) -> VectorScores:
+        """Compare the *vector* of a query with the *vectors* of the tools.
+
+        A query in words that no tool uses, of another language most of all, lies off the tools'
+        whole cone, and by chance nearer to those that say least. So part of their mean vector is
+        taken from such a query, which leaves others as they are.
+
+        Source: Mu & Viswanath, "All-but-the-top: simple and effective postprocessing for word
+        representations", ICLR 2018.
+
+        Args:
+            vectors: The tools'.
+            vector: The query's, of length 1.
+            foreign: The share of the query that the catalogue does not know, in [0, 1].
+            count: How many of the nearest tools are wanted.
+            without: Tools that are not wanted, by number.
+            beside: Tools to look at whether or not they are near.
+        """
+        tools = len(self._index)
+        shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER * tools / (tools + _FEW_TOOLS)
+        shift = shift if shift >= _LEAST_SHIFT else 0.0
+        if shift:
+            vector = self._shift(vectors, vector, shift)
+        nearest = tuple(vectors.nearest(vector, count, without))
+        others = [one for one in beside if one not in dict(nearest)]
+        cosines = dict(nearest)
+        looked = vectors.chosen_cosines(vector, others) if others else ()
+        cosines |= {
+            one: round(float(value), SHOWN_DECIMALS)
+            for one, value in zip(others, looked, strict=True)
+        }
+        mean, deviation = _usual(vectors.chosen_cosines(vector, self._sample()))
+        return VectorScores(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
+
+    def _sample(self) -> range:
+        size = len(self._index)
+        return range(0, size, -(-size // SAMPLE))
+
+    def _shift(
+        self, vectors: ToolVectors, vector: NDArray[np.float32], shift: float
+    ) -> NDArray[np.float32]:
+        import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
+
+        known = self._centre
+        if known is None or known[0] is not vectors:
+            sample = (vectors.vector(one) for one in self._sample())
+            rows = [row for row in sample if row is not None]
+            mean = np.mean(rows, axis=0) if rows else np.zeros_like(vector)
+            self._centre = known = vectors, mean
+        moved = vector - np.float32(shift) * known[1]
+        length = np.linalg.norm(moved)
+        return np.asarray(moved / length, dtype=np.float32) if length else vector
+
+    def _is_wanting(self) -> bool:
+        """Return whether there are tools without a vector that may get one now."""
+        if self._built is None:
+            return True
+        if not self._built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
+            return False
+        try:
+            self.provider().check_circuit()
+        except EmbeddingError:
+            return False
+        return True
+
+    def _make(self) -> None:
+        """Find or make the vectors; those that were there stay.
+
+        Raises:
+            EmbeddingError: There are none, or the provider is left alone.
+        """
+        self.provider().check_circuit()
+        observer = self._services.observer
+        if observer is None:
+            self._rebuild()
+            return
+        from mcpg.search.telemetry import observe_vectors  # noqa: PLC0415 - only where somebody watches
+
+        observe_vectors(observer, self._rebuild)
+
+    def _rebuild(self) -> BuiltVectors:
+        provider = self.provider()
+        start = provider.now()
+        built = self._built = self._find_or_build(provider)
+        self.diagnostics = built.diagnostics
+        if built.outage is None:
+            self._attempts += 1
+        else:
+            provider.open_after(built.outage, start)
+        if not built.vectors.dimensions:
+            raise EmbeddingError("no tool has a vector", kind="failed")
+        return built
+
+    def _find_or_build(self, provider: EmbeddingProvider) -> BuiltVectors:
+        from mcpg.vectors import SUFFIX  # noqa: PLC0415 - only where there is a provider
+        from mcpg.vectors.build import BuiltVectors  # noqa: PLC0415 - as above
+        from mcpg.vectors.file import find_or_build_vectors  # noqa: PLC0415 - as above
+
+        given, kept = self._services.vectors, self._services.kept
+        if given is not None and not isinstance(given, str):
+            return BuiltVectors(
+                _fitting(given, provider, len(self._index)), (), 0, len(self._index)
+            )
+        return find_or_build_vectors(
+            [one for one in (given + SUFFIX, kept) if one] if given else [],
+            self._documents,
+            provider,
+            key=self._index.header.key if given else NO_KEY,
+            tools=len(self._index),
+            store=self._services.store,
+            known=self._built,
+            keep_at=kept if given else None,
+        )
+
+
+class SearchVectors:
+    """The vectors that one search needs, of the tools and of texts: each is asked for once.
+
+    A provider that failed is not asked again by the same search, unless it made nothing of a text.
+
+    Attributes:
+        semantics: Whose vectors they are.
+    """
+
+    def __init__(self, semantics: IndexVectors) -> None:
+        self.semantics = semantics
+        self._built: BuiltVectors | None = None
+        self._texts: dict[str, NDArray[np.float32]] = {}
+        self._failed: EmbeddingError | None = None
+
+    def ensure_vectors(self) -> BuiltVectors:
+        """Return the vectors of the tools.
+
+        Raises:
+            EmbeddingError: As for `IndexVectors.built`, or the provider has failed before.
+        """
+        if self._built is None:
+            with self._asking():
+                self._built = self.semantics.ensure_vectors()
+        return self._built
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of *text*, of length 1.
+
+        Raises:
+            EmbeddingError: As for `IndexVectors.embed`, or the provider has failed before.
+        """
+        if text not in self._texts:
+            with self._asking():
+                self._texts[text] = self.semantics.embed(text)
+        return self._texts[text]
+
+    def embed_all(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the mean of the vectors of *texts*, of length 1.
+
+        A text of which the provider makes nothing is left out, where there is another.
+
+        Raises:
+            EmbeddingError: As for `embed`.
+        """
+        import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
+
+        rows: list[NDArray[np.float32]] = []
+        for place, text in enumerate(texts, start=1):
+            try:
+                rows.append(self.embed(text))
+            except EmbeddingError as fault:
+                if fault.kind not in KINDS_OF_TEXTS or (place == len(texts) and not rows):
+                    raise
+        mean = np.sum(rows, axis=0, dtype=np.float32)
+        length = np.linalg.norm(mean)
+        is_one = len(rows) == 1 or not length
+        return rows[0] if is_one else np.asarray(mean / length, dtype=np.float32)
+
+    def agreement(self, one: str, other: str) -> float:
+        """Return the cosine of two texts, in [0, 1].
+
+        Raises:
+            EmbeddingError: One of them, or the tools, have no vectors.
+        """
+        self.ensure_vectors()
+        product = self.embed(one) @ self.embed(other)
+        return max(0.0, round(float(product), SHOWN_DECIMALS))
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        if self._failed is not None:
+            raise self._failed
+        try:
+            yield
+        except EmbeddingError as fault:
+            if fault.kind not in KINDS_OF_TEXTS:
+                self._failed = fault
+            raise
+
+
+def _make_provider(spec: str) -> EmbeddingProvider:
+    from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
+
+    return provider_of(spec)
+
+
+def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> ToolVectors:
+    if len(given) != tools or given.fingerprint != provider.fingerprint:
+        message = (
+            f"the vectors that were given are of {len(given)} tools, by {given.fingerprint}; "
+            f"wanted are those of {tools}, by {provider.fingerprint}"
+        )
+        raise EmbeddingError(message, kind="failed", remedy="make them anew, or give none")
+    return given
+
+
+def _usual(cosines: NDArray[np.float32]) -> tuple[float, float]:
+    import numpy as np  # noqa: PLC0415 - as above
+
+    known = cosines[cosines > -1].astype(np.float64)
+    if not len(known):
+        return 0.0, 1.0
+    mean = round(float(np.mean(known)), SHOWN_DECIMALS)
+    return mean, max(round(float(np.std(known)), SHOWN_DECIMALS), _LEAST_DEVIATION)

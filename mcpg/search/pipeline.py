@@ -1,0 +1,225 @@
+"""The pipeline: analyse, retrieve, extract features, fuse, calibrate.
+
+`run_graph` and `run_with_vectors` read from top to bottom; each stage is a module of its own.
+`Searcher` adds what edges reach from the matches.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mcpg.index import Index
+from mcpg.search.confidence import MARGIN_DEPTH, Calibration, calibrate, worth_offering
+from mcpg.search.features import Candidate, RankedCandidate, extract_features, fuse, named_exactly
+from mcpg.search.model import Model
+from mcpg.search.query import Analysis, analyse
+from mcpg.search.query_terms import WordCache
+from mcpg.search.results import MAX_LIMIT, SearchRequest
+from mcpg.search.retrieval import POOL, Pool, build_pool, depth, retrieve_for_each, widen_analysis
+
+if TYPE_CHECKING:
+    from mcpg.explain.trace import Trace
+    from mcpg.search.guards import CandidateSelection
+    from mcpg.search.hybrid import HybridDetails
+    from mcpg.search.index_vectors import SearchVectors
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search of one index: what every stage of the pipeline is given.
+
+    Attributes:
+        request: What is asked.
+        index: What is searched.
+        model: The fitted model that ranks.
+        excluded: Numbers of the documents that are left out.
+        trace: Records the stages, `None` for nothing.
+        memo: What is known of words, shared by the searches of an index.
+        selection: What a candidate source selects, `None` without one.
+        allowed: Numbers of all other documents, where a filter is set; else `None`.
+    """
+
+    request: SearchRequest
+    index: Index
+    model: Model
+    excluded: frozenset[int]
+    trace: Trace | None = None
+    memo: WordCache | None = None
+    selection: CandidateSelection | None = None
+    allowed: frozenset[int] | None = None
+
+    def stage(self, name: str) -> AbstractContextManager[None] | _NullTrace:
+        """Return a context manager that times a stage where the search is traced."""
+        return stage(self.trace, name)
+
+    def offering(self, tool: int) -> Search:
+        """Return the same search, which may offer *tool* as well."""
+        allowed = None if self.allowed is None else self.allowed | {tool}
+        return replace(self, excluded=self.excluded - {tool}, allowed=allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedList:
+    """The result of the pipeline.
+
+    Attributes:
+        analysis: The analysed query.
+        ranked: Primary candidates, best first.
+        calibrations: The calibrated score of each of them.
+        candidates: Features of all documents of the pool, in its order.
+        ends: The number of candidates up to the end of each tier of the pool.
+        best: The best score in [0, 1], offered or not; `None` without candidates.
+        semantic: What vectors contributed; `None` where the graph alone ranked.
+    """
+
+    analysis: Analysis
+    ranked: list[RankedCandidate]
+    calibrations: list[Calibration]
+    candidates: list[Candidate]
+    ends: tuple[int, int]
+    best: float | None
+    semantic: HybridDetails | None = None
+
+    @property
+    def primaries(self) -> list[tuple[int, float]]:
+        """Document numbers and scores, best first."""
+        return [
+            (one.candidate.document, calibration.score)
+            for one, calibration in zip(self.ranked, self.calibrations, strict=True)
+        ]
+
+
+class _NullTrace:
+    """Null trace: records nothing."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+_NULL_TRACE = _NullTrace()
+
+
+def run_graph(search: Search) -> RankedList:
+    """Rank tools by the graph alone."""
+    request, index, model = search.request, search.index, search.model
+    analysis, pool = gather(search, depth(request.limit))
+    with search.stage("fuse"):
+        candidates = extract_features(pool.documents, analysis, index)
+        ranked = fuse(candidates, model.weights, max(request.limit, MARGIN_DEPTH), pool.ends)
+    with search.stage("calibrate"):
+        calibrations = calibrate(ranked, candidates, analysis, model, len(index), request.limit)
+        best = calibrations[0].score if calibrations else None
+        count = worth_offering([one.score for one in calibrations], request)
+        ranked, calibrations = ranked[:count], calibrations[:count]
+    return RankedList(analysis, ranked, calibrations, candidates, pool.ends, best)
+
+
+def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
+    """Rank tools by the vectors and the graph.
+
+    Raises:
+        EmbeddingError: The query or the tools have no vectors.
+    """
+    from mcpg.search import hybrid  # noqa: PLC0415 - the graph needs no vectors
+
+    request, index, model = search.request, search.index, search.model
+    scheme = hybrid.find_scheme(hybrid.scheme_name(request), model)
+    analysis = analyse_search(search)
+    text, corrected = hybrid.embedded_text(request), hybrid.corrected_text(request, analysis)
+    with search.stage("embed"):
+        built = vectors.ensure_vectors()
+        vector = vectors.embed_all([text] if corrected is None else [text, corrected])
+        if search.selection is not None:
+            search.selection.know(vector, vectors.semantics.provider().fingerprint)
+    size = depth(request.limit)
+    pool = retrieve_pool(search, analysis, size)
+    with search.stage("compare"):
+        vector_scores = vectors.semantics.vector_scores(
+            built.vectors,
+            vector,
+            hybrid.unknown_share(analysis),
+            # Whatever the limit, or a search that looks at some tools only would find others.
+            count=hybrid.WINDOW_FACTOR * MAX_LIMIT,
+            without=search.excluded,
+            beside=pool.documents,
+        )
+    if scheme.name == hybrid.SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
+        scheme = hybrid.find_scheme(hybrid.LEARNED, model)
+    with search.stage("fuse"):
+        pools = hybrid.gather_hybrid_pool(pool, analysis, index, model, vector_scores, size)
+        weight = None
+        if scheme.name == hybrid.LEARNED:
+            weight = hybrid.closeness_weight(pools, analysis, model)
+            scheme = hybrid.apply_weight(scheme, weight.weight)
+        ranked = hybrid.rank(scheme, pools, vector_scores, max(request.limit, MARGIN_DEPTH))
+    with search.stage("calibrate"):
+        evidence = hybrid.VectorCalibration(pools, analysis, model, len(index), vector_scores)
+        calibrations = evidence.calibrate(ranked[: request.limit], scheme)
+        best = calibrations[0].score if calibrations else None
+        count = worth_offering([one.score for one in calibrations], request)
+        ranked, calibrations = ranked[:count], calibrations[:count]
+    lifted = hybrid.find_lifted(ranked, vector_scores) if scheme.name == hybrid.SEMANTIC else ()
+    semantic = hybrid.HybridDetails(
+        scheme, vector_scores, text, corrected, weight, pools, lifted, built.diagnostics
+    )
+    candidates = [*pools.candidates, *pools.further]
+    ends = (len(pools.candidates), len(pools.candidates))
+    return RankedList(analysis, ranked, calibrations, candidates, ends, best, semantic)
+
+
+def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
+    """Analyse the query and retrieve the pool."""
+    analysis = analyse_search(search)
+    return analysis, retrieve_pool(search, analysis, size)
+
+
+def analyse_search(search: Search) -> Analysis:
+    """Analyse the query, or the context where there is no query."""
+    request = search.request
+    with search.stage("analyse"):
+        query, context = request.query or request.context, request.context if request.query else ""
+        analysis = analyse(
+            query, search.index, context=context, memo=search.memo, uses_lexicon=request.lexicon
+        )
+    return with_context(analysis, request, search.index) if request.context_tools else analysis
+
+
+def with_context(analysis: Analysis, request: SearchRequest, index: Index) -> Analysis:
+    """Return *analysis* with what the graph says by the tools in use that *request* names."""
+    from mcpg.search.scope import ContextGraph, context_numbers  # noqa: PLC0415 - most searches have none
+
+    tools, _ = context_numbers(request.context_tools, index)
+    return replace(analysis, used=ContextGraph(tuple(tools), index)) if tools else analysis
+
+
+def retrieve_pool(search: Search, analysis: Analysis, size: int) -> Pool:
+    """Retrieve the pool.
+
+    It holds the best *size* documents by lexical score, within the selection and the filter where
+    there are any, those whose name the query spells, and, if there are any, the nearest neighbours
+    of the tools in use.
+    """
+    index, excluded = search.index, search.excluded
+    with search.stage("retrieve"):
+        among = search.selection.among(analysis) if search.selection else None
+        by_words = retrieve_for_each(
+            widen_analysis(analysis),
+            index,
+            excluded=excluded,
+            size=size,
+            among=search.allowed if among is None else among,
+        )
+        named = sorted(named_exactly(analysis, index).keys() - excluded)
+        if analysis.used is not None and by_words:
+            named += [one for one in analysis.used.neighbours() if one not in excluded]
+    return build_pool(by_words, named, size)
+
+
+def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _NullTrace:
+    """Return a context manager that times a stage of *trace*, if there is one."""
+    return trace.stage(name) if trace else _NULL_TRACE

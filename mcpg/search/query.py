@@ -1,0 +1,400 @@
+"""Query analysis: from the text of a query to weighted clauses over the terms of the index.
+
+A query is cut into segments: sentences, and within them what stands between commas, unless that is
+short. Each segment may be an intent of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice
+from math import fsum
+from typing import TYPE_CHECKING, TypeAlias
+
+from mcpg.index import Index
+from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
+from mcpg.text import (
+    Word,
+    fold,
+    iter_words,
+    joined,
+    language_of,
+    lexicon,
+    operations,
+    split_words,
+    stop_words_of,
+    strip_accents,
+)
+from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
+from mcpg.text.words import LANGUAGES, are_stop_words, is_unspaced
+
+if TYPE_CHECKING:
+    from mcpg.search.scope import ContextGraph
+
+
+WORD_WEIGHT = 0.5
+"""What a word of a literal weighs beside one that is asked for."""
+
+MOST_OF_WORDS = 0.5
+"""All words of literals together weigh at most this much of the query."""
+
+KIND_WEIGHT = 0.6
+"""What a name of a kind of literal weighs beside a word that is asked for."""
+
+MOST_OF_KINDS = 0.3
+"""All names of kinds together weigh at most this much of the query."""
+
+_MOST_WORDS = 64
+
+
+def query_literals(query: str, index: Index) -> tuple[TextLiteral, ...]:
+    """Return the literals of *query*, but for what the catalogue holds as it stands.
+
+    Quoted texts, and what has no letter, are literals all the same.
+    """
+    return tuple([one for one in find_literals(query) if not _is_held(one, index)])
+
+
+def _is_held(literal: TextLiteral, index: Index) -> bool:
+    if literal.kind == QUOTED or not any(map(str.isalpha, literal.text)):
+        return False
+    whole = joined(literal.text)
+    return index.find_word(fold(literal.text)) >= 0 or index.find_identifier(whole) >= 0
+
+
+def without_literals(query: str, literals: Sequence[TextLiteral], expected: str | None) -> str:
+    """Return *query* with spaces in the place of its *literals*, if that leaves any content word.
+
+    Else quoted texts are kept, or all of them: they are what there is to go by. *expected* is the
+    language that one stop word is enough to tell.
+    """
+    return spoken_part(query, literals, expected)[0]
+
+
+def spoken_part(
+    query: str, literals: Sequence[TextLiteral], expected: str | None
+) -> tuple[str, list[Word]]:
+    """Return the same with its words."""
+    if literals:
+        others = [one for one in literals if one.kind != QUOTED]
+        for hidden in (literals, others):
+            text = blank_literals(query, hidden)
+            words = list(iter_words(text))
+            if _have_content([word.text for word in words], expected):
+                return text, words
+    return query, list(iter_words(query))
+
+
+def _have_content(words: Sequence[str], expected: str | None) -> bool:
+    if not are_stop_words(words):  # most texts have such a word soon
+        return True
+    language = language_of(words, expected)
+    return not (stop_words_of(language) if language else frozenset()).issuperset(words)
+
+
+def words_of_literals(
+    literals: Sequence[TextLiteral],
+    asked: Sequence[QueryTerm],
+    reader: TermReader,
+    stop_words: frozenset[str],
+) -> list[QueryTerm]:
+    """Return the clauses that *literals* add to those that are *asked* for."""
+    most = fsum([clause.weight for clause in asked])
+    has = [clause.text for clause in asked]
+    words = [one for one in _words(literals) if one not in stop_words and one not in has]
+    names = [name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ())]
+    # A name of a kind that is asked for as well counts twice: both speak for one tool.
+    return [
+        *_lighten_clauses(reader.of_literals(words), WORD_WEIGHT, MOST_OF_WORDS * most),
+        *_lighten_clauses(
+            reader.of_literals(dict.fromkeys(names)), KIND_WEIGHT, MOST_OF_KINDS * most
+        ),
+    ]
+
+
+def _lighten_clauses(
+    clauses: Sequence[QueryTerm], factor: float, most: float
+) -> Iterable[QueryTerm]:
+    """Return *clauses* that weigh less by *factor*, and together at most *most*."""
+    total = fsum([clause.weight for clause in clauses])
+    factor = min(factor, most / total) if total else 0.0
+    return [one.weighing(one.weight * factor) for one in clauses] if factor else ()
+
+
+def _words(literals: Iterable[TextLiteral]) -> list[str]:
+    words = [word.text for one in literals for word in iter_words(one.text) if not word.whole]
+    return [*dict.fromkeys(words)][:_MOST_WORDS]
+
+
+Part: TypeAlias = tuple[int, ...]
+
+
+FOREIGN_POWER = 4
+"""How sharply a query counts as foreign: some words are unknown in most queries."""
+
+# A request has no more intents than this; they are those that weigh most.
+MOST_INTENTS = 8
+# What stands between two commas and has fewer words than this, stop words left out, is an item
+# of a list or an aside, no wish of its own.
+FEWEST_WORDS = 4
+_SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
+_CLAUSE_ENDS = (", ", "\uff0c")
+
+
+def _list_words(text: str) -> list[str]:
+    return [word.text for word in iter_words(text)]
+
+
+def split_segments(
+    query: str, texts: Sequence[str], words_of: Callable[[str], Sequence[str]] = _list_words
+) -> list[list[Part]]:
+    """Return the parts of each sentence of *query*, as the places of their words in *texts*.
+
+    *words_of* cuts a text into words.
+
+    A part reaches from comma to comma; one with too few words belongs to the part before it, or,
+    at the beginning of a sentence, to the one after it.
+    """
+    sentences = _cut(query, _SENTENCE_ENDS)
+    if len(sentences) == 1 and len(_cut(query, _CLAUSE_ENDS)) == 1:
+        return []
+    places = {text: place for place, text in enumerate(texts)}
+    return [_parts(sentence, places, words_of) for sentence in sentences]
+
+
+def _cut(text: str, ends: Iterable[str]) -> list[str]:
+    for end in ends:
+        if end in text:
+            text = text.replace(end, "\n")
+    return [part for part in text.split("\n") if part and not part.isspace()]
+
+
+def _parts(
+    sentence: str, places: dict[str, int], words_of: Callable[[str], Sequence[str]]
+) -> list[Part]:
+    parts: list[Part] = []
+    for text in _cut(sentence, _CLAUSE_ENDS):
+        found = dict.fromkeys(map(places.get, words_of(text)))
+        part = tuple([place for place in found if place is not None])
+        if parts and min(len(part), len(parts[-1])) < FEWEST_WORDS:
+            parts[-1] = tuple(dict.fromkeys((*parts[-1], *part)))
+        elif part:
+            parts.append(part)
+    return parts
+
+
+def group_by_sentence(parts: Sequence[Sequence[Part]], count: int) -> tuple[Part, ...]:
+    """Return the places below *count* of each sentence; none for a query of one sentence."""
+    if len(parts) <= 1:
+        return ()
+    rows = (dict.fromkeys(chain.from_iterable(sentence)) for sentence in parts)
+    kept = (tuple([place for place in row if place < count]) for row in rows)
+    return tuple([row for row in kept if row])
+
+
+def choose_intents(parts: Iterable[Iterable[Part]], weights: Sequence[float]) -> tuple[Part, ...]:
+    """Return the distinct parts that weigh most, in their order; none where there is only one."""
+    distinct = tuple(dict.fromkeys(chain.from_iterable(parts)))
+    if len(distinct) <= MOST_INTENTS:
+        return distinct if len(distinct) > 1 else ()
+    by_weight = sorted(distinct, key=lambda part: -fsum([weights[place] for place in part]))
+    heaviest = frozenset(by_weight[:MOST_INTENTS])
+    return tuple([part for part in distinct if part in heaviest])
+
+
+MAX_WORDS = 256
+# Characters without a break that are cut into words: no more than so many words need.
+_LONGEST_RUN = 1_024
+# All the context's words together weigh at most this much beside the query's own.
+CONTEXT_WEIGHT = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a query became.
+
+    Attributes:
+        clauses: The words that can find tools: the query's, those of its literals, the context's.
+        sentences: For each sentence, the places of its words in `clauses`.
+        intents: For each of its parts that may be a wish of its own, the same; none when there is
+            one, and of many those that weigh most.
+        words: The distinct words of the query in order, stop words among them.
+        language: Language whose stop words were dropped.
+        exact_keys: Joined forms of the whole query and of each identifier in it.
+        opened: Tools with an alias of several words that opens the query, and how much of the query
+            the alias is, in (0, 1]: the share of its words, stop words among them, each weighed by
+            its rarity in the language.
+        operation: The probability of each kind of operation that is asked for, see
+            `mcpg.text.operations`; nothing where it is not known.
+        is_question: Whether it asks something.
+        total_weight: What a perfect match of everything asked would weigh; above 0.
+        literals: The parts of the query that are arguments.
+        used: What the graph says by the tools in use; `None` without any.
+    """
+
+    clauses: tuple[QueryTerm, ...]
+    sentences: tuple[tuple[int, ...], ...] = ()
+    intents: tuple[tuple[int, ...], ...] = ()
+    words: tuple[str, ...] = ()
+    language: str | None = None
+    exact_keys: tuple[str, ...] = ()
+    opened: tuple[tuple[int, float], ...] = ()
+    operation: tuple[float, ...] = ()
+    is_question: bool = False
+    total_weight: float = 1.0
+    literals: tuple[TextLiteral, ...] = ()
+    used: ContextGraph | None = None
+
+
+def analyse(
+    query: str,
+    index: Index,
+    *,
+    context: str = "",
+    memo: WordCache | None = None,
+    uses_lexicon: bool = True,
+) -> Analysis:
+    """Turn *query*, and the *context* it is asked in, into clauses over *index*.
+
+    What a word becomes depends on nothing but the index, the language and *uses_lexicon*, and is
+    kept in *memo*. Without the lexicon, words have neither translations nor related words.
+    """
+    literals = query_literals(query, index)
+    text, words = spoken_part(query, literals, index.language)
+    spoken = [word.text for word in words]
+    single = [word.text for word in words if not word.whole]
+    plain = _distinct(single)
+    wholes = () if len(single) == len(words) else _distinct(w.text for w in words if w.whole)
+    language = _detect_language(text, spoken, index, uses_lexicon=uses_lexicon)
+    unspaced = language if language in lexicon.UNSPACED else None
+    if unspaced:
+        plain = _segment_words(text, unspaced, index)
+    reader = TermReader(index, language, memo or WordCache(), uses_lexicon=uses_lexicon)
+    asked = reader.read(_content_words(plain, language))
+    # A word that is asked for as it stands counts once, however else it is written.
+    identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
+    found = (*asked, *identifiers)
+    stop_words = stop_words_of(language) if language in LANGUAGES else frozenset[str]()
+    arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
+    of_context = reader.of_context(_of_context(context, plain, index)) if context else ()
+    added = _lighten_context(of_context, asked)
+    parts = split_segments(
+        text,
+        [clause.text for clause in found],
+        (lambda text: _segment_words(text, unspaced, index)) if unspaced else _list_words,
+    )
+    return Analysis(
+        (*found, *arguments, *added),
+        group_by_sentence(parts, len(asked)),
+        choose_intents(parts, [clause.weight for clause in found]),
+        (*plain, *(clause.text for clause in identifiers)),
+        language,
+        _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
+        _match_opening(single, reader, index),
+        operations.shares_by([(wanted_operation(clause), 1.0) for clause in asked[:1]]),
+        uses_lexicon and operations.is_question(plain, language),
+        fsum(clause.weight for clause in found) or 1.0,
+        literals,
+    )
+
+
+def _detect_language(
+    query: str, words: Sequence[str], index: Index, *, uses_lexicon: bool
+) -> str | None:
+    """Return the language of the *words* of *query*.
+
+    Their stop words tell it. Those of English are sure; for another language, all words must
+    speak for it, where the lexicon has it. Words of the catalogue may be names in any language.
+    """
+    if not uses_lexicon:
+        return language_of(words, index.language)
+    told = language_of(words)
+    if told == lexicon.ENGLISH:
+        return told
+    usual = stop_words_of(lexicon.ENGLISH)
+    foreign = lexicon.foreign_language(
+        words,
+        names=[word for word in words if word not in usual and index.find_word(word) >= 0],
+        is_accented=strip_accents(query) != query,
+    )
+    if foreign:
+        return foreign
+    told = language_of(words, index.language)
+    return lexicon.ENGLISH if told and lexicon.is_rather_english(words, told) else told
+
+
+def _of_context(context: str, asked: Sequence[str], index: Index) -> list[str]:
+    """Return the content words of *context* that are not *asked* for."""
+    words = _distinct(word.text for word in iter_words(context) if not word.whole)
+    content = _content_words(words, language_of(words, index.language))
+    return [word for word in content if word not in asked]
+
+
+def _segment_words(query: str, language: str, index: Index) -> tuple[str, ...]:
+    """Return the words of a *query* in a script that is written without spaces.
+
+    Where the texts of the catalogue have most pairs of characters of a token, these pairs are its
+    words. Those that it has, in hints too, are so in any case, in place of what they are cut into.
+    """
+    found: dict[str, None] = {}
+    for token in query.split():
+        if len(found) >= MAX_WORDS:
+            break
+        words = [word.text for word in iter_words(token) if not word.whole]
+        pairs = [word for word in words if is_unspaced(word[0])]
+        known = [pair for pair in pairs if index.find_word(pair) >= 0]
+        of_texts = [pair for pair in known if not _is_only_hinted(pair, index)]
+        if not pairs or 2 * len(of_texts) >= len(pairs):
+            found |= dict.fromkeys(words)
+            continue
+        own = dict.fromkeys(known)
+        found |= own
+        for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced):
+            run = "".join(islice(letters, _LONGEST_RUN))
+            cut = lexicon.segment(run, language) if unspaced else split_words(run)
+            found |= dict.fromkeys(word for word in cut if not any(word in pair for pair in own))
+    return _distinct(found)
+
+
+def _match_opening(
+    words: Sequence[str], reader: TermReader, index: Index
+) -> tuple[tuple[int, float], ...]:
+    """Return the tools with the longest alias that opens *words*, and the share that it is."""
+    if not index.has_phrases:
+        return ()
+    from mcpg.index.phrases import find_opening_phrase  # noqa: PLC0415 - many catalogues have none
+
+    count, tools = find_opening_phrase(words, index)
+    if not count:
+        return ()
+    rarities = [reader.rarity(word) for word in words[:MAX_WORDS]]
+    share = fsum(rarities[:count]) / fsum(rarities)
+    return tuple([(tool, share) for tool in tools])
+
+
+def _is_only_hinted(word: str, index: Index) -> bool:
+    return index.is_only_hinted(index.term_of_word(index.find_word(word)))
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))[:MAX_WORDS]
+
+
+def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
+    """Return those of the distinct *words* that carry content.
+
+    A query of nothing but stop words keeps them: they are all there is to go by.
+    """
+    stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+    return [word for word in words if word not in stop_words] or words
+
+
+def _lighten_context(added: Sequence[QueryTerm], asked: Sequence[QueryTerm]) -> list[QueryTerm]:
+    """Scale the context's clauses so that together they weigh their part of the query at most."""
+    if not added:
+        return []
+    query = fsum(clause.weight for clause in asked)
+    context = fsum(clause.weight for clause in added)
+    factor = CONTEXT_WEIGHT * min(1.0, query / context) if context else 0.0
+    return [replace(clause, weight=clause.weight * factor) for clause in added]

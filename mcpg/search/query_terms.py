@@ -1,0 +1,497 @@
+"""Query terms: from one word of a query to the words of the catalogue that it stands for.
+
+What a word stands for is tried in this order: the word itself, another form of its stem, its
+translations where the query is in another language, two words written together, what it begins,
+what it misspells. A frequent word of the language is no misspelling. Beside that, a word has
+related words, which bring tools into the pool and have features of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import compress, islice
+from math import fsum, log
+from typing import TypeAlias
+
+from mcpg.index import Index
+from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
+from mcpg.text import lexicon, operations, stem, stop_words_of
+from mcpg.text.spelling import allowed_edits
+from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
+
+_Pairs: TypeAlias = tuple[tuple[int, float], ...]
+# The meanings of a word; the terms that are related to them; those to retrieve by.
+_Related: TypeAlias = tuple[tuple[tuple[str, float], ...], _Pairs, _Pairs]
+
+# A number, or a code that the catalogue does not hold, is most often an argument, not a wish.
+LITERAL_WEIGHT = 0.2
+# The catalogue's frequencies are smoothed by the language's as if for every document there were
+# this many of a hundred words of running text.
+BACKGROUND_TEXTS = 3.0
+# A word that none of so many texts holds is as rare as any.
+_TEXTS = 10_000
+_TYPO_CREDIT = 0.9
+_SHORTEST_COMPOUND_PART = 3
+_MOST_COMPLETIONS = 8
+# A related word that more documents hold finds none of them, and would take longest.
+_MOST_HOLDERS = 40
+# How many related words speak for the kind of operation that a word itself says nothing of, and
+# what each counts of its similarity.
+_MOST_RELATED_VERBS = 3
+_CREDIT_OF_RELATED_VERB = 0.6
+# Words of queries are endless, so there is a bound.
+_MOST_REMEMBERED = 16_384
+
+
+_operations: dict[tuple[tuple[str, float], ...], tuple[float, ...]] = {}
+
+# The roles of words that may have related ones.
+_ASKED = ("term", "unknown")
+# A word that at most this share of texts of 100 words hold says all that a word can.
+_TELLING_SHARE = 0.015
+
+
+def _content(share: float) -> float:
+    """Return how much a word says that this *share* of texts hold, in [0, 1].
+
+    It is the information in its occurrence, as a share of what a telling word has.
+
+    Source: Shannon, "A mathematical theory of communication", Bell System Technical Journal 27(3),
+    1948, section 6.
+    """
+    return min(1.0, log(share) / log(_TELLING_SHARE)) if share else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TermExpansion:
+    """A word of the catalogue that a word of the query may have meant.
+
+    Attributes:
+        word: The word in the catalogue.
+        term: Number of its term in the index.
+        kind: `exact`, `stem`, `translation`, `compound`, `prefix` or `typo`; of related words
+            `related`.
+        distance: Edits between the two (insertion, deletion, substitution, transposition).
+        similarity: Credit for a match of it, in (0, 1]: of a translation its probability, of a
+            related word the similarity of meaning.
+    """
+
+    word: str
+    term: int
+    kind: str
+    distance: int = 0
+    similarity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """One word of the query that can find tools.
+
+    Attributes:
+        text: The word, folded.
+        repairs: The words of the catalogue that it stands for; none when unknown.
+        variants: The terms of these words with the credit, in (0, 1], for a match of each.
+        weight: Its idf, times what its origin allows; above 0.
+        document_frequency: Number of documents that hold what it stands for, at least.
+        role: `term`, `identifier`, `literal` or `unknown`.
+        origin: `query`, `literal` for what is added by an argument in it, or `context`.
+        meanings: The English stems that it may mean, with their probabilities; none where words
+            have no related ones.
+        related_variants: The terms of other words of the catalogue of related meaning with the
+            similarity of each, the most similar first; `related_words` returns the words.
+        retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
+            documents hold, or all where there are no `variants`.
+        content: How much it says, in [0, 1]: below 1 for a word that is frequent in its language.
+    """
+
+    text: str
+    repairs: tuple[TermExpansion, ...]
+    variants: tuple[tuple[int, float], ...]
+    weight: float
+    document_frequency: int
+    role: str
+    origin: str = "query"
+    meanings: tuple[tuple[str, float], ...] = ()
+    related_variants: tuple[tuple[int, float], ...] = ()
+    retrieved_by: tuple[tuple[int, float], ...] = ()
+    content: float = 1.0
+
+    @property
+    def kind(self) -> str | None:
+        """How the nearest word that it stands for was found, `None` when unknown."""
+        return self.repairs[0].kind if self.repairs else None
+
+    def weighing(self, weight: float) -> QueryTerm:
+        """Return the same term with another *weight*."""
+        return QueryTerm(
+            self.text,
+            self.repairs,
+            self.variants,
+            weight,
+            self.document_frequency,
+            self.role,
+            self.origin,
+            self.meanings,
+            self.related_variants,
+            self.retrieved_by,
+            self.content,
+        )
+
+
+class WordCache:
+    """What is known of words already, shared by the searches of an index.
+
+    Attributes:
+        words: What a word became, by the word, its language, whether the lexicon was used, and its
+            origin.
+        stems: The terms that an English stem, by its number in the lexicon, stands for with the
+            probability of each: without foreign words of the catalogue, and with these.
+    """
+
+    def __init__(self) -> None:
+        self.words: dict[tuple[str, str | None, bool, str], QueryTerm | None] = {}
+        self.stems: tuple[dict[int, list[tuple[int, float]]], ...] = {}, {}
+
+
+class TermReader:
+    """Reads words in one language against one index.
+
+    Args:
+        index: What is searched.
+        language: The language of the query, `None` when it is not known.
+        memo: What is known already; what is read is kept there.
+        uses_lexicon: Whether words have translations and related words, and a frequent word of
+            the language is no misspelling.
+    """
+
+    def __init__(
+        self, index: Index, language: str | None, memo: WordCache, *, uses_lexicon: bool = True
+    ) -> None:
+        self._index = index
+        self._memo = memo.words
+        self._translated_words: dict[str, tuple[int, list[tuple[str, float]]]] = {}
+        self._language = language
+        self._lists_stop_words = language in LANGUAGES
+        self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        self._uses_lexicon = uses_lexicon
+        self._is_foreign = uses_lexicon and language in lexicon.FOREIGN
+        is_english = language in (None, lexicon.ENGLISH)
+        self._has_related = self._is_foreign or (uses_lexicon and is_english)
+        foreign = index.foreign_languages if self._has_related else ()
+        # Words of the language of the tools need no way by English.
+        self._has_meanings = bool(foreign) and language not in foreign
+        self._stems = memo.stems[self._has_meanings]
+        self._background = language or index.language
+
+    def read(self, words: Iterable[str]) -> list[QueryTerm]:
+        """Return the terms of those *words* that can find tools."""
+        return self._terms(words, "query")
+
+    def _terms(self, words: Iterable[str], origin: str) -> list[QueryTerm]:
+        made = [self._read_cached(word, origin) for word in words]
+        return [term for term in made if term is not None]
+
+    def _read_cached(self, word: str, origin: str) -> QueryTerm | None:
+        key = word, self._language, self._uses_lexicon, origin
+        if key in self._memo:
+            return self._memo[key]
+        term = self._read(word) if origin == "query" else self._read_if_known(word, origin)
+        if len(self._memo) < _MOST_REMEMBERED:
+            self._memo[key] = term
+        return term
+
+    def read_stems(self) -> None:
+        """Look up the terms of all English stems that words are related to."""
+        for number in range(lexicon.count_stems()):
+            self._number_terms(number)
+
+    def identifiers(self, wholes: Iterable[str]) -> list[QueryTerm]:
+        """Return terms of the compound identifiers that the catalogue holds as they stand."""
+        found = ((whole, self._index.find_identifier(whole)) for whole in wholes)
+        return [
+            self._weigh(whole, (TermExpansion(whole, term, "exact"),), "identifier")
+            for whole, term in found
+            if term >= 0
+        ]
+
+    def of_context(self, words: Iterable[str]) -> list[QueryTerm]:
+        """Return terms of those *words* of the context that the catalogue holds."""
+        return self._terms(words, "context")
+
+    def of_literals(self, words: Iterable[str]) -> list[QueryTerm]:
+        """Return terms of those *words* that the catalogue holds; literals add them."""
+        return self._terms(words, "literal")
+
+    def _read_if_known(self, word: str, origin: str) -> QueryTerm | None:
+        known = self._find_known(word)
+        return self._weigh(word, known, "term", origin) if known else None
+
+    def _read(self, word: str) -> QueryTerm | None:
+        known = self._with_translations(word, self._find_known(word))
+        if known and known[0].kind == "exact":
+            return self._weigh(word, known, "term")
+        if stem(word) in self._stop_words:
+            return None
+        is_literal = any(map(str.isdigit, word))
+        repairs = known or self._translate(word) or self._compound(word)
+        if not repairs and is_literal:
+            return self._weigh(word, (), "literal")
+        if not repairs and not self._is_common(word):
+            repairs = self._complete(word) or self._respell(word)
+        if self._is_misspelt_stop_word(word, repairs):
+            return None
+        return self._weigh(word, repairs, "term" if repairs else "unknown")
+
+    def _is_common(self, word: str) -> bool:
+        """Return whether *word* is frequent in English or the query's language."""
+        if not self._uses_lexicon:
+            return False
+        if lexicon.zipf_frequency(word, lexicon.ENGLISH) >= lexicon.COMMON:
+            return True
+        own = str(self._language)
+        return self._is_foreign and lexicon.zipf_frequency(word, own) >= lexicon.COMMON
+
+    def _is_misspelt_stop_word(self, word: str, repairs: Sequence[TermExpansion]) -> bool:
+        """Return whether *word* is as near to a stop word as to any word of the catalogue."""
+        if not self._lists_stop_words or self._is_common(word):
+            return False
+        distance = allowed_edits(word)
+        if repairs:
+            distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
+        return bool(distance and is_near_stop_word(word, str(self._language), distance))
+
+    def _weigh(
+        self, word: str, repairs: tuple[TermExpansion, ...], role: str, origin: str = "query"
+    ) -> QueryTerm:
+        index = self._index
+        frequency = max([index.document_frequency(one.term) for one in repairs], default=0)
+        share = self._share(word)
+        weight = smoothed_idf(len(index), frequency, share, BACKGROUND_TEXTS)
+        weight *= LITERAL_WEIGHT if role == "literal" or word.isdecimal() else 1.0
+        # The most similar come first: of two words of one term the first counts.
+        variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
+        known = word, repairs, variants, weight, frequency, role, origin
+        is_asked = self._has_related and role in _ASKED and origin == "query"
+        related = self._relate(word, repairs, variants) if is_asked else ((), (), ())
+        return QueryTerm(*known, *related, _content(share))
+
+    def rarity(self, word: str) -> float:
+        """Return how rare *word* is in texts of the language, above 0."""
+        return inverse_document_frequency(_TEXTS, _TEXTS * self._share(word))
+
+    def _share(self, word: str) -> float:
+        """Return the share of texts of the language that hold *word*."""
+        if self._background in LANGUAGES:
+            return share_of_texts(word, self._background)
+        if self._is_foreign:
+            return lexicon.share_of_texts(word, str(self._language))
+        return 0.0
+
+    def _find_known(self, word: str) -> tuple[TermExpansion, ...]:
+        index = self._index
+        number = index.find_word(word)
+        if number >= 0:
+            return (TermExpansion(word, index.term_of_word(number), "exact", 0, 1.0),)
+        term = index.find_stem(stem(word))
+        if term >= 0:
+            return (self._expansion(term, "stem"),)
+        term = index.find_identifier(word)
+        return (TermExpansion(word, term, "exact"),) if term >= 0 else ()
+
+    def _expansion(
+        self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
+    ) -> TermExpansion:
+        return TermExpansion(_term_word(term, self._index), term, kind, distance, similarity)
+
+    def _translate(self, word: str) -> tuple[TermExpansion, ...]:
+        """Return the words of the catalogue that translate *word*, from or to another language."""
+        if not (self._is_foreign or self._has_meanings):
+            return ()
+        distance, stems = 0, [(stem(word), 1.0)]
+        if self._is_foreign:
+            distance, stems = self._translations(word)
+        likeliest: dict[int, float] = {}
+        for other, probability in stems:
+            for term, share in self._stem_terms(other):
+                likeliest[term] = max(likeliest.get(term, 0.0), probability * share)
+        credit = _credit(word, distance)
+        ranked = sorted(likeliest.items(), key=lambda one: -one[1])
+        return tuple(
+            self._expansion(term, "translation", credit * p, distance) for term, p in ranked
+        )
+
+    def _stem_terms(self, stem: str) -> list[tuple[int, float]]:
+        """Return the terms that are an English *stem*, or mean it, with the probability of each."""
+        term = self._index.find_stem(stem)
+        found = [(term, 1.0)] if term >= 0 else []
+        return [*found, *self._index.meant_by(stem)] if self._has_meanings else found
+
+    def _number_terms(self, number: int) -> list[tuple[int, float]]:
+        """Return the same by the number of the stem in the lexicon."""
+        known = self._stems.get(number)
+        if known is None:
+            found = self._index.terms_of_stem(number, with_meanings=self._has_meanings)
+            known = self._stems[number] = found
+        return known
+
+    def _with_translations(
+        self, word: str, known: tuple[TermExpansion, ...]
+    ) -> tuple[TermExpansion, ...]:
+        """Return *known* with the translations of a *word* that no tool has in its text.
+
+        One tool with an alias in a language takes no translation from the others.
+        """
+        if not known or not self._index.is_only_hinted(known[0].term):
+            return known
+        return (*known, *(one for one in self._translate(word) if one.term != known[0].term))
+
+    def _compound(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find *word* as two words of the catalogue, and no stop words, written together."""
+        shortest = _SHORTEST_COMPOUND_PART
+        for cut in range(len(word) - shortest, shortest - 1, -1):
+            first = self._index.find_word(word[:cut])
+            second = self._index.find_word(word[cut:]) if first >= 0 else -1
+            if second >= 0 and self._stop_words.isdisjoint((word[:cut], word[cut:])):
+                return (
+                    TermExpansion(word[:cut], self._index.term_of_word(first), "compound"),
+                    TermExpansion(word[cut:], self._index.term_of_word(second), "compound"),
+                )
+        return ()
+
+    def _complete(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find the words that begin with *word*, the shortest first."""
+        words = self._index.completions(word, _MOST_COMPLETIONS)
+        return tuple(
+            TermExpansion(
+                other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other)
+            )
+            for other in sorted(words, key=lambda other: (len(other), other))
+        )
+
+    def _term(self, word: str) -> int:
+        return self._index.term_of_word(self._index.find_word(word))
+
+    def _respell(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find the words that *word* may be a misspelling of; credit falls with distance."""
+        distance, words = self._index.nearest(word)
+        similarity = _credit(word, distance)
+        return tuple(
+            TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
+        )
+
+    def _relate(
+        self, word: str, repairs: Sequence[TermExpansion], variants: Iterable[tuple[int, float]]
+    ) -> _Related:
+        """Return what *word* may mean, and the terms that are related to that."""
+        meanings = tuple(self._meanings(word, repairs))
+        own = dict(variants)
+        found = self._similarities(meanings).items()
+        # Of a translation that is unlikely, the words related to likelier ones can say more.
+        nearer = [one for one in found if one[1] > own.get(one[0], 0.0)]
+        ranked = tuple(sorted(nearer, key=lambda one: (-one[1], one[0])))
+        if not own:
+            return meanings, ranked, ranked
+        frequencies = self._index.document_frequencies([term for term, _ in ranked])
+        are_rare = [frequency <= _MOST_HOLDERS for frequency in frequencies]
+        return meanings, ranked, tuple(compress(ranked, are_rare))
+
+    def _similarities(self, meanings: Sequence[tuple[str, float]]) -> dict[int, float]:
+        """Return the terms that are related to *meanings*, with their similarities.
+
+        Of the translations of a word, whose probabilities add up, it is the expected similarity.
+        """
+        if len(meanings) == 1 and meanings[0][1] == 1.0:
+            return self._related_to(meanings[0][0])
+        total: dict[int, float] = {}
+        for meaning, probability in meanings:
+            for number, similarity in self._related_to(meaning).items():
+                known, more = total.get(number, 0.0), probability * similarity
+                if self._is_foreign:
+                    total[number] = min(1.0, known + more)
+                elif more > known:
+                    total[number] = more
+        return total
+
+    def _related_to(self, meaning: str) -> dict[int, float]:
+        """Return the terms that are related to one English stem, with their similarities."""
+        best: dict[int, float] = {}
+        for number, share in self._stem_terms(meaning):
+            if share > best.get(number, 0.0):
+                best[number] = share
+        stems = self._stems
+        for other, similarity in lexicon.related_numbers(meaning):
+            terms = stems.get(other)
+            for number, share in self._number_terms(other) if terms is None else terms:
+                if similarity * share > best.get(number, 0.0):
+                    best[number] = similarity * share
+        return best
+
+    def _translations(self, word: str) -> tuple[int, list[tuple[str, float]]]:
+        """Return what the lexicon has for a foreign *word*; a repair is looked for once."""
+        found = self._translated_words.get(word)
+        if found is None:
+            found = lexicon.translations(word, str(self._language))
+            self._translated_words[word] = found
+        return found
+
+    def _meanings(self, word: str, repairs: Iterable[TermExpansion]) -> Sequence[tuple[str, float]]:
+        """Return the English stems that *word* may mean, with their probabilities."""
+        if self._is_foreign:
+            distance, found = self._translations(word)
+            credit = _credit(word, distance)
+            if found:
+                return [(other, credit * probability) for other, probability in found]
+        respelt = [one for one in repairs if one.kind in ("compound", "typo")]
+        if respelt:
+            return [(stem(one.word), one.similarity) for one in respelt]
+        return [(stem(word), 1.0)]
+
+
+def _credit(word: str, distance: int) -> float:
+    """Return the credit for a misspelling *distance* edits from a word; it falls with distance."""
+    return _TYPO_CREDIT * (1 - distance / len(word)) if distance else 1.0
+
+
+def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
+    """Return the words of the catalogue that are related to *term*, the most similar first."""
+    return tuple(
+        [
+            TermExpansion(_term_word(number, index), number, "related", 0, similarity)
+            for number, similarity in term.related_variants
+        ]
+    )
+
+
+def _term_word(term: int, index: Index) -> str:
+    return index.word(index.word_of_term(term))
+
+
+def wanted_operation(term: QueryTerm) -> tuple[float, ...]:
+    """Return what *term* says of the kind of operation that is wanted.
+
+    It is what the first of its meanings that names one says, see
+    `mcpg.text.operations.find_ratios`. Where none does, it is what the words related to them say
+    on average.
+    """
+    known = _operations.get(term.meanings)
+    if known is None:
+        known = _read_wanted_operation(term)
+        if len(_operations) < _MOST_REMEMBERED:
+            _operations[term.meanings] = known
+    return known
+
+
+def _read_wanted_operation(term: QueryTerm) -> tuple[float, ...]:
+    for meaning, _ in term.meanings:
+        if ratios := operations.find_ratios(meaning):
+            return ratios
+    found = (
+        (_CREDIT_OF_RELATED_VERB * similarity, ratios)
+        for meaning, _ in term.meanings[:1]
+        for other, similarity in lexicon.related_stems(meaning)
+        if (ratios := operations.find_ratios(other))
+    )
+    near = [*islice(found, _MOST_RELATED_VERBS)]
+    columns = zip(*[[credit * ratio for ratio in ratios] for credit, ratios in near], strict=True)
+    return tuple([fsum(column) / len(near) for column in columns])

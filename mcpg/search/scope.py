@@ -1,0 +1,419 @@
+"""Filters: which tools a search may offer, by their source, their category, and whether they read.
+
+A filter decides before tools are ranked: what it leaves out is no candidate, no related tool, no
+next step and no prerequisite. What a query means, such as how rare its words are and what a
+misspelt one stands for, is still decided by the whole catalogue.
+
+Names match in any case. Of several sources, or several categories, one is enough; a tool must pass
+every kind of condition that is set.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import log
+from typing import TypeAlias
+
+from mcpg.catalog.model import Tool
+from mcpg.errors import Diagnostic
+from mcpg.index import Index
+from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
+from mcpg.search.results import SearchRequest
+from mcpg.text import joined, split_words, stem
+from mcpg.values import DECIMALS
+
+Nearness: TypeAlias = tuple[float, float, float]
+"""The features `contextEdge`, `contextWalk` and `contextSource` of a tool, each in [0, 1]."""
+
+MOST_TOOLS = 64
+"""The most context tools of a request over MCP, and the most unknown ones that are reported."""
+
+# To do a similar job says less of what comes next than to come next.
+_RELATED_CREDIT = 0.5
+_RETURN = 0.2
+_LEAST_LEFT = 1e-3
+_MOST_PUSHES = 2_000
+_MOST_ADDED = 10
+_LONGEST_TOOL_SHOWN = 100
+# Unknown names are compared with the ids that share their rarest words.
+_MOST_SHARING = 48
+_MOST_HOLDERS = 256
+_MOST_CLOSE = 16
+
+
+class ContextGraph:
+    """How near the tools of an index are to those in use.
+
+    Attributes:
+        tools: Numbers of the tools in use.
+    """
+
+    def __init__(self, tools: Sequence[int], index: Index) -> None:
+        self.tools = tools
+        self._in_use = frozenset(tools)
+        self._index = index
+        self._adjacent: dict[int, dict[int, float]] = {}
+        self._edges = self._direct()
+        self._walked = self._walk()
+        self._sources = self._rarities()
+
+    def nearness(self, tools: Sequence[int]) -> list[Nearness]:
+        """Return how near each of *tools* is; a tool that is in use itself is not."""
+        return [
+            (0.0, 0.0, 0.0)
+            if tool in self._in_use
+            else (
+                self._edges.get(tool, 0.0),
+                self._walked.get(tool, 0.0),
+                self._sources.get(source, 0.0),
+            )
+            for tool, source in zip(tools, self._index.find_source_numbers(tools), strict=True)
+        ]
+
+    def neighbours(self) -> list[int]:
+        """Return the tools that an edge joins to one in use, the strongest edges first."""
+        ordered = sorted((-weight, tool) for tool, weight in self._edges.items())
+        return [tool for _, tool in ordered[:_MOST_ADDED]]
+
+    def _direct(self) -> dict[int, float]:
+        strongest: dict[int, float] = {}
+        for tool in self.tools:
+            for _, other, kind, weight in (*self._index.edges(tool), *self._index.edges_to(tool)):
+                credited = weight * (_RELATED_CREDIT if kind == "related" else 1.0)
+                if credited > strongest.get(other, 0.0) and other not in self._in_use:
+                    strongest[other] = credited
+        return strongest
+
+    def _walk(self) -> dict[int, float]:
+        """Return where a walk from the tools in use is, as shares of the greatest."""
+        left = dict.fromkeys(self.tools, 1 / max(1, len(self.tools)))
+        stayed: dict[int, float] = {}
+        queue = deque(self.tools)
+        for _ in range(_MOST_PUSHES):
+            if not queue:
+                break
+            tool = queue.popleft()
+            passed = left.pop(tool, 0.0)
+            stayed[tool] = stayed.get(tool, 0.0) + _RETURN * passed
+            self._push(tool, (1 - _RETURN) * passed, left, queue)
+        near = {
+            tool: share / self._degree(tool)
+            for tool, share in stayed.items()
+            if tool not in self._in_use
+        }
+        greatest = max(near.values(), default=0.0)
+        return {tool: round(share / greatest, DECIMALS) for tool, share in near.items()}
+
+    def _push(self, tool: int, mass: float, left: dict[int, float], queue: deque[int]) -> None:
+        """Pass the *mass* of *tool* on along its edges; what has enough of it is queued."""
+        degree = self._degree(tool)
+        for other, weight in self._around(tool).items():
+            before = left.get(other, 0.0)
+            left[other] = before + mass * weight / degree
+            least = _LEAST_LEFT * max(1, len(self._around(other)))
+            if before < least <= left[other]:
+                queue.append(other)
+
+    def _degree(self, tool: int) -> float:
+        return sum(self._around(tool).values()) or 1.0
+
+    def _around(self, tool: int) -> dict[int, float]:
+        """Return the tools that an edge joins to *tool*, with the greatest weight of any."""
+        known = self._adjacent.get(tool)
+        if known is None:
+            known = self._adjacent[tool] = {}
+            for _, other, _, weight in (*self._index.edges(tool), *self._index.edges_to(tool)):
+                if other != tool and weight > known.get(other, 0.0):
+                    known[other] = weight
+        return known
+
+    def _rarities(self) -> dict[int, float]:
+        """Return how much it says of a tool that it is of one of the sources in use.
+
+        It is the rarity of the source: where all tools are of one source, that says nothing.
+        """
+        size = len(self._index)
+        everything = self._index.find_source_numbers(range(size))
+        sources = sorted(set(self._index.find_source_numbers(self.tools)))
+        return {
+            source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
+            for source in sources
+        }
+
+
+def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str], list[str]]:
+    """Return the tools called *names*, ids or `source::name`, and the names of no tool.
+
+    The tools are by their numbers, with their ids, in order.
+    """
+    found: dict[int, str] = {}
+    unknown = []
+    for name in dict.fromkeys(names):
+        number = index.find_tool(name)
+        if number == ABSENT:
+            number = _by_source(name, index)
+        if number == ABSENT:
+            unknown.append(name)
+        else:
+            found[number] = index.tool_id(number)
+    return dict(sorted(found.items())), unknown
+
+
+def _by_source(name: str, index: Index) -> int:
+    source, _, tool_name = name.partition("::")
+    if not tool_name:
+        return ABSENT
+    named = (
+        number
+        for number in index.exact(joined(tool_name))
+        if index.tool_name(number) == tool_name and index.source_id(number) == source
+    )
+    return next(named, ABSENT)
+
+
+def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
+    """Return a warning for each of *names*, which no tool has, with the ids close to it."""
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most names are right
+    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - as above
+
+    reported = names[:MOST_TOOLS]
+    found = []
+    for name in reported:
+        shown = name[:_LONGEST_TOOL_SHOWN]
+        close = suggest(shown, map(index.tool_id, _find_sharing_words(shown, index)), 3)
+        hint = f"; close: {', '.join(close)}" if close else ""
+        message = f"no tool is called {shown!r}{hint}: it is not used as context"
+        found.append(warning(Code.CONTEXT_TOOL_UNKNOWN, message))
+    if len(names) > len(reported):
+        more = f"no tool is called by {len(names) - len(reported):,} further names"
+        found.append(warning(Code.CONTEXT_TOOL_UNKNOWN, f"{more}: they are not used as context"))
+    return tuple(found)
+
+
+def _find_sharing_words(name: str, index: Index) -> list[int]:
+    """Return the few tools whose names share the rarest words with *name*."""
+    terms = {term for word in split_words(name) for term in _find_terms(word, index)}
+    rarest = sorted((index.document_frequency(term), term) for term in terms)
+    shared = dict.fromkeys(index.exact(joined(name)), 1.0)
+    for holders, term in rarest:
+        if len(shared) >= _MOST_SHARING:
+            break
+        for tool in islice(index.find_holders(term, "name"), _MOST_HOLDERS):
+            shared[tool] = shared.get(tool, 0.0) + 1 / holders
+    return heapq.nsmallest(_MOST_CLOSE, shared, key=lambda tool: (-shared[tool], tool))
+
+
+def _find_terms(word: str, index: Index) -> Iterator[int]:
+    """Yield the term of *word*; if no tool has it, those of the words that are spelt like it."""
+    term = index.find_stem(stem(word))
+    if term == ABSENT:
+        for other in index.nearest(word)[1]:
+            yield index.term_of_word(index.find_word(other))
+    else:
+        yield term
+
+
+_MOST_NOTED = 16
+_MOST_NAMED = 5
+_LONGEST_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class FilterResult:
+    """What the filter of a request leaves of an index, by numbers of tools.
+
+    Attributes:
+        passing: The tools that pass, disabled ones too.
+        allowed: Those that the search may offer.
+        excluded: All others.
+        diagnostics: Names of no source or category, and why nothing is left.
+    """
+
+    passing: frozenset[int]
+    allowed: frozenset[int]
+    excluded: frozenset[int]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def apply_filter(index: Index, request: SearchRequest, disabled: frozenset[int]) -> FilterResult:
+    """Apply the filter of *request*; *disabled* tools are those that it leaves out in any case."""
+    passing = _passing(index, request)
+    allowed = passing - disabled if disabled else passing
+    excluded = frozenset(range(len(index))) - allowed
+    return FilterResult(passing, allowed, excluded, _notes(index, request, passing, allowed))
+
+
+def conditions_on(tool: int, index: Index, request: SearchRequest) -> Iterator[str]:
+    """Yield the conditions of the filter of *request* that a tool does not meet, in words."""
+    source = index.source_id(tool)
+    if request.sources and source.casefold() not in _fold_names(request.sources):
+        yield f"its source is {_quote_name(source)}, not {_either(request.sources)}"
+    if request.categories and tool not in _of_categories(index, request.categories):
+        yield f"it is not in the category {_either(request.categories)}"
+    if request.read_only and index.read_only_flags()[tool] != READS:
+        writes = index.read_only_flags()[tool] == WRITES
+        yield "it does not only read" if writes else "it has no hint that it only reads"
+
+
+def filter_index(
+    index: Index,
+    *,
+    sources: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    read_only: bool = False,
+) -> tuple[list[int], tuple[Diagnostic, ...]]:
+    """Return those tools of *index* that pass a filter, in order, with its diagnostics."""
+    request = SearchRequest(
+        sources=tuple(sources), categories=tuple(categories), read_only=read_only
+    )
+    passing = _passing(index, request)
+    return sorted(passing), _notes(index, request, passing, passing)
+
+
+def filter_tools(
+    tools: Sequence[Tool],
+    *,
+    sources: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    read_only: bool = False,
+) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
+    """Return those of *tools* that pass a filter, as that of a search, with its diagnostics."""
+    wanted, among = _fold_names(sources), _fold_names(categories)
+    passing = tuple(
+        tool
+        for tool in tools
+        if (not wanted or tool.source_id.casefold() in wanted)
+        and not (among and among.isdisjoint(_fold_names(tool.hints.categories)))
+        and (not read_only or tool.hints.read_only)
+    )
+    known = sorted({tool.source_id for tool in tools})
+    named = sorted({name for tool in tools for name in tool.hints.categories})
+    unknown = [
+        *_unknown("source", sources, known, named),
+        *_unknown("category", categories, named, known),
+    ]
+    reads = any(tool.hints.read_only for tool in tools)
+    return passing, tuple(_warnings(unknown, passing, passing, lacks_hints=read_only and not reads))
+
+
+def _passing(index: Index, request: SearchRequest) -> frozenset[int]:
+    conditions = []
+    if request.sources:
+        conditions.append(_of_sources(index, request.sources))
+    if request.categories:
+        conditions.append(_of_categories(index, request.categories))
+    if request.read_only:
+        flags = index.read_only_flags()
+        conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
+    return frozenset.intersection(*conditions)
+
+
+def _of_sources(index: Index, names: Iterable[str]) -> frozenset[int]:
+    wanted = frozenset(_numbers(names, index.source_ids))
+    sources = index.find_source_numbers(range(len(index))) if wanted else ()
+    return frozenset([tool for tool, source in enumerate(sources) if source in wanted])
+
+
+def _of_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
+    members = map(index.in_category, _numbers(names, index.categories))
+    found = frozenset[int]().union(*members)
+    if found and max(found) >= len(index):
+        raise StaleIndexError("a category has a tool that is not there")
+    return found
+
+
+def _numbers(names: Iterable[str], known: Iterable[str]) -> list[int]:
+    """Return the numbers of the *known* texts that are *names* in any case."""
+    wanted = _fold_names(names)
+    return [number for number, text in enumerate(known) if text.casefold() in wanted]
+
+
+def _fold_names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset([name.casefold() for name in names])
+
+
+def _notes(
+    index: Index, request: SearchRequest, passing: Collection[int], allowed: Collection[int]
+) -> tuple[Diagnostic, ...]:
+    """Return what is to be told of the filter of *request*, as `_warnings` does."""
+    unknown = [
+        *_unknown("source", request.sources, index.source_ids, index.categories),
+        *_unknown("category", request.categories, index.categories, index.source_ids),
+    ]
+    if not unknown and allowed:
+        return ()
+    lacks_hints = request.read_only and READS not in index.read_only_flags()
+    return tuple(_warnings(unknown, passing, allowed, lacks_hints=lacks_hints))
+
+
+def _warnings(
+    unknown: Sequence[str],
+    passing: Collection[object],
+    allowed: Collection[object],
+    *,
+    lacks_hints: bool,
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each *unknown* name, or else one that says why nothing is left.
+
+    Args:
+        unknown: What is wrong with each name.
+        passing: What passes the filter, disabled tools too.
+        allowed: What may be offered.
+        lacks_hints: Whether read-only tools are wanted, and no tool has the hint.
+    """
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most filters leave something
+
+    for message in unknown[:_MOST_NOTED]:
+        yield warning(Code.FILTER_UNKNOWN, message)
+    if unknown or allowed:
+        return
+    reason = "the tools that pass it are disabled by default" if passing else "no tool passes it"
+    if lacks_hints:
+        reason = "no tool of the catalogue has the hint that it only reads"
+    yield warning(Code.FILTER_EMPTY, f"the filter leaves no tool: {reason}")
+
+
+def _unknown(
+    kind: str, names: Sequence[str], known: Iterable[str], others: Iterable[str]
+) -> Iterator[str]:
+    """Yield a message for each of *names* that none of the *known* has; *others* are close kin."""
+    if not names:
+        return
+    texts = {text.casefold(): text for text in known}
+    missing = [name for name in names if name.casefold() not in texts]
+    if not missing:
+        return
+    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most names are right
+
+    other_kind = "category" if kind == "source" else "source"
+    elsewhere = _fold_names(others)
+    for name in missing[:_MOST_NOTED]:
+        message = f"no {kind} is called {_quote_name(name)}"
+        close = suggest(name, texts.values(), 3)
+        if name.casefold() in elsewhere:
+            message += f"; a {other_kind} is"
+        elif close:
+            message += f"; did you mean {_either(close)}?"
+        elif texts:
+            plural = "categories" if kind == "category" else "sources"
+            message += f"; the {plural} are {_list_names(list(texts.values()))}"
+        yield message
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    listed = ", ".join(map(_quote_name, names[:_MOST_NAMED]))
+    return f"{listed} and {more:,} more" if more > 0 else listed
+
+
+def _either(names: Sequence[str]) -> str:
+    *head, last = map(_quote_name, names[:_MOST_NAMED])
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+def _quote_name(name: str) -> str:
+    return repr(name[:_LONGEST_SHOWN])

@@ -1,0 +1,589 @@
+"""The searcher: from a request to the values of an answer, over one index."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import compress
+from operator import not_
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mcpg.catalog.model import Tool, ToolView
+from mcpg.documents.model import ToolDocument
+from mcpg.errors import Diagnostic
+from mcpg.index import Index
+from mcpg.index.layout import ABSENT, StaleIndexError
+from mcpg.index.scoring import FIELDS
+from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.features import Candidate
+from mcpg.search.model import read_model
+from mcpg.search.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
+from mcpg.search.prerequisites import (
+    LEAST_PATH,
+    Prerequisite,
+    choose_goals,
+    find_needs,
+    prerequisites,
+)
+from mcpg.search.prerequisites import IndexCache as NeedMemo
+from mcpg.search.query import Analysis
+from mcpg.search.query_terms import TermReader, WordCache
+from mcpg.search.results import (
+    PREREQUISITE,
+    EngineServices,
+    Evidence,
+    LinkReason,
+    Match,
+    RankingMode,
+    SearchRequest,
+    SearchResult,
+    Strategy,
+)
+from mcpg.search.retrieval import ARRAYS, Edge, describe_link, expand, focused_graph
+from mcpg.text import lexicon
+from mcpg.text.words import read_stop_words
+from mcpg.values import format_below
+
+if TYPE_CHECKING:
+    from mcpg.ask.asker import Asker
+    from mcpg.explain.trace import Trace
+    from mcpg.plan.planner import Planner
+    from mcpg.search.guards import CandidateSelection, GuardedNormalizer, GuardedSource
+    from mcpg.search.hybrid import HybridDetails
+    from mcpg.search.index_vectors import IndexVectors, SearchVectors
+    from mcpg.search.scope import FilterResult
+
+
+MOST_TOOLS = 4_096
+"""Tools are read ahead where there are up to so many; each takes about six kilobytes."""
+
+MOST_WORDS = 4_096
+"""What so many words stand for is read ahead, the most frequent; each takes about two kilobytes."""
+
+MOST_FREQUENT = 4_096
+"""So many words of the language of the catalogue are read as well, the most frequent ones."""
+
+MOST_POSTINGS = 262_144
+"""Postings are read ahead where there are up to so many; each takes about a hundred bytes."""
+
+_TABLES = ("keys", "phrases", "terms", "words")
+
+
+def preload(index: Index, memo: WordCache, needs: NeedMemo) -> None:
+    """Read what searches of *index* look up, and keep it there, in *memo* and in *needs*.
+
+    Raises:
+        StaleIndexError: The index is damaged.
+    """
+    lexicon.read_ahead()
+    read_stop_words()
+    for name in _TABLES:
+        index.keys(name).read_ahead()
+    _read_postings(index)
+    _read_words(index, memo)
+    _read_tools(index, needs)
+
+
+def _read_postings(index: Index) -> None:
+    if len(index.section("postings")) <= MOST_POSTINGS:
+        for term in range(len(index.texts("terms"))):
+            index.impacts(term)
+
+
+def _read_words(index: Index, memo: WordCache) -> None:
+    """Read the words of the catalogue, and the usual ones of its language, as those of queries."""
+    terms = index.section("words.term")
+    numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
+    language = index.language or lexicon.ENGLISH
+    reader = TermReader(index, language, memo)
+    reader.read_stems()
+    words = *map(index.word, numbers[:MOST_WORDS]), *lexicon.frequent_words(language, MOST_FREQUENT)
+    for term in reader.read(words):
+        index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
+
+
+def _read_tools(index: Index, needs: NeedMemo) -> None:
+    if len(index) > MOST_TOOLS:
+        return
+    # Where numpy is in use, it reads 3-grams from the file.
+    reads_grams = ARRAYS.grams(len(index.section("grams")), index) is None
+    for tool in range(len(index)):
+        index.names.of_tool(tool)
+        if reads_grams:
+            index.grams.of_tool(tool)
+        index.edges(tool)
+        find_needs(tool, index, needs)
+
+
+_Variants: TypeAlias = tuple[tuple[int, float], ...]
+
+# Tools of which what is shown is kept once it has been read.
+_MOST_CARDS = 4_096
+# Edges of which it is kept likewise.
+_MOST_EDGES = 4_096
+_FIELD_BITS = [(1 << number, name) for number, name in enumerate(FIELDS)]
+_NO_EVIDENCE = Evidence()
+# Filters of which what they leave is kept.
+_MOST_FILTERS = 8
+
+
+class Searcher:
+    """Searches one index; what it answers never changes.
+
+    Every method raises `StaleIndexError` when it comes upon a damaged part of the index.
+
+    Attributes:
+        index: What is searched.
+        model: The fitted numbers that it was compiled with.
+        services: What may be used beside the index; `None` for nothing.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        describe: Callable[[str], Tool],
+        view: Callable[[str], ToolView],
+        services: EngineServices | None = None,
+    ) -> None:
+        """Prepare to search *index*.
+
+        Of an id, *describe* gives the whole tool, *view* what lists show of it, for matches.
+        """
+        self.index = index
+        self.services = services
+        self.model = read_model(index)
+        self._describe = describe
+        self._view = view
+        self._disabled = frozenset(index.iter_disabled_tools())
+        self._filtered: dict[tuple[object, ...], FilterResult] = {}
+        # Shared between threads: whoever comes second finds or makes the same.
+        self._memo = WordCache()
+        # For searches that include disabled tools, and for those that do not.
+        self._sources: dict[bool, GuardedSource] = {}
+        self._semantics: IndexVectors | None = None
+        self._normalizer: GuardedNormalizer | None = None
+        self._asker: Asker | None = None
+        self._planner: Planner | None = None
+        self._lock = allocate_lock()
+        self._cards: dict[int, tuple[str, str, str, str, str]] = {}
+        self._vias: dict[int, LinkReason] = {}
+        self._fields: dict[int, tuple[str, ...]] = {}
+        self._needs = NeedMemo()
+
+    def read_ahead(self) -> None:
+        """Read what searches look up, as far as it is kept."""
+        ARRAYS.prepare(self.index)
+        preload(self.index, self._memo, self._needs)
+        if len(self.index) <= _MOST_CARDS:
+            for number in range(len(self.index)):
+                self._card(number)
+
+    def documents(self) -> list[ToolDocument]:
+        return [self.index.record(number) for number in range(len(self.index))]
+
+    def enabled_by_id(self) -> dict[str, bool]:
+        """Return whether each tool, by id, is enabled by default."""
+        numbers = range(len(self.index))
+        return {self.index.tool_id(number): number not in self._disabled for number in numbers}
+
+    def tool(self, tool_id: str) -> Tool:
+        return self.index.record(self.number(tool_id)).tool
+
+    def view(self, tool_id: str) -> ToolView:
+        return self.index.view(self.number(tool_id))
+
+    def number(self, tool_id: str) -> int:
+        number = self.index.find_tool(tool_id)
+        if number == ABSENT:
+            raise StaleIndexError("it does not find a tool that it has")
+        return number
+
+    def answer(
+        self,
+        request: SearchRequest,
+        diagnostics: tuple[Diagnostic, ...],
+        trace: Trace | None = None,
+    ) -> tuple[SearchResult, RankedList | None]:
+        """Answer *request* by its query as it stands; *diagnostics* lead those of the result."""
+        if not self.has_tools(request):
+            nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
+            return replace(nothing, diagnostics=diagnostics), None
+        if request.is_browsing:
+            return self._browse(request, diagnostics), None
+        ranking, found = self.rank_request(request, trace)
+        numbers = [number for number, _ in ranking.primaries]
+        matches, faults = self.matches(ranking), (*diagnostics, *found)
+        result = self.result(request, (ranking,), matches, numbers, ranking.best, faults, trace)
+        return result, ranking
+
+    def rank_request(
+        self,
+        request: SearchRequest,
+        trace: Trace | None = None,
+        vectors: SearchVectors | None = None,
+    ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+        """Rank tools by the query of *request* as it stands; return the diagnostics as well.
+
+        *vectors* are those of the search of which this is a part, if any.
+        """
+        selection = self.selection(request)
+        search = self.search(request, trace, selection)
+        diagnostics: tuple[Diagnostic, ...] = ()
+        if request.strategy == Strategy.GRAPH:
+            ranking = run_graph(search)
+        else:
+            ranking, diagnostics = _run_with_vectors(search, vectors or self.search_vectors())
+        if request.lexicon and lexicon.faults:
+            diagnostics = (_without_tables(), *diagnostics)
+        return ranking, (*selection.diagnostics, *diagnostics) if selection else diagnostics
+
+    def search(
+        self,
+        request: SearchRequest,
+        trace: Trace | None = None,
+        selection: CandidateSelection | None = None,
+    ) -> Search:
+        """Return what the stages of the pipeline are given for *request*."""
+        excluded, memo = self.excluded_tools(request), self._memo
+        filtered = self.apply_filter(request)
+        allowed = filtered.allowed if filtered else None
+        return Search(request, self.index, self.model, excluded, trace, memo, selection, allowed)
+
+    def matches(self, ranking: RankedList) -> tuple[Match, ...]:
+        asked = [clause for clause in ranking.analysis.clauses if clause.origin == "query"]
+        texts, variants = [one.text for one in asked], [one.variants for one in asked]
+        found = []
+        for fused, calibration in zip(ranking.ranked, ranking.calibrations, strict=True):
+            candidate = fused.candidate
+            evidence = self._evidence(candidate, texts, variants)
+            found.append(self._match(candidate.document, calibration.score, evidence))
+        return tuple(found)
+
+    def result(
+        self,
+        request: SearchRequest,
+        rankings: Sequence[RankedList],
+        matches: tuple[Match, ...],
+        numbers: Sequence[int],
+        best: float | None,
+        diagnostics: tuple[Diagnostic, ...],
+        trace: Trace | None = None,
+    ) -> SearchResult:
+        """Return the result that offers *matches*, with what edges reach from these.
+
+        Args:
+            request: What was asked.
+            rankings: The ranked lists that the matches come from.
+            matches: The primary matches, best first.
+            numbers: The document number of each of them.
+            best: The best score in [0, 1], offered or not; `None` without candidates.
+            diagnostics: Those that come first.
+            trace: Records the stage.
+        """
+        with stage(trace, "expand"):
+            details = [one.semantic for one in rankings if one.semantic]
+            windows = [one.window(request.limit) for one in details]
+            primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
+            within = frozenset().union(*windows) if len(windows) == len(rankings) else None
+            # Where vectors rank alone, the graph adds nothing.
+            goals = choose_goals(primaries) if within is None or within else []
+            needed = self._find_prerequisites(goals, request, rankings[0].analysis)
+            related, next_steps = expand(
+                primaries,
+                self.index,
+                excluded=self.excluded_tools(request),
+                limit=request.limit,
+                within=within,
+                shown=[one.tool for one in needed],
+            )
+        counts = len(related), len(next_steps), len(needed)
+        merges = _merges(details, *counts) if details else ()
+        diagnostics = (*diagnostics, *merges, *_doubts(request, best, matches))
+        reached = [target for _, _, target, *_ in (*related, *next_steps)]
+        shown = (*numbers, *reached, *[one.tool for one in needed])
+        modes = {one.mode(is_expanded=any(counts)) for one in details}
+        if len(details) < len(rankings):
+            modes.add(RankingMode.GRAPH)
+        return SearchResult(
+            request.query,
+            request.strategy,
+            modes.pop() if len(modes) == 1 else RankingMode.HYBRID,
+            matches,
+            tuple(map(self._related_match, related)),
+            tuple(map(self._related_match, next_steps)),
+            diagnostics,
+            focused_graph(shown, self.index),
+            None,
+            tuple(map(self._prerequisite_match, needed)),
+        )
+
+    def _find_prerequisites(
+        self,
+        goals: Sequence[tuple[int, float]],
+        request: SearchRequest,
+        analysis: Analysis,
+    ) -> tuple[Prerequisite, ...]:
+        """Return what must run before the *goals*, by what the query and the tools in use give."""
+        closure = prerequisites(
+            goals,
+            self.index,
+            literals=analysis.literals,
+            without=self.excluded_tools(request),
+            done=analysis.used.tools if analysis.used else (),
+            limit=request.limit,
+            least=LEAST_PATH,
+            memo=self._needs,
+        )
+        return closure.found
+
+    def apply_filter(self, request: SearchRequest) -> FilterResult | None:
+        """Return what the filter of *request* leaves, `None` where none is set."""
+        if not request.is_filtered:
+            return None
+        conditions = request.sources, request.categories, request.read_only
+        key = *conditions, request.include_disabled
+        known = self._filtered.get(key)
+        if known is None:
+            from mcpg.search.scope import apply_filter  # noqa: PLC0415 - most searches have no filter
+
+            disabled = frozenset[int]() if request.include_disabled else self._disabled
+            known = apply_filter(self.index, request, disabled)
+            with self._lock:
+                if len(self._filtered) >= _MOST_FILTERS:
+                    del self._filtered[next(iter(self._filtered))]
+                self._filtered[key] = known
+        return known
+
+    def has_tools(self, request: SearchRequest) -> bool:
+        """Return whether there are tools that *request* may be answered with."""
+        filtered = self.apply_filter(request)
+        return bool(filtered.allowed if filtered else len(self.index))
+
+    def excluded_tools(self, request: SearchRequest) -> frozenset[int]:
+        """Return the tools that *request* leaves out: by its filter, or because of their hints."""
+        filtered = self.apply_filter(request)
+        if filtered is not None:
+            return filtered.excluded
+        return frozenset() if request.include_disabled else self._disabled
+
+    def unmet(self, tool: int, request: SearchRequest) -> tuple[str, ...]:
+        """Return the conditions of the filter of *request* that a tool does not meet."""
+        if not request.is_filtered:
+            return ()
+        from mcpg.search.scope import conditions_on  # noqa: PLC0415 - as above
+
+        return tuple(conditions_on(tool, self.index, request))
+
+    def disabled_by_hints(self, request: SearchRequest) -> frozenset[int]:
+        """Return those of them that pass the filter."""
+        filtered = self.apply_filter(request)
+        if filtered is not None:
+            return filtered.passing - filtered.allowed
+        return self.excluded_tools(request)
+
+    def semantics(self) -> IndexVectors:
+        """Return the vectors of the index; nothing is loaded yet."""
+        from mcpg.search.index_vectors import IndexVectors  # noqa: PLC0415 - as above
+        from mcpg.search.results import NONE  # noqa: PLC0415 - the graph needs no vectors
+
+        with self._lock:
+            if self._semantics is None:
+                self._semantics = IndexVectors(self.services or NONE, self.index, self.documents)
+            return self._semantics
+
+    def search_vectors(self) -> SearchVectors:
+        """Return the vectors for one search; nothing is loaded yet."""
+        from mcpg.search.index_vectors import SearchVectors  # noqa: PLC0415 - as above
+
+        return SearchVectors(self.semantics())
+
+    def asker(self) -> Asker:
+        """Return what answers questions about the index; nothing is read yet."""
+        from mcpg.ask.asker import Asker  # noqa: PLC0415 - a search answers no questions
+
+        with self._lock:
+            if self._asker is None:
+                self._asker = Asker(self.index)
+            return self._asker
+
+    def normalizer(self) -> GuardedNormalizer | None:
+        if self.services is None or self.services.normalizer is None:
+            return None
+        from mcpg.search.guards import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
+
+        with self._lock:
+            if self._normalizer is None:
+                self._normalizer = GuardedNormalizer(self.services.normalizer)
+            return self._normalizer
+
+    def planner(self) -> Planner:
+        """Return what plans over the index."""
+        from mcpg.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
+
+        with self._lock:
+            if self._planner is None:
+                self._planner = Planner(self)
+            return self._planner
+
+    def guarded_source(self, request: SearchRequest) -> GuardedSource:
+        """Return the candidate choice for *request*; a candidate source is configured."""
+        from mcpg.search.guards import GuardedSource, narrow_source  # noqa: PLC0415 - most engines choose themselves
+
+        includes_disabled = request.include_disabled
+        guarded_source = self._sources.get(includes_disabled)
+        if guarded_source is None:
+            source: Any = self.services.candidates if self.services else None
+            guarded_source = self._sources[includes_disabled] = GuardedSource(
+                lambda: narrow_source(source, self.index, includes_disabled=includes_disabled)
+            )
+        return guarded_source
+
+    def selection(self, request: SearchRequest) -> CandidateSelection | None:
+        if self.services is None or self.services.candidates is None:
+            return None
+        from mcpg.search.guards import CandidateSelection  # noqa: PLC0415 - as above
+
+        return CandidateSelection(
+            self.guarded_source(request), self.index, self.excluded_tools(request)
+        )
+
+    def _browse(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
+        index, excluded = self.index, self.excluded_tools(request)
+        numbers = [number for number in range(len(index)) if number not in excluded]
+        numbers.sort(
+            key=lambda number: (
+                index.tool_name(number).casefold(),
+                index.tool_name(number),
+                index.source_id(number),
+                number,
+            )
+        )
+        matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
+        return SearchResult(
+            "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
+        )
+
+    def _related_match(self, edge: Edge) -> Match:
+        """Return the match that *edge* brings in."""
+        negative, _, target, _, number, _ = edge
+        via = self._vias.get(number)
+        if via is None:
+            via = describe_link(edge, self.index)
+            if len(self._vias) < _MOST_EDGES:
+                self._vias[number] = via
+        return self._match(target, -negative, _NO_EVIDENCE, via)
+
+    def _prerequisite_match(self, found: Prerequisite) -> Match:
+        need = found.need
+        before = self.index.tool_id(need.before)
+        via = LinkReason(PREREQUISITE, before, need.reason, need.weight, need.fields)
+        return self._match(found.tool, found.score, _NO_EVIDENCE, via)
+
+    def _match(
+        self,
+        number: int,
+        score: float,
+        evidence: Evidence = _NO_EVIDENCE,
+        via: LinkReason | None = None,
+    ) -> Match:
+        card = self._cards.get(number) or self._card(number)
+        tool_id, describe, view = card[0], self._describe, self._view
+        return Match(
+            *card,
+            number not in self._disabled,
+            score,
+            evidence,
+            via,
+            lambda: describe(tool_id),
+            lambda: view(tool_id),
+        )
+
+    def _card(self, number: int) -> tuple[str, str, str, str, str]:
+        index = self.index
+        card = (
+            index.tool_id(number),
+            index.source_id(number),
+            index.tool_name(number),
+            index.display_name(number),
+            index.summary(number),
+        )
+        if len(self._cards) < _MOST_CARDS:
+            self._cards[number] = card
+        return card
+
+    def _evidence(
+        self, candidate: Candidate, texts: Sequence[str], variants: Sequence[_Variants]
+    ) -> Evidence:
+        """Return what of the query *candidate* answers.
+
+        *texts* are the words of the query, *variants* the terms that each of them stands for.
+        """
+        held: Sequence[float] = candidate.impacts
+        answered = held
+        if candidate.gains:
+            answered = [*held]
+            for place, _ in candidate.gains:
+                answered[place] = 1.0
+        return Evidence(
+            tuple(compress(texts, held)),
+            tuple(compress(texts, map(not_, answered))),
+            self._field_names(self.index.fields(candidate.document, compress(variants, held))),
+        )
+
+    def _field_names(self, fields: int) -> tuple[str, ...]:
+        known = self._fields.get(fields)
+        if known is None:
+            names = [name for bit, name in _FIELD_BITS if fields & bit]
+            known = self._fields[fields] = tuple(names)
+        return known
+
+
+def _run_with_vectors(
+    search: Search, vectors: SearchVectors
+) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+    """Rank by vectors and graph, or by the graph alone where there are no vectors."""
+    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
+    from mcpg.search.hybrid import fallbacks  # noqa: PLC0415 - as above
+
+    before = len(search.trace.stages) if search.trace else 0
+    try:
+        ranking = run_with_vectors(search, vectors)
+    except EmbeddingError as fault:
+        if search.trace:
+            del search.trace.stages[before:]
+        faults = (*vectors.semantics.diagnostics, *fallbacks(search.request.strategy, fault))
+        return run_graph(search), faults
+    return ranking, ranking.semantic.diagnostics if ranking.semantic else ()
+
+
+def _without_tables() -> Diagnostic:
+    """Return a warning that names the word tables that count as empty."""
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches have no diagnostics
+
+    tables = [f"{name} ({reason})" for name, reason in sorted(lexicon.faults.items())]
+    message = f"word tables that cannot be used: {', '.join(tables)}"
+    return warning(Code.LEXICON_UNAVAILABLE, message)
+
+
+def _merges(details: Sequence[HybridDetails], *counts: int) -> Iterable[Diagnostic]:
+    from mcpg.search.hybrid import merges  # noqa: PLC0415 - as above
+
+    return dict.fromkeys(found for one in details for found in merges(one, *counts))
+
+
+def _doubts(
+    request: SearchRequest, best: float | None, matches: Sequence[Match]
+) -> tuple[Diagnostic, ...]:
+    """Return a warning where the *best* score is low or nothing matches."""
+    if best is not None and best >= LOW_CONFIDENCE:
+        return ()
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches have no diagnostics
+
+    if best is None:
+        which = "no tool that passes the filter" if request.is_filtered else "no tool"
+        return (warning(Code.LOW_CONFIDENCE, f"{which} matches any word of the query"),)
+    advice = "add detail to the query" if matches else "it is not offered"
+    score = format_below(best, LOW_CONFIDENCE)
+    message = f"the best match has a score of {score}: {advice}"
+    return (warning(Code.LOW_CONFIDENCE, message),)

@@ -1,0 +1,125 @@
+"""What an engine reports to an observer: searches, indexes and vectors.
+
+Only an engine with an observer imports this or reads a clock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+from mcpg.embeddings.provider import counted_tokens
+from mcpg.explain.trace import Trace
+from mcpg.index import Index
+from mcpg.search.observer import BuildFacts, GuardedObserver, Observer, SearchFacts, VectorFacts
+from mcpg.search.results import RankingMode, SearchResult
+from mcpg.search.retrieval import focused_graph
+
+if TYPE_CHECKING:
+    from mcpg.vectors.build import BuiltVectors
+
+EMBED, COMPARE = "embed", "compare"
+"""The stages that make and compare vectors; all others are the graph's."""
+
+_WITH_VECTORS = frozenset({RankingMode.VECTOR, RankingMode.HYBRID})
+_WITH_GRAPH = frozenset({RankingMode.GRAPH, RankingMode.HYBRID})
+
+
+class Timings(Trace):
+    """Times the stages of one search, those that failed as well, and counts what vectors cost.
+
+    Attributes:
+        tokens: Tokens that vectors of the query have cost, `None` where it is unknown.
+        of_vectors: Seconds of each stage that made or compared vectors.
+        of_graph: Seconds of each other stage.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens: int | None = None
+        self.of_vectors: list[float] = []
+        self.of_graph: list[float] = []
+
+    def stage(self, name: str) -> AbstractContextManager[None]:  # type: ignore[override]
+        if name == EMBED:
+            return self._embedding()
+        return _StageTimer(self.of_vectors if name == COMPARE else self.of_graph)
+
+    @contextmanager
+    def _embedding(self) -> Iterator[None]:
+        with _StageTimer(self.of_vectors), counted_tokens() as tokens:
+            try:
+                yield
+            finally:
+                if tokens.total is not None:
+                    self.tokens = (self.tokens or 0) + tokens.total
+
+
+class _StageTimer:
+    """Adds how long what stands inside takes; a generator would take longer than some stages."""
+
+    __slots__ = ("_start", "_times")
+
+    def __init__(self, times: list[float]) -> None:
+        self._times = times
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._times.append(time.perf_counter() - self._start)
+
+
+def search_facts(result: SearchResult, timings: Timings, context_tools: int = 0) -> SearchFacts:
+    """Return the facts about *result*, by so many *context_tools*, for an observer."""
+    return SearchFacts(
+        strategy=result.strategy,
+        mode=result.ranking_mode,
+        used_vector=result.ranking_mode in _WITH_VECTORS,
+        used_graph=result.ranking_mode in _WITH_GRAPH,
+        is_cached=timings.is_cached,
+        is_normalized=result.normalized_query is not None,
+        matches=len(result.matches),
+        related=len(result.related_matches),
+        next_steps=len(result.next_step_matches),
+        prerequisites=len(result.prerequisites),
+        nodes=result.focused_graph.nodes,
+        edges=result.focused_graph.edges,
+        vector_seconds=_total(timings.of_vectors),
+        graph_seconds=_total(timings.of_graph),
+        vector_tokens=timings.tokens,
+        normalized_query=result.normalized_query,
+        context_tools=context_tools,
+    )
+
+
+def _total(seconds: list[float]) -> float | None:
+    return sum(seconds) if seconds else None
+
+
+def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:
+    """Return the facts about *index* for an observer.
+
+    *vectorized* is how many of its tools have a vector, `None` while nobody has asked for any.
+    """
+    whole = focused_graph(range(len(index)), index)
+    return BuildFacts(len(index), vectorized, whole.nodes, whole.edges)
+
+
+def observe_vectors(observer: Observer, find: Callable[[], BuiltVectors]) -> BuiltVectors:
+    """Have *find* find or make the vectors of an index, and tell *observer*."""
+    with GuardedObserver.of(observer).vectors() as tell, counted_tokens() as tokens:
+        built = find()
+        tools = len(built.vectors)
+        tell(VectorFacts(tools, tools - built.vectors.missing, built.embedded, tokens.total))
+    return built
+
+
+def observe_index(observer: Observer, make: Callable[[], Index]) -> Index:
+    """Have *make* make an index, and tell *observer*."""
+    with GuardedObserver.of(observer).build() as tell:
+        index = make()
+        tell(build_facts(index))
+    return index

@@ -1,0 +1,262 @@
+"""What is shown to people, before it is text, Markdown or HTML.
+
+A view is a function from a JSON object that mcpg prints to blocks. Three renderers write them:
+`mcpg.cli.render` for terminals and pipes, `mcpg.cli.render`, and `mcpg.show.html` for HTML. Text
+of catalogues, queries and servers is `Code`, and every renderer makes all text safe at one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Inline: TypeAlias = "str | CodeSpan | Figure | Score | Styled | Bar | tuple[Inline, ...]"
+Block: TypeAlias = (
+    "Paragraph | FactList | Table | Bullets | Source | Notices | Chart | Details | Entries | "
+    "Section"
+)
+
+
+# Inline content: our own words are `str`.
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSpan:
+    """Text of others, shown as it is: a tool, a word, a query.
+
+    Attributes:
+        text: The text.
+        is_quoted: Whether it stands in quotes where nothing else sets it apart.
+    """
+
+    text: str
+    is_quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number.
+
+    Attributes:
+        value: The number.
+        form: Its format in text and Markdown; HTML has three decimals where this has six.
+    """
+
+    value: float
+    form: str = ".6f"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score or the strength of a link, in [0, 1].
+
+    It has two significant digits; HTML has three decimals.
+    """
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """Content that stands out: `bold`, `dim`, or a colour: `red`, `green`, `yellow`, `cyan`."""
+
+    content: Inline
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar; Markdown has none.
+
+    Attributes:
+        share: Its filled part, in [0, 1].
+        columns: How wide it is in text.
+        style: Its colour.
+    """
+
+    share: float
+    columns: int = 24
+    style: str = ""
+
+
+# Blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text that is wrapped."""
+
+    content: Inline
+
+
+@dataclass(frozen=True, slots=True)
+class FactList:
+    """Names and values; those without a value are left out."""
+
+    rows: tuple[tuple[str, Inline], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        head: Its heading.
+        is_number: Whether it is aligned to the right.
+        most: Most columns of a terminal that it takes.
+        is_wide: Whether text, which has little room, leaves it out.
+        is_below: Whether text puts its cells on lines of their own, wrapped on a terminal.
+        is_whole: Whether text never cuts it, as ids that are to be copied.
+        least_room: Columns of a terminal below which text leaves it out.
+        is_code: Whether its cells are strings, each shown as `Code`; quicker for long tables.
+        style: The style of all its cells, where `is_code`.
+    """
+
+    head: str
+    is_number: bool = False
+    most: int = 44
+    is_wide: bool = False
+    is_below: bool = False
+    is_whole: bool = False
+    least_room: int = 0
+    is_code: bool = False
+    style: str = ""
+
+    def content(self, cell: Inline) -> Inline:
+        """Return what a *cell* shows."""
+        if not (self.is_code and isinstance(cell, str)):
+            return cell
+        return Styled(CodeSpan(cell), self.style) if self.style else CodeSpan(cell)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells.
+
+    Attributes:
+        title: What it shows; HTML has it as a caption.
+        columns: Its columns; the last is wrapped or cut where a terminal is narrow.
+        rows: A cell for each column.
+        has_heads: Whether text shows the headings; cells speak for themselves otherwise.
+        wraps: Whether text wraps the last column, in place of cutting it.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Inline, ...], ...]
+    has_heads: bool = False
+    wraps: bool = False
+
+    @property
+    def cells(self) -> Iterator[list[Inline]]:
+        """What the cells of each row show."""
+        for row in self.rows:
+            yield [column.content(cell) for column, cell in zip(self.columns, row, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list."""
+
+    items: tuple[Inline, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Lines of code in a language."""
+
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """Diagnostics, as JSON has them."""
+
+    items: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing that only HTML has: the markup that a function of `mcpg.show.html` makes.
+
+    Attributes:
+        kind: The name of the function.
+        arguments: Its arguments; tables beside it hold the same numbers.
+    """
+
+    kind: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What Markdown and HTML fold.
+
+    Attributes:
+        summary: What is seen of it.
+        blocks: What is folded.
+        short: What text shows in place of it; `None` for all of it.
+        is_open: Whether it is unfolded at first.
+    """
+
+    summary: Inline
+    blocks: tuple[Block, ...]
+    short: tuple[Block, ...] | None = None
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEntry:
+    """One of several tools in order.
+
+    Attributes:
+        rank: Its rank.
+        name: Its id.
+        figures: Its scores.
+        about: What it is.
+        blocks: All else.
+        score: What HTML draws as a meter, in [0, 1]; `None` for nothing.
+        origin: Where it comes from, for HTML.
+    """
+
+    rank: int
+    name: str
+    figures: Inline = ""
+    about: Inline = ""
+    blocks: tuple[Block, ...] = ()
+    score: float | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Tools in order, under a prefix for their anchors."""
+
+    prefix: str
+    items: tuple[ToolEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks under a heading.
+
+    Attributes:
+        identity: Its anchor in HTML.
+        title: Its heading.
+        blocks: What it holds.
+        lead: One sentence on how to read it, for HTML.
+        heading: Its heading in text and Markdown, where that differs; "" for none.
+    """
+
+    identity: str
+    title: str
+    blocks: tuple[Block, ...]
+    lead: str = ""
+    heading: str | None = None
+
+
+def join_inlines(parts: list[Inline], between: str = ", ") -> Inline:
+    """Return *parts* with *between* them."""
+    return tuple(one for part in parts for one in (between, part))[1:]

@@ -1,0 +1,346 @@
+"""What is shown of an object of the schema `mcpg/eval/1`: how well judged queries are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.show.blocks import (
+    Bar,
+    Block,
+    CodeSpan,
+    Column,
+    Details,
+    FactList,
+    Figure,
+    Inline,
+    Paragraph,
+    Score,
+    Section,
+    Styled,
+    Table,
+    join_inlines,
+)
+from mcpg.values import format_count
+
+Json = Mapping[str, Any]
+
+MAIN = "ndcg@5"
+CHANCE = 0.05
+"""A difference may be chance when its p is at least this."""
+
+_COMPARED = ("metric", "before", "now", "change")
+_FOUND_SHOWN = 3
+_MEANINGS = {
+    "ndcg@5": "right tools high among the first 5",
+    "ndcg@10": "right tools high among the first 10",
+    "recall@1": "share of the right tools at rank 1",
+    "recall@5": "share of the right tools among the first 5",
+    "mrr": "mean of 1 / rank of the first right tool",
+    "hit@1": "queries whose first match is right",
+    "hit@5": "queries with a right match among the first 5",
+    "ece": "how far scores are from the share that is right (0 is best)",
+    "brier": "mean squared error of scores (0 is best)",
+    "auroc": "chance that a right answer scores above a wrong one",
+    "abstention": "share of the queries without an answer that are recognised",
+}
+
+
+def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
+    """Return the sections on *data*, which has what `eval` prints as JSON.
+
+    Args:
+        data: The object; with latencies where they are to be shown.
+        worst: How many of the queries that are answered worst to show; `None` shows all.
+    """
+    latency = data["latencyMs"]
+    times = f"p50 {latency['p50']:.3f} ms, p95 {latency['p95']:.3f} ms" if latency else ""
+    sections: list[Block] = [
+        Paragraph(f"evaluated: {summary(data)}"),
+        metrics_section(data),
+        reliability_section(data),
+        FactList((("latency", times),)),
+        *comparison_section(data["baseline"]),
+        *_queries(data["perQuery"], worst),
+        *gates_section(data["gates"]),
+    ]
+    return sections
+
+
+def summary(data: Json) -> str:
+    """Return what was measured."""
+    answerless = (data["abstention"] or {}).get("queries", 0)
+    unknown = len(data["unknownTools"])
+    asides = [
+        f"{answerless} without an answer" if answerless else "",
+        f"{format_count(unknown, 'tool')} unknown" if unknown else "",
+    ]
+    told = ", ".join(filter(None, asides))
+    aside = f" ({told})" if told else ""
+    queries = format_count(data["queries"], "query", "queries")
+    tools = format_count(data["tools"], "tool")
+    return f"{queries}{aside}, {tools}, strategy {way(data)}, first {data['limit']} matches"
+
+
+def headline(data: Json) -> str:
+    """Return the main metrics on one line."""
+    values = collect_metrics(data)
+    names = (MAIN, "hit@1", "ece")
+    shown = [f"{name} {'-' if (one := values[name]) is None else f'{one:.4f}'}" for name in names]
+    return f"{format_count(data['queries'], 'query', 'queries')}, {', '.join(shown)}"
+
+
+def way(data: Json) -> str:
+    """Return how queries were searched."""
+    fusion = f", fusion {data['fusion']}" if data["fusion"] else ""
+    normalized = ", normalized" if data["normalize"] else ""
+    without = "" if data["lexicon"] else ", without the lexicon"
+    return f"{data['strategy']}{fusion}{normalized}{without}"
+
+
+def collect_metrics(data: Json) -> dict[str, float | None]:
+    """Return every metric by name."""
+    calibration = data["calibration"]
+    return {
+        **data["metrics"],
+        "ece": calibration["ece"],
+        "brier": calibration["brier"],
+        "auroc": calibration["aurocRightVsWrong"],
+        "abstention": (data["abstention"] or {}).get("share"),
+    }
+
+
+def metrics_section(data: Json) -> Section:
+    """Return a table of the metrics, with their change since the baseline."""
+    compared = (data["baseline"] or {}).get("metrics", {})
+    rows = tuple(
+        (
+            CodeSpan(name),
+            figure(value),
+            Bar(value or 0.0, style="green") if name in data["metrics"] else "",
+            delta((compared.get(name) or {}).get("delta")),
+            Styled(_MEANINGS[name], "dim"),
+        )
+        for name, value in collect_metrics(data).items()
+        if value is not None or name in data["metrics"]
+    )
+    columns = (
+        Column("metric"),
+        Column("value", is_number=True),
+        Column(""),
+        Column("since the baseline", is_number=True),
+        Column("meaning"),
+    )
+    return Section("figures", "Metrics", (Table("Metrics", columns, rows, wraps=True),))
+
+
+def figure(value: float | None) -> Inline:
+    """Return a metric, a dash where it could not be measured."""
+    return "-" if value is None else Figure(value, ".4f")
+
+
+def delta(value: float | None) -> Inline:
+    """Return the change of a metric."""
+    return "" if value is None else Figure(value, "+.4f") if value else "="
+
+
+def _rank(rank: int | None) -> str:
+    return "-" if rank is None else str(rank)
+
+
+def reliability_section(data: Json) -> Section:
+    """Return, for bins of scores, how many of the best matches with such scores are right."""
+    rows = tuple(
+        (
+            f"{one['low']:.3f}-{one['high']:.3f}",
+            Figure(one["meanScore"], ".3f"),
+            Figure(one["precision"], ".3f"),
+            f"{one['count']:,}",
+            Bar(one["precision"], style="green"),
+        )
+        for one in data["calibration"]["bins"]
+    )
+    columns = (
+        Column("scores"),
+        *(Column(name, is_number=True) for name in ("mean", "right", "queries")),
+        Column(""),
+    )
+    table = Table("Reliability by bins of scores", columns, rows, has_heads=True)
+    heading = "calibration: of the best matches with such scores, how many are right"
+    return Section("trust", "Calibration", (table,), heading=heading)
+
+
+def gates_section(gates: Sequence[Json]) -> list[Section]:
+    """Return which of the *gates* pass, none without gates."""
+    rows = tuple(
+        (
+            Styled("passed", "green") if gate["passed"] else Styled("failed", "red"),
+            gate_sentence(gate),
+        )
+        for gate in sorted(gates, key=lambda gate: bool(gate["passed"]))
+    )
+    failed = sum(not gate["passed"] for gate in gates)
+    told = f"{failed} of {len(gates)} gates failed" if failed else "all gates passed"
+    table = Table("Gates", (Column(""), Column("gate")), rows, wraps=True)
+    return [Section("gates", "Gates", (Paragraph(told), table))] if rows else []
+
+
+def gate_sentence(gate: Json) -> str:
+    """Return what a metric is and what was asked of it."""
+    metric, value = gate["metric"], gate["value"]
+    if value is None:
+        return f"{metric} cannot be measured: no query says anything about it"
+    limit, near = gate["limit"], round(value, 4)
+    # A value that differs from the limit by little must not look as if it did not.
+    is_near = (near < limit, near > limit) != (value < limit, value > limit)
+    shown = f"{abs(value):{'.9g' if is_near else '.4f'}}"
+    if gate["kind"] == "max-drop":
+        fell = f"{'fell' if value >= 0 else 'rose'} by {shown}"
+        return f"{metric} {fell}; at most {limit:.9g} was allowed"
+    side = "at least" if gate["kind"] == "min" else "at most"
+    return f"{metric} is {shown}; {side} {limit:.9g} was asked for"
+
+
+# Since the baseline
+
+
+def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
+    """Return the section on *compared*, the member `baseline` of a report; none without one."""
+    if compared is None:
+        return []
+    blocks = (Paragraph(_verdict(compared)), *list_changes(compared, shown))
+    heading = "compared with the baseline"
+    return [Section("baseline", "Since the baseline", blocks, heading=heading)]
+
+
+def _verdict(compared: Json) -> str:
+    """Return how the main metric changed, and whether that may be chance."""
+    found = compared["significance"]
+    if found is None:
+        return "No query is in both reports."
+    chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
+    change = compared["metrics"][MAIN]["delta"]
+    told = f"{change:+.4f}" if change else "="
+    queries = format_count(compared["common"], "query", "queries")
+    changed = f"{found['changed']:,} of {found['pairs']:,} changed"
+    test = f"p = {found['p']:.4f} ({found['test']})"
+    return f"{MAIN} {told} over {queries} in both reports, {changed}, {test}: {chance}"
+
+
+def list_changes(compared: Json, shown: int = 10) -> Iterator[Block]:
+    """Return what of *compared*, a comparison as JSON has it, is other than before."""
+    metrics = compared["metrics"]
+    rows = tuple(
+        (name, figure(one["before"]), figure(one["now"]), delta(one["delta"]))
+        for name, one in metrics.items()
+        if one["before"] is not None or one["now"] is not None
+    )
+    columns = tuple(Column(head, is_number=head != "metric") for head in _COMPARED)
+    queries = format_count(compared["common"], "query", "queries")
+    title = f"Metrics over the {queries} in both reports"
+    yield Details(title, (Table(title, columns, rows),), ())
+    for name in ("better", "worse"):
+        changes = compared[name]
+        if changes:
+            table, rest = _changes(changes[:shown], name), len(changes) - shown
+            more = (Paragraph(f"... and {rest} more are {name}"),) if rest > 0 else ()
+            counts = Paragraph(f"{name} ({len(changes):,})")
+            blocks = (table, *more)
+            title = f"Answered {name}: {len(changes):,}"
+            yield Details(title, blocks, (counts, *blocks), is_open=name == "worse")
+    ids = {
+        "only now": compared["added"],
+        "only before": compared["removed"],
+        "judged otherwise": compared["rejudged"],
+    }
+    yield FactList(
+        tuple(
+            (f"{name} ({len(given):,})", _format_tool_ids(given, shown))
+            for name, given in ids.items()
+            if given
+        )
+    )
+
+
+def _format_tool_ids(ids: Sequence[str], shown: int) -> Inline:
+    rest = len(ids) - shown
+    return (
+        join_inlines([CodeSpan(one) for one in ids[:shown]]),
+        f" and {rest} more" if rest > 0 else "",
+    )
+
+
+def _changes(changes: Iterable[Json], name: str) -> Table:
+    rows = tuple(
+        (
+            f"{_rank(one['rankBefore'])} → {_rank(one['rankNow'])}",
+            (figure(one["ndcg@5Before"]), " → ", figure(one["ndcg@5Now"])),
+            (Figure(one["topScoreBefore"], ".3f"), " → ", Figure(one["topScoreNow"], ".3f")),
+            CodeSpan(one["id"]),
+            CodeSpan(one["query"]),
+        )
+        for one in changes
+    )
+    columns = (
+        *(Column(head) for head in ("rank", "nDCG@5")),
+        Column("best score", is_wide=True),
+        Column("id", most=24),
+        Column("query"),
+    )
+    return Table(f"Answered {name}", columns, rows, has_heads=True)
+
+
+# Queries
+
+
+def _queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
+    faulty = [one for one in outcomes if not _is_best(one)]
+    shown = list(outcomes) if worst is None else sorted(faulty, key=_badness)[:worst]
+    rows = tuple(
+        (
+            _rank(one["rank"]),
+            figure(one["ndcg@5"]),
+            Score(one["topScore"]),
+            Styled(CodeSpan(one["id"]), "cyan"),
+            CodeSpan(one["query"]),
+            _format_relevant(one),
+            _format_matches(one),
+        )
+        for one in shown
+    )
+    columns = (
+        *(Column(head, is_number=True) for head in ("rank", "ndcg@5", "score")),
+        Column("id", most=24),
+        Column("query"),
+        *(Column(head, is_below=True) for head in ("wanted", "found")),
+    )
+    title = "Queries" if worst is None else f"Worst answers ({len(shown)} of {len(faulty)})"
+    return (
+        [Section("queries", title, (Table(title, columns, rows, has_heads=True),))] if rows else []
+    )
+
+
+def _is_best(one: Json) -> bool:
+    """Return whether an answer could not be better."""
+    ndcg = one["ndcg@5"]
+    return bool(one["topScore"] < LOW_CONFIDENCE if ndcg is None else ndcg == 1)
+
+
+def _badness(one: Json) -> tuple[float, float, float]:
+    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first."""
+    return one["ndcg@5"] or 0.0, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"]
+
+
+def _format_relevant(one: Json) -> Inline:
+    names: list[Inline] = [CodeSpan(name) for name in one["relevant"]]
+    names += [(CodeSpan(name), " (no such tool)") for name in one["unknown"]]
+    return join_inlines(names) if names else "no tool"
+
+
+def _format_matches(one: Json) -> Inline:
+    shown: list[Inline] = [
+        (CodeSpan(match["toolId"]), " ", Score(match["score"]))
+        for match in one["matches"][:_FOUND_SHOWN]
+    ]
+    return join_inlines(shown) if shown else "no tool"

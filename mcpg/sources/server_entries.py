@@ -1,0 +1,568 @@
+"""How mcpg is let in to servers that require OAuth, as configurations state it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from mcpg.catalog.json_text import parse_json_documents
+from mcpg.errors import SourceError
+from mcpg.text.json_values import JsonObject, JsonValue, read_float
+from mcpg.text.library_errors import toml_reason
+from mcpg.text.safeyaml import load_yaml
+
+CLIENTS_OWN = "mcpServers"
+"""The member by which a file is known as the configuration of a client, whatever it holds."""
+
+_KEYS = (CLIENTS_OWN, "context_servers", "servers", "amp.mcpServers")
+_MENTIONS = {
+    ".toml": re.compile(r"^\s*\[\s*\"?mcp_servers\"?\s*[.\]]|^\s*mcp_servers\s*[.=]", re.MULTILINE),
+    ".yaml": re.compile(r"^(?:mcpServers|extensions)\s*:", re.MULTILINE),
+}
+_MENTIONS[".yml"] = _MENTIONS[".yaml"]
+_MENTIONS_IN_JSON = re.compile(r'"(?:(?:amp\.)?mcpServers|context_servers|servers|mcp)"\s*:')
+# What is not closed is taken to its end, and kept: nobody has to look for its end again.
+_STRING = r'"(?:[^"\\\n]++|\\.)*+"?'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
+# Continue fills in secrets of its user, which are variables in a file of its own.
+_CONTINUE_SECRET = re.compile(r"\$\{\{\s*secrets\.([A-Za-z_]\w*)\s*\}\}")
+_GOOSE_KINDS = {"stdio": "stdio", "sse": "sse", "streamable_http": "http"}
+_OPENCODE_VARIABLE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
+_BARE_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+_GEMINI = ".gemini/settings.json"
+# In seconds, by the ends of paths; in other files, the size of a timeout decides.
+_UNITS = {
+    _GEMINI: 0.001,
+    ".copilot/mcp-config.json": 0.001,
+    ".aws/amazonq/mcp.json": 0.001,
+    "settings/cline_mcp_settings.json": 1,
+    "settings/mcp_settings.json": 1,
+    ".roo/mcp.json": 1,
+}
+_WORKSPACE = "${workspaceFolder}"
+_EDITOR_FOLDERS = (".vscode", ".cursor", ".roo")
+
+
+def mentions_servers(text: str, place: str) -> bool:
+    """Return whether a configuration seems to have a member for servers."""
+    pattern = _MENTIONS.get(_suffix(place), _MENTIONS_IN_JSON)
+    return pattern.search(text) is not None
+
+
+def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
+    """Parse the configuration of a client.
+
+    Args:
+        text: The whole file.
+        place: Its path, whose ending tells TOML and YAML from JSON.
+        repeated: Gets every key that stands more than once in one object of JSON.
+
+    Raises:
+        SourceError: The file is broken.
+    """
+    suffix = _suffix(place)
+    if suffix == ".toml":
+        return _toml(text, place)
+    if suffix in _MENTIONS:
+        return load_yaml(text, place, error=SourceError)
+    # Comments and trailing commas become spaces, so that places stay.
+    plain = _COMMENT.sub(
+        lambda found: found[1] or found[2] or re.sub(r"[^\n]", " ", found[0]), text
+    )
+    plain = _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
+    return parse_json_documents(plain, place, repeated, read_float)[0]
+
+
+def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:
+    """Return the entries of servers by their names, `None` where a configuration has none.
+
+    Args:
+        value: The configuration.
+        environ: The environment, which may hold what an entry passes on if it is there.
+        place: Its path, which may tell the client.
+    """
+    if not isinstance(value, dict):
+        return None
+    for layout in (_projects, _common, _opencode_or_crush, _codex, _goose):
+        found = layout(value, environ)
+        if found is not None:
+            return {name: _at(place, entry, environ) for name, entry in found.items()}
+    return None
+
+
+def _at(place: str, entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
+    """Return an *entry* of the file at *place* without what only the file's client can read."""
+    normal = f"/{place.replace(os.sep, '/')}"
+    client = next((end for end in _UNITS if normal.endswith(f"/{end}")), None)
+    if client is not None and isinstance(entry, dict):
+        entry = _with_timeout(entry, entry.get("timeout"), _UNITS[client])
+    if client == _GEMINI:
+        entry = _with_bare_variables(entry, environ)
+    workspace = _workspace(place)
+    return _map_texts(entry, lambda text: text.replace(_WORKSPACE, workspace))
+
+
+def _workspace(place: str) -> str:
+    """Return the folder for `${workspaceFolder}`, or that variable itself if it is not known.
+
+    The settings of a user in the home folder are those of every workspace.
+    """
+    path = os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 - `Path` may raise
+    folder, name = os.path.split(os.path.dirname(path))  # noqa: PTH120 - as above
+    is_known = name in _EDITOR_FOLDERS and folder != os.path.expanduser("~")  # noqa: PTH111
+    return folder if is_known else _WORKSPACE
+
+
+def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObject:
+    """Return *entry* with a timeout of *value* units, each so many seconds.
+
+    From 1,000 on, the member `timeout` is in milliseconds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return entry
+    seconds = value * unit
+    return {**entry, "timeout": seconds * 1000 if seconds >= 1 else seconds}
+
+
+def _with_bare_variables(entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
+    """Return *entry* with `${NAME}` for each `$NAME` that is set."""
+
+    def add_braces(found: re.Match[str]) -> str:
+        return f"${{{found[1]}}}" if found[1] in environ else found[0]
+
+    return _map_texts(entry, lambda text: _BARE_VARIABLE.sub(add_braces, text))
+
+
+def _map_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """Return *value* with every text of it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_map_texts(one, change) for one in value]
+    if isinstance(value, dict):
+        return {key: _map_texts(one, change) for key, one in value.items()}
+    return value
+
+
+def _suffix(place: str) -> str:
+    return os.path.splitext(place)[1].casefold()  # noqa: PTH122 - a place need not be a path
+
+
+def _toml(text: str, place: str) -> JsonValue:
+    import tomllib  # noqa: PLC0415 - one client writes TOML
+
+    try:
+        value: JsonValue = tomllib.loads(text, parse_float=read_float)
+    except (ValueError, RecursionError) as fault:
+        problem, remedy, at = toml_reason(fault, text)
+        message = f"invalid TOML: {problem}"
+        raise SourceError(message, place=f"{place}:{at}", remedy=remedy) from None
+    return value
+
+
+def _common(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
+    inner = _table(value, "mcp")
+    for holder in (value, inner):
+        for key in _KEYS:
+            found = holder.get(key)
+            if isinstance(found, list):
+                found = _by_name(found)
+            # Others than clients may have members of the other names.
+            if isinstance(found, dict) and (key == CLIENTS_OWN or _all_tables(found)):
+                return _disable_excluded(found, inner.get("allowed"), inner.get("excluded"))
+    return None
+
+
+def _disable_excluded(servers: JsonObject, allowed: JsonValue, excluded: JsonValue) -> JsonObject:
+    """Return *servers*, disabling those that a list of their client leaves out."""
+    kept = allowed if isinstance(allowed, list) and allowed else [*servers]
+    left_out = excluded if isinstance(excluded, list) else []
+    return {
+        name: {**entry, "disabled": True}
+        if isinstance(entry, dict) and (name not in kept or name in left_out)
+        else entry
+        for name, entry in servers.items()
+    }
+
+
+def _by_name(entries: list[JsonValue]) -> JsonObject | None:
+    """Return the entries of a list, as Continue keeps them, by their names."""
+    if not entries or not all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) for one in entries
+    ):
+        return None
+    return {str(one["name"]): _of_continue(one) for one in entries if isinstance(one, dict)}
+
+
+def _of_continue(entry: JsonObject) -> JsonValue:
+    return _map_texts(entry, lambda text: _CONTINUE_SECRET.sub(r"${\1}", text))
+
+
+def _projects(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+    """Return the servers of Claude Code: those of the user, and of the project around this folder.
+
+    Those of the project come before others of the same name.
+    """
+    projects = value.get("projects")
+    if not isinstance(projects, dict):
+        return None
+    ours = (projects[one] for one in _folders_from(os.getcwd()) if one in projects)  # noqa: PTH109
+    own = next((one for one in ours if isinstance(one, dict)), {})
+    found = [one for one in (_common(value, environ), _common(own, environ)) if one is not None]
+    if not found:
+        return None
+    servers = {name: entry for one in found for name, entry in one.items()}
+    return _disable_excluded(servers, None, own.get("disabledMcpServers"))
+
+
+def _folders_from(folder: str) -> Iterator[str]:
+    """Yield *folder* and those above it, as Claude Code writes them."""
+    while True:
+        yield folder
+        if os.sep != "/":
+            yield folder.replace(os.sep, "/")
+        parent = os.path.dirname(folder)  # noqa: PTH120 - a text stays
+        if parent == folder:
+            return
+        folder = parent
+
+
+def _opencode_or_crush(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+    return _translate_entries(value.get("mcp"), lambda entry: _of_opencode_or_crush(entry, environ))
+
+
+def disables_tools(value: JsonObject, servers: Iterable[str]) -> bool:
+    """Return whether OpenCode disables tools of *servers*, whose names these begin with."""
+    of_servers = ("*", *servers)
+    return any(
+        is_on is False and name.startswith(of_servers)
+        for name, is_on in _table(value, "tools").items()
+    )
+
+
+def _of_opencode_or_crush(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+    """Return an entry of OpenCode or Crush, whose types differ; `None` for no server."""
+    kind, timeout = entry.get("type"), entry.get("timeout")
+    if kind in ("stdio", "http", "sse"):
+        found = _with_bare_variables(_with_timeout(entry, timeout, 1), environ)
+        return found if isinstance(found, dict) else None
+    if kind not in ("local", "remote"):
+        return entry if {"command", "url"} & entry.keys() else None
+    words = entry.get("command")
+    command, *args = words if isinstance(words, list) and words else [words]
+    given: JsonObject = {**entry, "command": command, "args": args, "env": entry.get("environment")}
+    if isinstance(timeout, dict):
+        timeout = timeout.get("request")
+    # A variable that is not set is empty.
+    return {
+        key: _map_texts(one, lambda text: _OPENCODE_VARIABLE.sub(r"${\1:-}", text))
+        for key, one in _with_timeout(given, timeout, 0.001).items()
+    }
+
+
+def _codex(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+    return _translate_entries(value.get("mcp_servers"), lambda entry: _of_codex(entry, environ))
+
+
+def _of_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
+    """Return an entry of Codex, which names variables rather than referring to them."""
+    headers = dict(_table(entry, "http_headers"))
+    for name, variable in _table(entry, "env_http_headers").items():
+        if isinstance(variable, str) and environ.get(variable):
+            headers[name] = f"${{{variable}}}"
+    token = entry.get("bearer_token_env_var")
+    if isinstance(token, str):
+        headers["Authorization"] = f"Bearer ${{{token}}}"
+    passed = entry.get("env_vars")
+    names = passed if isinstance(passed, list) else []
+    env: JsonObject = {
+        name: f"${{{name}}}" for name in names if isinstance(name, str) and name in environ
+    }
+    given = {**entry, "headers": headers, "env": env | _table(entry, "env")}
+    return _with_timeout(given, entry.get("tool_timeout_sec"), 1)
+
+
+def _goose(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
+    return _translate_entries(value.get("extensions"), _of_goose)
+
+
+def _of_goose(entry: JsonObject) -> JsonObject | None:
+    """Return an entry of Goose; `None` for what is a part of Goose itself."""
+    kind = _GOOSE_KINDS.get(str(entry.get("type")))
+    if kind is None:
+        return None
+    secrets = entry.get("env_keys")
+    names = secrets if isinstance(secrets, list) else []
+    env: JsonObject = {name: f"${{{name}}}" for name in names if isinstance(name, str)}
+    given: JsonObject = {"command": entry.get("cmd"), "url": entry.get("uri"), "type": kind}
+    keys = ("args", "headers", "enabled", "available_tools")
+    shared: JsonObject = {key: entry[key] for key in keys if key in entry}
+    given = {**given, **shared, "env": env | _table(entry, "envs")}
+    return _with_timeout(given, entry.get("timeout"), 1)
+
+
+def _translate_entries(
+    entries: JsonValue, translate: Callable[[JsonObject], JsonObject | None]
+) -> JsonObject | None:
+    if not isinstance(entries, dict) or not _all_tables(entries):
+        return None
+    found = {name: translate(one) for name, one in entries.items() if isinstance(one, dict)}
+    return {name: one for name, one in found.items() if one is not None} or None
+
+
+def _all_tables(entries: JsonObject) -> bool:
+    return all(isinstance(one, dict) for one in entries.values())
+
+
+def _table(entry: JsonObject, key: str) -> JsonObject:
+    found = entry.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+AUTHORIZATION_CODE = "authorization_code"
+"""The grant by which a person lets mcpg in, once, in a browser."""
+
+CLIENT_CREDENTIALS = "client_credentials"
+"""The grant by which mcpg lets itself in, with a secret or a private key of its own."""
+
+JWT_BEARER = "jwt_bearer"
+"""The grant by which mcpg presents an assertion of an identity provider (RFC 7523)."""
+
+GRANTS = (AUTHORIZATION_CODE, CLIENT_CREDENTIALS, JWT_BEARER)
+
+PRIVATE_KEY_JWT = "private_key_jwt"
+"""The method by which a client signs assertions with a private key, in place of a secret."""
+
+METHODS = ("client_secret_basic", "client_secret_post", PRIVATE_KEY_JWT)
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA")
+"""Algorithms of assertions signed with a private key, by their names in RFC 7518 and RFC 8037."""
+
+_PRIVATE_KEY_MEMBERS = ("private_key", "private_key_file")
+_ASSERTIONS = ("assertion", "assertion_file")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """How mcpg is let in to a server that requires OAuth; all but the grant may be empty.
+
+    Attributes:
+        grant: One of `GRANTS`; for `AUTHORIZATION_CODE`, `mcpg login` must have been run.
+        client_id: The client as which mcpg is registered; empty when it registers itself.
+        client_secret: The secret of that client.
+        scope: The requested scopes, with spaces between; empty for what the server names.
+        method: How the client authenticates, one of `METHODS`.
+        issuer: The authorisation server to which the client belongs; empty for the origin of the
+            server itself. A secret is sent to no other.
+        redirect: The address on this machine that is registered for the client, where a browser
+            comes back to; empty for any port.
+        private_key: The private key of the client, in PEM.
+        private_key_file: The file that contains this key, in its place.
+        algorithm: The algorithm of the key, one of `ALGORITHMS`.
+        assertion: The assertion that an identity provider has issued for the client.
+        assertion_file: The file that contains this assertion, in its place.
+    """
+
+    grant: str = AUTHORIZATION_CODE
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    scope: str = ""
+    method: str = field(default=METHODS[0], repr=False)
+    issuer: str = ""
+    redirect: str = ""
+    private_key: str = field(default="", repr=False)
+    private_key_file: str = ""
+    algorithm: str = ALGORITHMS[0]
+    assertion: str = field(default="", repr=False)
+    assertion_file: str = ""
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the client has a private key."""
+        return bool(self.private_key or self.private_key_file)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The texts that must not be shown."""
+        return self.client_secret, self.private_key, self.assertion
+
+
+def find_problem(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
+    """Return a message and a remedy where fields of *oauth* are missing or contradict each other.
+
+    Args:
+        oauth: The settings.
+        quoted: Returns the name of a field as the configuration spells it.
+    """
+    return (
+        _contradiction(oauth, quoted)
+        or (_missing_credentials(oauth, quoted) if oauth.grant == CLIENT_CREDENTIALS else None)
+        or (_missing_assertion(oauth, quoted) if oauth.grant == JWT_BEARER else None)
+    )
+
+
+def _contradiction(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
+    for names in (("client_secret", *_PRIVATE_KEY_MEMBERS), _ASSERTIONS):
+        given = [name for name in names if getattr(oauth, name)]
+        if len(given) > 1:
+            return f"has both {quoted(given[0])} and {quoted(given[1])}", "leave out one of them"
+    for grant, names in ((CLIENT_CREDENTIALS, _PRIVATE_KEY_MEMBERS), (JWT_BEARER, _ASSERTIONS)):
+        given = [name for name in names if getattr(oauth, name)]
+        if given and oauth.grant != grant:
+            return f"has {quoted(given[0])} without its grant", f"add the grant {grant}"
+    if oauth.method == PRIVATE_KEY_JWT and oauth.grant != CLIENT_CREDENTIALS:
+        remedy = f"add the grant {CLIENT_CREDENTIALS}"
+        return f"has the method {PRIVATE_KEY_JWT} without its grant", remedy
+    return None
+
+
+def _missing_credentials(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
+    secret, key = quoted("client_secret"), quoted("private_key")
+    if oauth.method == PRIVATE_KEY_JWT and not (oauth.client_id and oauth.has_key):
+        return f"has no {quoted('client_id')} and {key}", f"{PRIVATE_KEY_JWT} needs both"
+    if not (oauth.client_id and (oauth.client_secret or oauth.has_key)):
+        remedy = f"the grant {CLIENT_CREDENTIALS} needs both, or {key} in place of the secret"
+        return f"has no {quoted('client_id')} and {secret}", remedy
+    return None
+
+
+def _missing_assertion(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
+    needed = ("client_id", "client_secret", "issuer")
+    missing = [name for name in needed if not getattr(oauth, name)]
+    if not (oauth.assertion or oauth.assertion_file):
+        missing.append("assertion")
+    if not missing:
+        return None
+    return f"has no {' and '.join(map(quoted, missing))}", f"the grant {JWT_BEARER} needs it"
+
+
+_SHOWN = {
+    "assertionfile": "assertionFile",
+    "authmethod": "authMethod",
+    "clientid": "clientId",
+    "clientsecret": "clientSecret",
+    "privatekey": "privateKey",
+    "privatekeyfile": "privateKeyFile",
+    "redirecturi": "redirectUri",
+}
+_MOST_PORT = 65535
+_LONG_GRANTS = {"urn:ietf:params:oauth:grant_type:jwt_bearer": JWT_BEARER}
+_OAUTH_REMEDY = "see the documentation of mcpg for its layout"
+
+
+def read_oauth(
+    entry: JsonObject, fill: Callable[[str], str], fail: Callable[[str, str], SourceError]
+) -> OAuth | None:
+    """Read how a server lets mcpg in; `None` when the entry wants no OAuth.
+
+    Args:
+        entry: The entry of the server.
+        fill: Fills in variables.
+        fail: Makes the error from a message and a remedy.
+
+    Raises:
+        SourceError: A member makes no sense.
+    """
+    said = entry.get("oauth", entry.get("auth"))
+    if said is False:
+        return None
+    members = _plain(said if isinstance(said, dict) else {})
+    if members.get("enabled") is False:
+        return None
+    flat = _plain(entry)
+    beside = {key[5:]: value for key, value in flat.items() if key.startswith("oauth")}
+    return _OAuthMembers({**beside, **members}, fill, fail).oauth()
+
+
+def _usual_spelling(name: str) -> str:
+    """Return the usual spelling of a plain *name*."""
+    return _SHOWN.get(name, name)
+
+
+def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return *members* by names without case, hyphens and underscores."""
+    return {
+        name.casefold().replace("_", "").replace("-", ""): value for name, value in members.items()
+    }
+
+
+class _OAuthMembers:
+    """What is said of OAuth, by plain names."""
+
+    def __init__(
+        self,
+        members: Mapping[str, JsonValue],
+        fill: Callable[[str], str],
+        fail: Callable[[str, str], SourceError],
+    ) -> None:
+        self._members = members
+        self._fill = fill
+        self._fail = fail
+
+    def oauth(self) -> OAuth:
+        """Read all of it."""
+        scope = self._members.get("scope", self._members.get("scopes"))
+        words = scope if isinstance(scope, list) else [scope or ""]
+        found = OAuth(
+            grant=self._choice(GRANTS, "grant", "granttype"),
+            client_id=self._text("clientid"),
+            client_secret=self._text("clientsecret"),
+            scope=" ".join(self._expand("scope", word) for word in words).strip(),
+            method=self._choice(METHODS, "authmethod", "tokenendpointauthmethod"),
+            issuer=self._text("issuer"),
+            redirect=self._redirect(),
+            private_key=self._variable("privatekey"),
+            private_key_file=self._text("privatekeyfile"),
+            algorithm=self._choice(ALGORITHMS, "algorithm"),
+            assertion=self._variable("assertion"),
+            assertion_file=self._text("assertionfile"),
+        )
+        problem = find_problem(found, lambda name: f"`{_usual_spelling(name.replace('_', ''))}`")
+        if problem is not None:
+            raise self._fail(f"its `oauth` {problem[0]}", problem[1])
+        return replace(found, method=PRIVATE_KEY_JWT) if found.has_key else found
+
+    def _choice(self, choices: tuple[str, ...], *keys: str) -> str:
+        written = self._text(*keys).replace("-", "_")
+        found = _LONG_GRANTS.get(written, written) or choices[0]
+        if found not in choices:
+            message = f"the `{_usual_spelling(keys[0])}` of its `oauth` is not a known value"
+            raise self._fail(message, f"write {' or '.join(choices)}")
+        return found
+
+    def _variable(self, key: str) -> str:
+        """Return a secret, which must not be part of the file.
+
+        Raises:
+            SourceError: It is.
+        """
+        written = self._members.get(key)
+        if isinstance(written, str) and written and "${" not in written:
+            file = f"{_usual_spelling(key)}File"
+            remedy = f"write ${{NAME}} in its place, and set that variable, or use `{file}`"
+            raise self._fail(
+                f"the `{_usual_spelling(key)}` of its `oauth` contains a secret", remedy
+            )
+        return self._text(key)
+
+    def _redirect(self) -> str:
+        port = self._members.get("callbackport")
+        if port is None:
+            return self._text("redirecturi")
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
+            raise self._fail("the `callbackPort` of its `oauth` is not a port", "write a number")
+        return f"http://localhost:{port}/callback"
+
+    def _text(self, *keys: str) -> str:
+        value = next((self._members[key] for key in keys if self._members.get(key)), "")
+        return self._expand(keys[0], value).strip()
+
+    def _expand(self, key: str, value: JsonValue) -> str:
+        if not isinstance(value, str):
+            raise self._fail(
+                f"the `{_usual_spelling(key)}` of its `oauth` is not a string", _OAUTH_REMEDY
+            )
+        return self._fill(value)

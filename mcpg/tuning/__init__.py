@@ -1,1 +1,0 @@
-"""Fitting the ranking model on judged queries, and finding out whether the fit is worth having."""
