@@ -53,7 +53,15 @@ COMMANDS = {
 """The commands with the first line of their help; each stands in a module of `mcpg.cli.commands`
 that bears its name."""
 
-_MODULES = {"logout": "login"}
+_MODULES = {
+    "logout": "mcpg.cli.commands.login",
+    "explore": "mcpg.explore.command",
+    "graph": "mcpg.graph.commands",
+    "invoke": "mcpg.gateway.invoke_command",
+    "publish": "mcpg.postgres.command",
+    "serve": "mcpg.gateway.serve_command",
+    "validate": "mcpg.graph.validate_command",
+}
 
 
 class _Commands(Mapping[str, Any]):
@@ -62,7 +70,7 @@ class _Commands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in COMMANDS:
             raise KeyError(name)
-        module = import_module(f"mcpg.cli.commands.{_MODULES.get(name, name)}")
+        module = import_module(_MODULES.get(name, f"mcpg.cli.commands.{name}"))
         app = typer.Typer()
         module.register(app)
         return get_group(app).commands[name]

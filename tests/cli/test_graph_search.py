@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from sparqlserver import serving
 
-from mcpg.cli.commands.graph_query import GraphMode
 from mcpg.graph.cache import FEWEST_DOCUMENTS
+from mcpg.graph.query_command import GraphMode
 from mcpg.graph.search import Mode
 
 if TYPE_CHECKING:

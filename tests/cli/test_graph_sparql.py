@@ -8,8 +8,8 @@ import pyoxigraph
 import pytest
 from sparqlserver import serving
 
-from mcpg.cli.commands.graph_query import write_answer
 from mcpg.cli.output import Color, Output
+from mcpg.graph.query_command import write_answer
 from mcpg.graph.sparql_worker import SparqlAnswer, shorten_iri
 
 if TYPE_CHECKING:

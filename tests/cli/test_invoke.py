@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answer, serving
 
-from mcpg.cli.commands.invoke import _make_progress, invoke_text, parse_argument
 from mcpg.gateway.calls import Invoked
+from mcpg.gateway.invoke_command import _make_progress, invoke_text, parse_argument
 from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:

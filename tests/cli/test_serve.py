@@ -21,10 +21,10 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from processes import children, is_gone
 
-from mcpg.cli.commands.serve import ServeOptions, address_by, make_http, served_by
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
 from mcpg.gateway.serve import EVERYDAY, GRAPH_SEARCH
+from mcpg.gateway.serve_command import ServeOptions, address_by, make_http, served_by
 from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.commands.graph_query import find_base_iri
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import complete_tool
@@ -21,6 +20,7 @@ from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.files import atomic_write
+from mcpg.graph.query_command import find_base_iri
 from mcpg.values import format_count
 
 STDOUT = "-"

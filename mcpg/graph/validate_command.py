@@ -12,7 +12,6 @@ import typer
 from mcpg.bundle.dotnet_texts import ReaderFinding
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import options
-from mcpg.cli.commands import graph
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_sources, read_settings
 from mcpg.cli.output import Output
@@ -20,6 +19,7 @@ from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import one_line
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.errors import Severity
+from mcpg.graph import commands
 from mcpg.show.blocks import CodeSpan, Column, Table
 from mcpg.sources import SourceBatch
 from mcpg.values import format_count, to_json
@@ -53,9 +53,9 @@ def validate(
     *,
     file: File,
     reader: Reader = None,
-    shapes: graph.Shapes = None,
-    timeout: graph.Timeout = graph.DEFAULT_TIMEOUT,
-    strict: graph.Strict = False,
+    shapes: commands.Shapes = None,
+    timeout: commands.Timeout = commands.DEFAULT_TIMEOUT,
+    strict: commands.Strict = False,
     form: options.ListFormat = "text",
 ) -> int:
     """Check a bundle against SHACL shapes, or for another reader.
@@ -64,7 +64,7 @@ def validate(
     the .NET gateway refuses something, resolves no relation or takes several nodes for one.
     """
     if reader is None:
-        return graph.validate(
+        return commands.validate(
             output, bundle=[file], shapes=shapes, timeout=timeout, strict=strict, form=form
         )
     batch = open_sources(read_settings(bundle=[file]), output)

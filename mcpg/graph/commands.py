@@ -12,7 +12,6 @@ import typer
 
 from mcpg.bundle import Assembly
 from mcpg.cli import options
-from mcpg.cli.commands import graph_export, graph_query
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, open_sources, read_settings
 from mcpg.cli.options import OutputFormat, group
@@ -22,6 +21,7 @@ from mcpg.cli.render import text as text_of
 from mcpg.cli.terminal import and_pages, one_line
 from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, Severity
+from mcpg.graph import export_command, query_command
 from mcpg.graph.schema import Statistics
 from mcpg.graph.validation import ShaclFinding, Validation
 from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Inline, Section, Table, join_inlines
@@ -47,8 +47,8 @@ def register(app: typer.Typer) -> None:
         text="Export, search, query and validate the tools as linked data.",
         examples=EXAMPLES,
     )
-    graph_export.register(commands)
-    graph_query.register(commands)
+    export_command.register(commands)
+    query_command.register(commands)
     options.command(commands, "validate", examples=VALIDATE_EXAMPLES, more="docs/how-to/graph.md")(
         validate
     )
