@@ -17,7 +17,6 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import TOKEN_VARIABLE
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.live_gateway import GatewayRequest, make_gateway
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
@@ -26,6 +25,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway import Gateway
+from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.gateway.serve import ServingOptions
 from mcpg.text.install_commands import install_command
 
@@ -249,8 +249,6 @@ def serve(
     Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
     can be found and described, but not called. Problems are reported on standard error.
     """
-    from mcpg.cli.live_gateway import GatewayRequest  # noqa: PLC0415 - help needs none of it
-
     settings = read_settings(
         bundle=bundle,
         strategy=strategy,

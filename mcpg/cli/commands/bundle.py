@@ -29,8 +29,8 @@ from mcpg.cli.terminal import lines_kept
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, UsageError
 from mcpg.review.diff import BundleDiff
+from mcpg.search.observer import BuildFacts, GuardedObserver
 from mcpg.show.json import diagnostics_json
-from mcpg.telemetry import BuildFacts
 from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:
@@ -578,8 +578,6 @@ def watched_bundle(
     if observer is None:
         yield _nothing
         return
-    from mcpg.telemetry import GuardedObserver  # noqa: PLC0415 - most runs tell nobody
-
     with GuardedObserver.of(observer).build() as tell:
         yield lambda assembly: tell(make_build_facts(assembly))
     output.diagnostics(tell.diagnostics)
@@ -587,8 +585,6 @@ def watched_bundle(
 
 def make_build_facts(assembly: Assembly) -> BuildFacts:
     """Return what is told of the index of *assembly*."""
-    from mcpg.telemetry import BuildFacts  # noqa: PLC0415 - as above
-
     documents = assembly.documents
     groups = [group for document in documents for group in document.groups]
     links = sum(len(document.links) for document in documents)

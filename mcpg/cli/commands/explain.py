@@ -23,8 +23,8 @@ from mcpg.engine import Engine
 from mcpg.errors import NotFoundError, Severity, UsageError
 from mcpg.evaluation.judged import Judgements
 from mcpg.evaluation.report import RunComparison
-from mcpg.explain.compare import ABSENT, DISABLED, RANKED, UNRANKED
-from mcpg.explain.trace import RankExplanation
+from mcpg.review.compare import ABSENT, DISABLED, RANKED, UNRANKED
+from mcpg.search.trace import RankExplanation
 from mcpg.show.blocks import (
     Block,
     Bullets,
@@ -382,7 +382,7 @@ def answer_compare(
     Raises:
         UsageError: Nothing is asked, or an option is given that makes no sense for two catalogues.
     """
-    from mcpg.explain.compare import compare  # noqa: PLC0415
+    from mcpg.review.compare import compare  # noqa: PLC0415
     from mcpg.show.json import ComparedCatalogue, compare_json  # noqa: PLC0415
 
     refuse(
