@@ -118,6 +118,9 @@ class _Program(HelpfulGroup):
     def summary(self, name: str) -> str:
         return str(self.commands.summaries()[name])
 
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - as Typer calls it
+        return list(self.commands)
+
     def get_help(self, ctx: Any) -> str:
         text = super().get_help(ctx)
         self._report(ctx)

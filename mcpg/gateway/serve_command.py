@@ -388,6 +388,7 @@ def serve_gateway(
 
         http = make_http(address) if address is not None else None
         serving = _serving(served, settings, output)
+        reserved = (*META_TOOLS, *(one.item.name for one in serving.plugin_tools))
     except ModuleNotFoundError as fault:
         raise UsageError(
             f"nothing can be served without the MCP SDK: {fault.name} is not installed",
@@ -397,7 +398,7 @@ def serve_gateway(
     if recorded == "-":
         message = "standard output belongs to the protocol"
         raise UsageError(message, place="--record-calls", remedy="name a file")
-    gateway = make_gateway(wanted, settings, reserved=META_TOOLS, record_calls=recorded)
+    gateway = make_gateway(wanted, settings, reserved=reserved, record_calls=recorded)
     _hush(output)
     if http is None and is_terminal(sys.stdin):
         output.note("a client speaks here, over standard input; --http serves at an address")
@@ -431,6 +432,10 @@ def make_http(address: ListenAddress) -> HttpOptions:
 
 def _serving(served: ServeOptions, settings: Settings, output: Output) -> ServingOptions:
     from mcpg.gateway.serve import Exposure, ServingOptions  # noqa: PLC0415 - an extra
+    from mcpg.gateway.serve.plugin_tools import find_plugin_tools  # noqa: PLC0415 - as above
+
+    plugin_tools, noticed = find_plugin_tools()
+    output.diagnostics(noticed)
 
     strategy = find_strategy(settings)
     asked: dict[str, Any] = {
@@ -445,6 +450,7 @@ def _serving(served: ServeOptions, settings: Settings, output: Output) -> Servin
         search=asked,
         route=asked,
         log=output.note if output.verbose else None,
+        plugin_tools=plugin_tools,
         on_diagnostics=_DiagnosticReporter(output),
         **_drop_unset(
             graph_tools=served.graph_tools,
