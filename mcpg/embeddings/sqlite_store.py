@@ -10,16 +10,12 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpg.embeddings.provider import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
 from mcpg.errors import os_reason
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 MOST_KEPT = 200_000
 """Vectors that a file keeps unless told otherwise: 300 MB of 384 dimensions each."""
@@ -32,6 +28,13 @@ _VERSION = 1  # of the schema; a file of another version is refused, never guess
 _CHUNK = 200  # keys in one statement: four variables each, and SQLite may take no more than 999
 _PAUSE = 0.05
 _LITTLE_ENDIAN = np.dtype("<f4")
+
+_DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "wait until the other process has finished, or name another file",
+    sqlite3.SQLITE_FULL: "free some space, or name a file on another disk",
+    sqlite3.SQLITE_READONLY: "name a file in a place that can be written",
+}
 
 _SCHEMA = """
 CREATE TABLE vectors (
@@ -103,9 +106,13 @@ class SqliteStore:
         return {keys[number]: found[number] for number in sorted(found)}
 
     def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
-        rows = [_row(key, vector) for key, vector in entries.items()]
-        if not rows:
+        if not entries:
             return
+        rows = []
+        for key, vector in entries.items():
+            data = own_copy(key, vector).astype(_LITTLE_ENDIAN).tobytes()
+            size = len(data) // _LITTLE_ENDIAN.itemsize
+            rows.append((*written_parts(key), size, zlib.crc32(data), data))
         self._own()
         with self._lock, self._report_errors():
             connection = self._open()
@@ -137,7 +144,7 @@ class SqliteStore:
                 path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             try:
-                _prepare(connection)
+                _prepare(connection, str(self._path))
             except BaseException:
                 connection.close()
                 raise
@@ -148,26 +155,25 @@ class SqliteStore:
     def _report_errors(self) -> Iterator[None]:
         try:
             yield
-        except _UnfitError as fault:
-            raise StoreError(str(fault), place=str(self._path), remedy=fault.remedy) from fault
         except (sqlite3.Error, OSError, ValueError) as fault:
-            raise _store_error(self._path, fault) from fault
+            code = (
+                getattr(fault, "sqlite_errorcode", 0) & 0xFF
+            )  # without what SQLite adds in detail
+            if code in _DAMAGED:
+                message = "is not an embedding store, or is damaged"
+                remedy = "delete it, or name another file: its vectors can be computed again"
+            else:
+                message = f"cannot be used as an embedding store: {os_reason(fault)}"
+                remedy = _REMEDIES.get(code, "name a file in a place that can be written")
+            raise StoreError(message, place=str(self._path), remedy=remedy) from fault
 
 
-class _UnfitError(Exception):
-    """The file is not one that this version reads and writes."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection, place: str) -> None:
     with _transaction(connection, "DEFERRED"):  # the marks and the tables are of one moment
-        ready = _is_ready(connection)
+        ready = _is_ready(connection, place)
     if not ready:
         with _transaction(connection):
-            if not _is_ready(connection):  # another process may have been first
+            if not _is_ready(connection, place):  # another process may have been first
                 connection.execute(_SCHEMA)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -176,18 +182,25 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
-def _is_ready(connection: sqlite3.Connection) -> bool:
+def _is_ready(connection: sqlite3.Connection, place: str) -> bool:
+    """Return whether there are tables.
+
+    Raises:
+        StoreError: The file is not one that this version reads and writes.
+    """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if not (application or found or tables):
         return False
     if application != _APPLICATION:
-        raise _UnfitError("is a database of another program", "name another file")
+        message = "is a database of another program"
+        raise StoreError(message, place=place, remedy="name another file")
     if found != _VERSION:
-        raise _UnfitError(
+        raise StoreError(
             f"is an embedding store of version {found}, and this mcpg knows version {_VERSION}",
-            "name another file, or delete this one: its vectors can be computed again",
+            place=place,
+            remedy="name another file, or delete this one: its vectors can be computed again",
         )
     return True
 
@@ -218,45 +231,17 @@ def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Ite
         raise
 
 
-def _row(key: EmbeddingKey, vector: NDArray[np.float32]) -> tuple[str | int | bytes, ...]:
-    numbers = own_copy(key, vector).astype(_LITTLE_ENDIAN)
-    data = numbers.tobytes()
-    return (*written_parts(key), numbers.size, zlib.crc32(data), data)
-
-
 def _read(
     connection: sqlite3.Connection, start: int, keys: Sequence[EmbeddingKey]
 ) -> dict[int, NDArray[np.float32]]:
     """Return the vectors of *keys*, by their numbers from *start* on; the last written wins."""
     statement = _GET.format(rows=", ".join(["(?, ?, ?, ?)"] * len(keys)))
     asked = [part for number, key in enumerate(keys, start) for part in (number, *key_parts(key))]
-    decoded = ((number, _vector(*parts)) for number, *parts in connection.execute(statement, asked))
-    return {number: vector for number, vector in decoded if vector is not None}
-
-
-def _vector(dimensions: object, checksum: object, data: object) -> NDArray[np.float32] | None:
-    if not isinstance(data, bytes) or not data or zlib.crc32(data) != checksum:
-        return None
-    if dimensions != len(data) / _LITTLE_ENDIAN.itemsize:
-        return None
-    numbers = np.frombuffer(data, dtype=_LITTLE_ENDIAN).astype(np.float32)
-    return numbers if np.isfinite(numbers).all() else None
-
-
-_DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
-_REMEDIES = {
-    sqlite3.SQLITE_BUSY: "wait until the other process has finished, or name another file",
-    sqlite3.SQLITE_FULL: "free some space, or name a file on another disk",
-    sqlite3.SQLITE_READONLY: "name a file in a place that can be written",
-}
-
-
-def _store_error(path: Path | str, fault: Exception) -> StoreError:
-    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds in detail
-    if code in _DAMAGED:
-        message = "is not an embedding store, or is damaged"
-        remedy = "delete it, or name another file: its vectors can be computed again"
-    else:
-        message = f"cannot be used as an embedding store: {os_reason(fault)}"
-        remedy = _REMEDIES.get(code, "name a file in a place that can be written")
-    return StoreError(message, place=str(path), remedy=remedy)
+    found: dict[int, NDArray[np.float32]] = {}
+    for number, dimensions, checksum, data in connection.execute(statement, asked):
+        is_whole = isinstance(data, bytes) and data and zlib.crc32(data) == checksum
+        if is_whole and dimensions == len(data) / _LITTLE_ENDIAN.itemsize:
+            numbers = np.frombuffer(data, dtype=_LITTLE_ENDIAN).astype(np.float32)
+            if np.isfinite(numbers).all():
+                found[number] = numbers
+    return found

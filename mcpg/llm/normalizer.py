@@ -74,7 +74,12 @@ class FunctionNormalizer:
 
 
 class ChatNormalizer:
-    """A chat model behind an endpoint that speaks the protocol of OpenAI."""
+    """A chat model behind an endpoint that speaks the protocol of OpenAI.
+
+    Attributes:
+        fingerprint: Endpoint, model, and a number that changes with the instructions.
+        seconds: How long a rewrite may take.
+    """
 
     def __init__(
         self,
@@ -101,19 +106,11 @@ class ChatNormalizer:
             url, key=key, budget=budget, longest_answer=_LONGEST_ANSWER
         )
         self._model = model
+        self.fingerprint = f"chat {self._endpoint.display} {model} 1"
+        self.seconds = self._endpoint.budget.total
 
     def __repr__(self) -> str:
         return f"ChatNormalizer({self._endpoint.display!r}, {self._model!r})"
-
-    @property
-    def fingerprint(self) -> str:
-        """Endpoint, model, and a number that changes with the instructions."""
-        return f"chat {self._endpoint.display} {self._model} 1"
-
-    @property
-    def seconds(self) -> float:
-        """How long a rewrite may take, in seconds."""
-        return self._endpoint.budget.total
 
     @property
     def usage(self) -> Usage:
@@ -126,15 +123,8 @@ class ChatNormalizer:
         Raises:
             EndpointError: No usable answer came in time.
         """
-        return self._text(self._endpoint.post("chat/completions", self._payload(query)))
-
-    def close(self) -> None:
-        """Close connections that are kept for further queries."""
-        self._endpoint.close()
-
-    def _payload(self, query: str) -> JsonObject:
         shown = query[:LONGEST_SENT].encode("utf-8", "replace").decode()
-        return {
+        payload: JsonObject = {
             "model": self._model,
             "messages": [
                 {"role": "system", "content": INSTRUCTIONS},
@@ -143,9 +133,13 @@ class ChatNormalizer:
             "temperature": 0,
             "max_tokens": MOST_TOKENS,
         }
+        return self._read_text(self._endpoint.post("chat/completions", payload))
 
-    def _text(self, answer: JsonObject) -> str:
-        """Return the text of an answer."""
+    def close(self) -> None:
+        """Close connections that are kept for further queries."""
+        self._endpoint.close()
+
+    def _read_text(self, answer: JsonObject) -> str:
         match answer:
             case {"choices": [{"message": {"refusal": str(refusal)}}, *_]} if refusal:
                 raise self._error(f"the model declines: {self._endpoint.quotable(refusal)}")

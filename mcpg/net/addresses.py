@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit
 
 from mcpg.errors import UsageError
 
@@ -52,11 +52,7 @@ def split_address(url: str) -> SplitResult | None:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of an endpoint.
-
-    Attributes:
-        parts: The address without user name, password and fragment.
-    """
+    """The address of an endpoint, without user name, password and fragment."""
 
     parts: SplitResult
 
@@ -66,7 +62,7 @@ class Address:
     @property
     def display(self) -> str:
         """The address without its query, which may hold a key."""
-        return urlunsplit(self.parts._replace(query=""))
+        return self.parts._replace(query="").geturl()
 
     @property
     def origin(self) -> tuple[str, str | None, int | None]:
@@ -74,12 +70,7 @@ class Address:
         scheme = self.parts.scheme
         return scheme, self.parts.hostname, self.parts.port or _PORTS[scheme]
 
-    @property
-    def whole(self) -> str:
-        """The address that is requested."""
-        return urlunsplit(self.parts)
-
-    def of(self, path: str) -> Address:
+    def join(self, path: str) -> Address:
         """Return the address of *path* below this one; a query is kept."""
         return Address(self.parts._replace(path=f"{self.parts.path.rstrip('/')}/{path}"))
 

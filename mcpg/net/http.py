@@ -43,13 +43,17 @@ _MOST_KEPT = 4
 _CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 
 
+@dataclass(slots=True)
 class HttpConnection:
-    """A client with at most one connection."""
+    """A client with at most one connection, whose socket is known.
 
-    def __init__(self, client: httpx.Client) -> None:
-        self.client = client
-        self._socket: socket.socket | None = None
-        self._is_cut = False
+    A client with connections of its own cannot be used: it tells nobody on which of them a request
+    waits, and to close it wakes no thread that reads.
+    """
+
+    client: httpx.Client
+    _socket: socket.socket | None = None
+    _is_cut: bool = False
 
     def trace(self, event: str, details: dict[str, Any]) -> None:
         """Remember the socket once there is one; httpx calls this as it goes along."""
@@ -81,12 +85,18 @@ class ConnectionPool:
         """Lend a connection; it is kept for the next request only if this one ends well.
 
         Raises:
-            ImportError: httpx is not installed.
+            EndpointError: httpx is not installed.
         """
         self._drop_inherited()
         with self._lock:
             connection = self._free.pop() if self._free else None
-        connection = connection or self._connect()
+        if connection is None:
+            httpx = _import_httpx()
+            with self._lock:
+                self._trust = self._trust or httpx.create_ssl_context()
+            # No proxy or password is read from the environment: callers that want one pass it.
+            client = httpx.Client(verify=self._trust, trust_env=False, proxy=self._proxy)
+            connection = HttpConnection(client)
         is_well = False
         try:
             yield connection
@@ -118,19 +128,9 @@ class ConnectionPool:
             for connection in inherited:
                 connection.client.close()
 
-    def _connect(self) -> HttpConnection:
-        import httpx  # noqa: PLC0415 - an extra, and heavy
 
-        with self._lock:
-            self._trust = self._trust or httpx.create_ssl_context()
-        # No proxy or password is read from the environment: callers that want one pass it.
-        return HttpConnection(httpx.Client(verify=self._trust, trust_env=False, proxy=self._proxy))
-
-
-# Deadlines. Work runs in a thread of its own, so that nothing it does (a slow resolver, a server
-# that sends a byte a second, a client that cancels itself) delays or ends the caller.
-
-
+# Work runs in a thread of its own, so that nothing it does (a slow resolver, a server that sends a
+# byte a second, a client that cancels itself) delays or ends the caller.
 Result = TypeVar("Result")
 
 
@@ -157,7 +157,7 @@ class WorkDeadline:
         with self._lock:
             self._cut = cut
             if self._abandoned.is_set():
-                self._cut_off()
+                cut()
         try:
             yield
         finally:
@@ -168,12 +168,8 @@ class WorkDeadline:
         """Give up the work."""
         with self._lock:
             self._abandoned.set()
-            self._cut_off()
-
-    def _cut_off(self) -> None:
-        # Under the lock, so that nothing else uses the connection before this has returned.
-        if self._cut is not None:
-            with suppress(OSError):
+            # Under the lock, so that nothing else uses the connection before this has returned.
+            if self._cut is not None:
                 self._cut()
 
 
@@ -215,6 +211,12 @@ def within(seconds: float, work: Callable[[WorkDeadline], Result]) -> WorkOutcom
     return ended[0] if is_done else None
 
 
+_HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a packed answer could unfold to any size
+    "User-Agent": "mcpg",
+}
 _MOST_REDIRECTS = 3
 # A socket counts milliseconds in 32 bits.
 _LONGEST_WAIT = 86_400.0
@@ -244,22 +246,16 @@ class EndpointError(McpgError):
         kind: `missing` (httpx is not installed), `timeout` (the time budget is spent), `refused`
             (the server turns the request down), `failed` (it cannot be reached, breaks off, or is
             at fault itself), or `answer` (its answer cannot be understood).
+        wait: After how many seconds another attempt may succeed, `None` if none will.
     """
+
+    wait: float | None = None
 
     def __init__(
         self, message: str, *, kind: str, place: str | None = None, remedy: str | None = None
     ) -> None:
         super().__init__(message, place=place, remedy=remedy)
         self.kind = kind
-
-
-class _RetryableError(Exception):
-    """A fault that another attempt may better, at the earliest in *wait* seconds."""
-
-    def __init__(self, fault: EndpointError, wait: float = 0.0) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
-        self.wait = wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,15 +301,11 @@ def read_usage(answer: JsonObject) -> Usage | None:
     usage = answer.get("usage")
     if not isinstance(usage, dict):
         return None
-    return Usage(
-        input_tokens=_count(usage.get("prompt_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
+    stated = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    read, written = (
+        max(0, one) if isinstance(one, int) and not isinstance(one, bool) else 0 for one in stated
     )
-
-
-def _count(value: Any) -> int:
-    is_count = isinstance(value, int) and not isinstance(value, bool)
-    return max(0, value) if is_count else 0
+    return Usage(input_tokens=read, output_tokens=written)
 
 
 def list_encodings(secret: str) -> tuple[str, ...]:
@@ -338,18 +330,20 @@ def list_encodings(secret: str) -> tuple[str, ...]:
 
 
 class Secret:
-    """An API key that appears in no representation of it, and can be masked in any text."""
+    """An API key that appears in no representation of it, and can be masked in any text.
 
-    __slots__ = ("_text",)
+    Attributes:
+        text: The key.
+
+    Raises:
+        UsageError: No header field can carry it.
+    """
+
+    __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
-        """Keep *text*.
-
-        Raises:
-            UsageError: No header field can carry it.
-        """
-        self._text = text.strip()
-        if not (self._text.isascii() and self._text.isprintable() and self._text):
+        self.text = text.strip()
+        if not (self.text.isascii() and self.text.isprintable() and self.text):
             raise UsageError(
                 "the API key is empty or has characters that no header can carry",
                 remedy="set it to the key alone, without quotes or line ends",
@@ -358,30 +352,15 @@ class Secret:
     def __repr__(self) -> str:
         return f"Secret({_MASK!r})"
 
-    def reveal(self) -> str:
-        """Return the key."""
-        return self._text
-
     def hidden_in(self, text: str) -> str:
         """Return *text* with the key masked, plain or encoded, even where it is cut off."""
-        for form in list_encodings(self._text):
+        for form in list_encodings(self.text):
             text = text.replace(form, _MASK)
             for length in range(min(len(form), len(text)), _SHORTEST_PREFIX - 1, -1):
                 if text.endswith(form[:length]):
                     text = text[:-length] + _MASK
                     break
         return text
-
-
-def quotable(text: str, secret: Secret | None, longest: int) -> str:
-    """Return untrusted *text* as one harmless line of at most *longest* characters.
-
-    The secret is masked before anything is cut or escaped, so that no part of it is left.
-    """
-    if secret is not None:
-        text = secret.hidden_in(text)
-    line = " ".join(UNSAFE.sub(visible_form, " ".join(text.split())).split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
 def back_off(attempt: int, jitter: float) -> float:
@@ -423,7 +402,13 @@ class _HttpAnswer:
 
 
 class Endpoint:
-    """Posts JSON to one server; may be used by many threads at once."""
+    """Posts JSON to one server; may be used by many threads at once.
+
+    Attributes:
+        display: The address, without anything secret.
+        budget: How long a request may take.
+        usage: The usage so far.
+    """
 
     def __init__(
         self,
@@ -450,32 +435,18 @@ class Endpoint:
         """
         self._address = parse_address(url)
         self._secret = None if key is None else Secret(key)
-        self._budget = budget or Budget()
+        self.display = self._address.display
+        self.budget = budget or Budget()
+        self.usage = Usage()
         self._longest = longest_answer
         self._jitter = jitter
         self._pool = ConnectionPool(proxy)
         self._lock = threading.Lock()
-        self._usage = Usage()
         # Pooled connections end with the endpoint even if it is never closed.
         weakref.finalize(self, self._pool.close)
 
     def __repr__(self) -> str:
         return f"Endpoint({self.display!r})"
-
-    @property
-    def display(self) -> str:
-        """The address, without anything secret."""
-        return self._address.display
-
-    @property
-    def usage(self) -> Usage:
-        """The usage so far."""
-        return self._usage
-
-    @property
-    def budget(self) -> Budget:
-        """How long a request may take."""
-        return self._budget
 
     def close(self) -> None:
         """Close the connections that are kept for further requests."""
@@ -487,20 +458,24 @@ class Endpoint:
         Raises:
             EndpointError: No usable answer came in time; its `kind` is the reason.
         """
-        address = self._address.of(path)
+        address, total = self._address.join(path), self.budget.total
         body = json.dumps(payload).encode()
-        ended = within(self._budget.total, lambda call: self._request(address, body, call))
+        ended = within(total, lambda call: self._request(address, body, call))
         if ended is None:
-            raise self._error(
-                f"no answer within {self._budget.total:g} seconds", "timeout", address
-            )
+            raise _error(f"no answer within {total:g} seconds", "timeout", address)
         if ended.result is None:
             raise ended.fault or AssertionError
         return ended.result
 
     def quotable(self, text: str) -> str:
-        """Return what the server wrote as one harmless line without the key."""
-        return quotable(text, self._secret, _LONGEST_QUOTE)
+        """Return what the server wrote as one harmless line of at most 240 characters.
+
+        The key is masked before anything is cut or escaped, so that no part of it is left.
+        """
+        if self._secret is not None:
+            text = self._secret.hidden_in(text)
+        line = " ".join(UNSAFE.sub(visible_form, " ".join(text.split())).split())
+        return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1].rstrip() + "…"
 
     def _request(self, address: Address, body: bytes, call: WorkDeadline) -> JsonObject:
         """Send the request until there is an answer, or a fault that no retry can better."""
@@ -508,11 +483,12 @@ class Endpoint:
         while True:
             try:
                 answer = self._attempt(address, body, call)
-            except _RetryableError as retryable:
-                delay = max(retryable.wait, back_off(attempt, self._jitter()))
-                is_last = attempt == self._budget.retries or delay >= call.remaining()
-                if is_last or not call.sleep(delay):
-                    raise retryable.fault from None
+            except EndpointError as fault:
+                if fault.wait is None or attempt == self.budget.retries:
+                    raise
+                delay = max(fault.wait, back_off(attempt, self._jitter()))
+                if delay >= call.remaining() or not call.sleep(delay):
+                    raise
             else:
                 used = read_usage(answer) or Usage()
                 self._count(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
@@ -523,8 +499,8 @@ class Endpoint:
     def _count(self, **counts: int) -> None:
         """Add *counts*, named as the members of `Usage`, from any thread."""
         with self._lock:
-            sums = {name: getattr(self._usage, name) + count for name, count in counts.items()}
-            self._usage = replace(self._usage, **sums)
+            sums = {name: getattr(self.usage, name) + count for name, count in counts.items()}
+            self.usage = replace(self.usage, **sums)
 
     def _attempt(self, address: Address, body: bytes, call: WorkDeadline) -> JsonObject:
         """Send the request once, and follow redirects to the same server."""
@@ -533,58 +509,40 @@ class Endpoint:
             answer = self._send(place, body, call)
             if not 300 <= answer.status < 400:  # noqa: PLR2004 - the class of redirects
                 return self._read(answer, place)
-            place = self._redirect_target(answer, place)
-        raise self._error("the server redirects without end", "failed", address)
-
-    def _redirect_target(self, answer: _HttpAnswer, place: Address) -> Address:
-        target = _target(place, answer.headers.get("location", ""))
-        if answer.status in _KEEPS_METHOD and target and target.origin == place.origin:
-            return target
-        raise self._error(
-            f"the server answers with a redirect ({answer.status}) to another place, which is not"
-            " followed, so that nobody else gets the key",
-            "refused",
-            place,
-            "give the address that is redirected to",
-        )
+            place = _find_redirect_target(answer, place)
+        raise _error("the server redirects without end", "failed", address)
 
     def _send(self, address: Address, body: bytes, call: WorkDeadline) -> _HttpAnswer:
-        httpx = _httpx()
+        httpx = _import_httpx()
         # A read beyond the deadline is cut off there; a connection cannot be before it stands.
-        connect = min(self._budget.connect, max(call.remaining(), 0.001), _LONGEST_WAIT)
-        timeout = httpx.Timeout(min(self._budget.read, _LONGEST_WAIT), connect=connect)
+        connect = min(self.budget.connect, max(call.remaining(), 0.001), _LONGEST_WAIT)
+        timeout = httpx.Timeout(min(self.budget.read, _LONGEST_WAIT), connect=connect)
+        key = {} if self._secret is None else {"Authorization": f"Bearer {self._secret.text}"}
         # `cut` is withdrawn before the connection returns to the pool, for another request.
         with self._pool.connection() as connection, call.cut_by(connection.cut):
             self._count(requests=1)
             try:
                 with connection.client.stream(
                     "POST",
-                    address.whole,
+                    address.parts.geturl(),
                     content=body,
-                    headers=self._headers(),
+                    headers={**_HEADERS, **key},
                     timeout=timeout,
                     extensions={"trace": connection.trace},
                 ) as response:
                     return self._read_body(response, address)
             except httpx.HTTPError as fault:
                 is_late = isinstance(fault, httpx.TimeoutException)
-                raise _RetryableError(
-                    self._connection_error(fault, address, is_late=is_late)
-                ) from None
+                reason = self.quotable(connection_reason(fault))
+                message = (
+                    f"the server took too long ({reason})" if is_late else f"no answer: {reason}"
+                )
+                remedy = "check the address, and that the server runs"
+                error = _error(message, "timeout" if is_late else "failed", address, remedy)
+                error.wait = 0.0
+                raise error from None
             except (httpx.InvalidURL, httpx.StreamError) as fault:
-                raise self._error(self.quotable(str(fault)), "failed", address) from None
-
-    def _headers(self) -> dict[str, str]:
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            # A packed answer could unfold to any size.
-            "Accept-Encoding": "identity",
-            "User-Agent": "mcpg",
-        }
-        if self._secret is not None:
-            headers["Authorization"] = f"Bearer {self._secret.reveal()}"
-        return headers
+                raise _error(self.quotable(str(fault)), "failed", address) from None
 
     def _read_body(self, response: httpx.Response, address: Address) -> _HttpAnswer:
         """Read the body of *response*, up to the bound on its size."""
@@ -595,8 +553,7 @@ class Endpoint:
             content += piece
             if len(content) > longest:
                 if is_success:
-                    message = f"its answer is longer than {longest:,} bytes"
-                    raise self._error(message, "answer", address)
+                    raise _error(f"its answer is longer than {longest:,} bytes", "answer", address)
                 del content[longest:]
                 break
         return _HttpAnswer(response.status_code, bytes(content), dict(response.headers))
@@ -606,55 +563,44 @@ class Endpoint:
         if answer.status // 100 != 2:  # noqa: PLR2004 - the class of successes
             raise self._complaint(answer, address)
         if answer.headers.get("content-encoding", "identity") != "identity":
-            raise self._error("its answer is packed, unasked", "answer", address)
+            raise _error("its answer is packed, unasked", "answer", address)
         try:
             found = json.loads(answer.content)
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise self._error(
-                f"its answer is no JSON object: {self._quote(answer) or 'it is empty'}",
-                "answer",
-                address,
-                "check the address: most end in /v1",
-            )
+            message = f"its answer is no JSON object: {self._quote(answer) or 'it is empty'}"
+            raise _error(message, "answer", address, "check the address: most end in /v1")
         return found
 
-    def _complaint(self, answer: _HttpAnswer, address: Address) -> Exception:
+    def _complaint(self, answer: _HttpAnswer, address: Address) -> EndpointError:
         status = answer.status
         phrase = _PHRASES.get(status, "no known status")
         quote = self._quote(answer)
         message = f"the server answers {status} ({phrase})" + (f": {quote}" if quote else "")
         is_retried = status in _RETRIED
         kind = "failed" if is_retried or status >= 500 else "refused"  # noqa: PLR2004 - the server's own faults
-        fault = self._error(message, kind, address, _REMEDIES.get(status))
-        if not is_retried:
-            return fault
-        return _RetryableError(fault, retry_after(answer.headers.get("retry-after")))
+        fault = _error(message, kind, address, _REMEDIES.get(status))
+        fault.wait = retry_after(answer.headers.get("retry-after")) if is_retried else None
+        return fault
 
     def _quote(self, answer: _HttpAnswer) -> str:
-        """Return the error message of the server."""
+        """Return the message of the server, as errors of this protocol have it, or all it wrote."""
         text = answer.content.decode("utf-8", "replace")
-        try:
-            return self.quotable(_message_in(json.loads(text)) or text)
-        except (ValueError, RecursionError):
-            return self.quotable(text)
-
-    def _connection_error(
-        self, fault: Exception, address: Address, *, is_late: bool
-    ) -> EndpointError:
-        reason = self.quotable(connection_reason(fault))
-        message = f"the server took too long ({reason})" if is_late else f"no answer: {reason}"
-        remedy = "check the address, and that the server runs"
-        return self._error(message, "timeout" if is_late else "failed", address, remedy)
-
-    def _error(
-        self, message: str, kind: str, address: Address, remedy: str | None = None
-    ) -> EndpointError:
-        return EndpointError(message, kind=kind, place=address.display, remedy=remedy)
+        error = None
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text)
+            error = found.get("error", found) if isinstance(found, dict) else None
+        if isinstance(error, dict):
+            error = error.get("message") or error.get("detail")
+        return self.quotable(error if error and isinstance(error, str) else text)
 
 
-def _httpx() -> ModuleType:
+def _error(message: str, kind: str, address: Address, remedy: str | None = None) -> EndpointError:
+    return EndpointError(message, kind=kind, place=address.display, remedy=remedy)
+
+
+def _import_httpx() -> ModuleType:
     """Import httpx."""
     try:
         import httpx  # noqa: PLC0415 - an extra, and heavy
@@ -667,17 +613,17 @@ def _httpx() -> ModuleType:
     return httpx
 
 
-def _target(place: Address, location: str) -> Address | None:
-    """Return the address that a redirect from *place* leads to, `None` if it is invalid."""
-    try:
-        return parse_address(urljoin(place.whole, location)) if location else None
-    except (UsageError, ValueError):
-        return None
-
-
-def _message_in(found: Any) -> str:
-    """Return the message of an error as servers of this protocol write it, "" without one."""
-    error = found.get("error", found) if isinstance(found, dict) else None
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail")
-    return error if isinstance(error, str) else ""
+def _find_redirect_target(answer: _HttpAnswer, place: Address) -> Address:
+    location = answer.headers.get("location", "")
+    if answer.status in _KEEPS_METHOD and location:
+        with suppress(UsageError, ValueError):
+            target = parse_address(urljoin(place.parts.geturl(), location))
+            if target.origin == place.origin:
+                return target
+    raise _error(
+        f"the server answers with a redirect ({answer.status}) to another place, which is not"
+        " followed, so that nobody else gets the key",
+        "refused",
+        place,
+        "give the address that is redirected to",
+    )

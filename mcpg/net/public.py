@@ -37,20 +37,15 @@ def is_public(address: str) -> bool:
     Not public are loopback, private, link-local, shared, multicast and reserved addresses, and
     those of metadata services, also where an IPv6 address contains them.
     """
-    found = _embedded_ipv4(ip_address(address.partition("%")[0]))
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address):
+        is_translated = found in _NAT64
+        inner = IPv4Address(int(found) & _IPV4) if is_translated else found.ipv4_mapped
+        found = inner or found.sixtofour or found
     if any(found in network for network in _METADATA):
         return False
     is_of_site = isinstance(found, IPv6Address) and found.is_site_local
     return found.is_global and not (found.is_multicast or found.is_reserved or is_of_site)
-
-
-def _embedded_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Return the IPv4 address that an IPv6 address leads to, if it leads to one."""
-    if isinstance(address, IPv4Address):
-        return address
-    if address in _NAT64:
-        return IPv4Address(int(address) & _IPV4)
-    return address.ipv4_mapped or address.sixtofour or address
 
 
 async def public_only(event: str, details: dict[str, Any]) -> None:

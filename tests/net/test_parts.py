@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.net.http import Secret, WorkDeadline, back_off, quotable, retry_after, within
+from mcpg.net.http import Endpoint, Secret, WorkDeadline, back_off, retry_after, within
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -64,8 +64,10 @@ def test_a_secret_is_masked_wherever_it_is_cut(key: str, around: str) -> None:
 
 def test_a_short_quote_stays_and_a_long_one_is_cut() -> None:
     """Quotes are one line of at most so many characters."""
-    assert quotable(" a\n b ", None, 10) == "a b"
-    assert quotable("abcdefghijklm", None, 10) == "abcdefghi…"
+    endpoint = Endpoint("http://localhost")
+    assert endpoint.quotable(" a\n b ") == "a b"
+    assert endpoint.quotable("a" * 240) == "a" * 240
+    assert endpoint.quotable("a" * 241) == "a" * 239 + "…"
 
 
 def test_work_ends_with_its_result() -> None:

@@ -6,10 +6,12 @@ import json
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
+import httpx2
 from mcp import Client, MCPError
 from mcp.client.caching import MAX_TTL_MS
 from mcp_types import ListToolsRequest, PaginatedRequestParams
@@ -29,10 +31,6 @@ from mcpg.sources.live.requests import (
 )
 from mcpg.sources.live.transports import ALL_TOOLS, MAX_OPENING, ProcessGroups, connect, sdk_muted
 from mcpg.sources.model import FailedSource, ServerListing, SourceBatch
-
-if TYPE_CHECKING:
-    import httpx2
-
 
 _MOST_LINES = 3
 _LONGEST_LINE = 200
@@ -56,23 +54,16 @@ def quoted_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
     # Shorter ones than in tools: a line of a log need not read well.
     text, _ = redact(text, (), [*known, *parts])
     lines = (" ".join(line.split()) for line in text.splitlines())
-    chosen = _last([one for one in lines if sum(map(str.isalnum, one)) >= _FEWEST_LETTERS])
+    worded = [one for one in lines if sum(map(str.isalnum, one)) >= _FEWEST_LETTERS]
+    chosen = worded[-_MOST_LINES:]
+    # A stack trace of Node.js stands below the error.
+    reasons = [number for number, line in enumerate(worded) if _REASON.search(line)]
+    if reasons and reasons[-1] < len(worded) - _MOST_LINES:
+        chosen = [worded[reasons[-1]], *chosen[1:]]
     if not chosen:
         return ""
     cut = (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in chosen)
     return f"; last lines of its standard error: {' | '.join(cut)}"
-
-
-def _last(lines: Sequence[str]) -> list[str]:
-    """Return the last *lines*, with the last of all that states an error.
-
-    A stack trace of Node.js stands below the error.
-    """
-    last = range(max(0, len(lines) - _MOST_LINES), len(lines))
-    reasons = [number for number, line in enumerate(lines) if _REASON.search(line)]
-    if reasons and reasons[-1] not in last:
-        return [lines[number] for number in (reasons[-1], *last[1:])]
-    return [lines[number] for number in last]
 
 
 MAX_PAGES = 1000
@@ -145,7 +136,7 @@ async def query_once(
                 return await list_tools(client, errors)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
         secrets = (*server.secrets, *server.named_secrets)
-        reason = failure(fault, errors, limit) + quoted_stderr(errors, secrets)
+        reason = describe_failure(fault, errors, limit) + quoted_stderr(errors, secrets)
         raise ServerError(reason) from None
 
 
@@ -155,15 +146,8 @@ async def list_tools(client: Client, errors: TransportErrors) -> ServerTools:
     name, version = (info.name, info.version) if info is not None else ("", "")
     secrets = tuple(sorted(errors.secrets))
     listing = ServerTools(name, (), version, client.protocol_version, secrets)
-    return (
-        listing
-        if client.server_capabilities.tools is None
-        else await _list_all_pages(client, listing)
-    )
-
-
-async def _list_all_pages(client: Client, listing: ServerTools) -> ServerTools:
-    """Return *listing* with the tools of all pages."""
+    if client.server_capabilities.tools is None:
+        return listing
     tools: list[Any] = []
     cursor: str | None = None
     known: set[str] = set()
@@ -182,8 +166,8 @@ async def _list_all_pages(client: Client, listing: ServerTools) -> ServerTools:
             break
         tools += found
         cursor = page.cursor
-        is_whole = cursor is None
-        if is_whole:
+        if cursor is None:
+            is_whole = True
             break
     return replace(listing, tools=tuple(tools), ttl=min(ttls, default=None), is_whole=is_whole)
 
@@ -209,14 +193,14 @@ def is_repeated(items: Iterable[Any], key: str, known: set[str]) -> bool:
     return is_known
 
 
-def failure(fault: BaseException, errors: TransportErrors, seconds: float) -> str:
+def describe_failure(fault: BaseException, errors: TransportErrors, seconds: float) -> str:
     """Describe why a request failed, without a word of the server's."""
     causes = list(_leaves(fault))
     own = next((str(one) for one in causes if isinstance(one, ServerError)), None)
     if own or errors.message:
         return own or errors.message or ""
     if any(isinstance(one, TimeoutError) for one in causes):
-        return timed_out(errors, seconds)
+        return describe_timeout(errors, seconds)
     code = next((one.error.code for one in causes if isinstance(one, MCPError)), None)
     if code is not None:
         return f"server responded with error {code}"
@@ -225,7 +209,7 @@ def failure(fault: BaseException, errors: TransportErrors, seconds: float) -> st
     return f"query failed ({type(causes[0]).__name__})"
 
 
-def timed_out(errors: TransportErrors, seconds: float) -> str:
+def describe_timeout(errors: TransportErrors, seconds: float) -> str:
     """Describe a time-out after *seconds*."""
     count = errors.invalid_lines
     lines = f", and {count} lines that are not messages" if count else ""
@@ -341,9 +325,8 @@ def _read(
     """Read *tools*; one that is no JSON, or too deep, is left out rather than all."""
 
     def read(some: list[Any]) -> ManifestTools:
-        text = json.dumps({"sourceKind": kind.value, "tools": some})
         return read_manifest(
-            text,
+            json.dumps({"sourceKind": kind.value, "tools": some}),
             place,
             default_source=name,
             source_id=name,
@@ -351,24 +334,20 @@ def _read(
             is_response=True,
         )
 
-    try:
+    with suppress(SourceError):
         return read(tools)
-    except SourceError:
-        faults = {number: fault for number, one in enumerate(tools) if (fault := _fault(one))}
-    # Others keep their numbers.
-    found = read([None if number in faults else one for number, one in enumerate(tools)])
-    reasons = {f"{place}: tools[{number}]": fault for number, fault in faults.items()}
+    others: list[Any] = []  # keep their numbers
+    reasons: dict[str, str] = {}
+    for number, tool in enumerate(tools):
+        try:
+            parse_json_documents(json.dumps({"tools": [tool]}), "")
+            others.append(tool)
+        except SourceError as fault:
+            others.append(None)
+            reasons[f"{place}: tools[{number}]"] = f"{fault.message}; this tool is left out"
+    found = read(others)
     diagnostics = (
         warning(one.code, reasons[one.place], one.place) if one.place in reasons else one
         for one in found.diagnostics
     )
     return replace(found, diagnostics=tuple(diagnostics))
-
-
-def _fault(tool: Any) -> str | None:
-    """Explain why a tool cannot be read, `None` where it can."""
-    try:
-        parse_json_documents(json.dumps({"tools": [tool]}), "")
-    except SourceError as fault:
-        return f"{fault.message}; this tool is left out"
-    return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 from mcp import Client, MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
@@ -19,14 +20,19 @@ from mcp_types import (
     DiscoverRequest,
     Notification,
     PingRequest,
-    Request,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel, RootModel
+from pydantic import RootModel
 
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.client import ServerTools, failure, list_tools, quoted_stderr, timed_out
+from mcpg.sources.live.client import (
+    ServerTools,
+    describe_failure,
+    describe_timeout,
+    list_tools,
+    quoted_stderr,
+)
 from mcpg.sources.live.requests import (
     CallResult,
     FailureKind,
@@ -41,16 +47,14 @@ from mcpg.sources.live.requests import (
     redact,
 )
 from mcpg.sources.live.server_requests import (
+    RawRequest,
     ServerRequests,
     SubscriptionKeeper,
-    requires_input,
+    UncheckedResult,
     run_task,
 )
 from mcpg.sources.live.transports import ProcessGroups, connect
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
 
 PING_SECONDS = 5.0
 AUTO, LEGACY = "auto", "legacy"
@@ -66,14 +70,6 @@ _MAX_HEADER_PAGES = 100
 # Messages of the SDK.
 _CLOSED = (CONNECTION_CLOSED, "Connection closed")
 _STREAM_BROKEN = "SSE stream"
-
-
-class _UncheckedResult(BaseModel):
-    """A result that is not examined."""
-
-
-class _RawRequest(Request[dict[str, Any] | None, str]):
-    """A request of any method, whose parameters are sent as they are."""
 
 
 class _RawNotification(Notification[None, str]):
@@ -209,7 +205,7 @@ class ServerConnection:
                 self._reason = self.timed_out(seconds)
             self._reason = self._errors.message or self._reason
         except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
-            self._reason = failure(fault, self._errors, seconds)
+            self._reason = describe_failure(fault, self._errors, seconds)
         finally:
             for event in (self.closing, self.started, self._ready, self.ended):
                 event.set()
@@ -219,7 +215,18 @@ class ServerConnection:
             async with limiter:
                 self.started.set()
                 self._scope.deadline = anyio.current_time() + seconds
-                client = await self._enter_client(stack)
+                sdk_client = Client(
+                    self._connect(),
+                    mode=self.mode,
+                    cache=None,
+                    message_handler=self._receive,
+                    **self._questions.callbacks(),
+                )
+                try:
+                    client = await stack.enter_async_context(sdk_client)
+                except Exception as fault:
+                    self.refuses_older = self.mode == LEGACY and _is_refusal(fault)
+                    raise
                 if self._is_asking:
                     await self._questions.settle()
             self._scope.deadline = math.inf
@@ -232,23 +239,6 @@ class ServerConnection:
                 await self.closing.wait()
                 group.cancel_scope.cancel()
             self._scope.deadline = anyio.current_time() + _CLOSE_SECONDS
-
-    async def _enter_client(self, stack: AsyncExitStack) -> Client:
-        """Connect to the server, of which *stack* takes leave."""
-        try:
-            return await stack.enter_async_context(self._sdk_client())
-        except Exception as fault:
-            self.refuses_older = self.mode == LEGACY and _is_refusal(fault)
-            raise
-
-    def _sdk_client(self) -> Client:
-        return Client(
-            self._connect(),
-            mode=self.mode,
-            cache=None,
-            message_handler=self._receive,
-            **self._questions.callbacks(),
-        )
 
     async def speaks_older(self) -> bool:
         """Return whether it uses a version of the protocol up to 2025-11-25, once it is open."""
@@ -298,7 +288,9 @@ class ServerConnection:
                 result = await self._complete(client, _CALL, params, request)
         if result.get("isError"):
             result = self._redact(result)
-        return _call_result(result)
+        content: Any = result.get("content", [])
+        is_error = bool(result.get("isError"))
+        return CallResult(tuple(content), result.get("structuredContent"), is_error, result)
 
     async def request(
         self, method: str, params: JsonObject | None, request: PendingRequest
@@ -336,16 +328,17 @@ class ServerConnection:
         self, client: Client, method: str, params: JsonObject | None, request: PendingRequest
     ) -> JsonObject:
         """Return the result of a request, having given the server the input that it requires."""
-        result = await _send(client, _RawRequest(method=method, params=params), request)
+        result = await _send(client, RawRequest(method=method, params=params), request)
         for _ in range(_MAX_ROUNDS):
-            if not requires_input(result) or (request.caller and request.caller.takes_input):
+            is_final = result.get("resultType") != "input_required"
+            if is_final or (request.caller and request.caller.takes_input):
                 return result
             if self._host is None or request.caller is None:
                 message = "tool requests further input, which is not supported"
                 raise ServerError(message, FailureKind.FAILED)
             given = await self._questions.responses(result, request)
             params = {**(params or {}), **given}
-            result = await _send(client, _RawRequest(method=method, params=params), request)
+            result = await _send(client, RawRequest(method=method, params=params), request)
         raise ServerError("tool requests further input without end", FailureKind.FAILED)
 
     async def capabilities(self) -> JsonObject:
@@ -385,7 +378,7 @@ class ServerConnection:
 
     def timed_out(self, seconds: float) -> str:
         """Describe a time-out after *seconds*."""
-        return timed_out(self._errors, seconds)
+        return describe_timeout(self._errors, seconds)
 
     def ping(self) -> None:
         """Begin to check that the server is alive, after a request of which time ran out.
@@ -408,7 +401,7 @@ class ServerConnection:
             suppress(Exception),
         ):
             with suppress(MCPError):  # a server that refuses pings is alive
-                await client.session.send_request(request, _UncheckedResult)
+                await client.session.send_request(request, UncheckedResult)
             self._unanswered_pings = 0
         self._is_pinged = False
         if self._unanswered_pings >= _MAX_UNANSWERED_PINGS:
@@ -438,7 +431,8 @@ class ServerConnection:
         self, request: PendingRequest | None, *, quotes_server: bool
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
         """Yield the client, once it is open, and raise what fails inside as `_failure` has it."""
-        with self._count_request():
+        self._requests += 1
+        try:
             client = await self._wait_until_open()
             with self._errors.of_request() as errors, self._questions.during(request):
                 try:
@@ -449,7 +443,10 @@ class ServerConnection:
                     raise
                 except Exception as fault:  # noqa: BLE001 - servers fail in any way
                     raise await self._failure(fault, errors, quotes_server=quotes_server) from None
-        self._unanswered_pings = 0
+            self._unanswered_pings = 0
+        finally:
+            self._requests -= 1
+            self._last_request = anyio.current_time()
 
     async def _wait_until_open(self) -> Client:
         """Return the client, once it is open.
@@ -466,15 +463,6 @@ class ServerConnection:
         if not self.is_usable:
             raise NotProcessedError
         return self._client
-
-    @contextmanager
-    def _count_request(self) -> Iterator[None]:
-        self._requests += 1
-        try:
-            yield
-        finally:
-            self._requests -= 1
-            self._last_request = anyio.current_time()
 
     async def _failure(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
@@ -497,7 +485,7 @@ class ServerConnection:
         if quotes_server and isinstance(fault, MCPError) and errors.message is None:
             return self._refusal(fault)
         kind = errors.kind if errors.message else FailureKind.FAILED
-        return ServerError(failure(fault, errors, 0), kind, has_died=errors.is_interrupted)
+        return ServerError(describe_failure(fault, errors, 0), kind, has_died=errors.is_interrupted)
 
     def _refusal(self, fault: MCPError) -> ServerError:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
@@ -512,7 +500,7 @@ class ServerConnection:
         return found
 
 
-async def _send(client: Client, request: _RawRequest, underway: PendingRequest) -> JsonObject:
+async def _send(client: Client, request: RawRequest, underway: PendingRequest) -> JsonObject:
     """Return the result of a request."""
 
     async def send() -> JsonObject:
@@ -550,9 +538,3 @@ def _is_refusal(fault: BaseException) -> bool:
     if isinstance(fault, BaseExceptionGroup):
         return any(map(_is_refusal, fault.exceptions))
     return isinstance(fault, MCPError) and fault.code == UNSUPPORTED_PROTOCOL_VERSION
-
-
-def _call_result(result: JsonObject) -> CallResult:
-    content: Any = result.get("content", [])
-    is_error = bool(result.get("isError"))
-    return CallResult(tuple(content), result.get("structuredContent"), is_error, result)

@@ -7,11 +7,9 @@ section 2.1, as MCP's enterprise-managed authorization uses it).
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, cast
 
 import anyio
-import anyio.to_thread
 import httpx2
 from jwt.exceptions import PyJWTError
 from mcp.client.auth import OAuthFlowError, OAuthTokenError
@@ -192,7 +190,9 @@ async def read_secret(path: str, what: str) -> str:
         ServerError: It cannot be read, is empty, too large, or not text.
     """
     try:
-        found = await anyio.to_thread.run_sync(_read, path)
+        file = await (await anyio.Path(path).expanduser()).open(encoding="utf-8")
+        async with file:
+            found = (await file.read(_MAX_FILE + 1)).strip()
     except (OSError, RuntimeError, ValueError) as fault:
         reason = os_reason(fault) if isinstance(fault, OSError) else "it is not text"
         raise ServerError(f"{what} of the client cannot be read: {reason}") from None
@@ -200,8 +200,3 @@ async def read_secret(path: str, what: str) -> str:
         how = "is too large" if found else "is empty"
         raise ServerError(f"file of the {what} of the client {how}")
     return found
-
-
-def _read(path: str) -> str:
-    with Path(path).expanduser().open(encoding="utf-8") as file:
-        return file.read(_MAX_FILE + 1).strip()

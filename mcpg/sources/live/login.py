@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
+import httpx2
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from pydantic import AnyUrl, BaseModel
@@ -30,9 +31,6 @@ from mcpg.sources.live.oauth import (
 from mcpg.sources.live.requests import ServerError, TransportErrors
 from mcpg.sources.live.transports import ProcessGroups, sdk_muted
 from mcpg.sources.server_entries import AUTHORIZATION_CODE, OAuth
-
-if TYPE_CHECKING:
-    import httpx2
 
 _REMEDY = "try again, or see its documentation of OAuth"
 _CLIENT = "mcpg"
@@ -218,16 +216,11 @@ class Callback:
         address: The whole address, "" until its port is known.
     """
 
-    def __init__(self, host: str, path: str) -> None:
+    def __init__(self, path: str) -> None:
         self.address = ""
-        self._host = host
         self._path = path
         self._lock = threading.Lock()
         self._answer: dict[str, str] | None = None
-
-    def bind(self, port: int) -> None:
-        """Set the port that is listened at."""
-        self.address = f"http://{self._host}:{port}{self._path}"
 
     async def wait(self) -> dict[str, str]:
         """Wait for the browser, and return those of `code`, `state`, `iss`, `error` it sends."""
@@ -264,14 +257,14 @@ def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
         UsageError: The address is none of this machine, or the port is taken.
     """
     host, wanted, path = _listening_address(redirect, port)
-    callback = Callback(host, path)
+    callback = Callback(path)
     handler = type("_Browser", (_CallbackHandler,), {"callback": callback})
     try:
         server = ThreadingHTTPServer((_LOOPBACK, wanted), handler)
     except OSError as fault:
         message = f"nothing can be received at port {wanted}: {os_reason(fault)}"
         raise UsageError(message, remedy="name another with --port") from None
-    callback.bind(server.server_port)
+    callback.address = f"http://{host}:{server.server_port}{path}"
     server.daemon_threads = True
     server.block_on_close = False
     thread = threading.Thread(target=server.serve_forever, args=(_POLL_SECONDS,), daemon=True)

@@ -96,7 +96,10 @@ class LoginFile:
     """The login to one server, in a file of its own."""
 
     def __init__(self, folder: str, url: str) -> None:
-        self._url = canonical(url)
+        parts = urlsplit(url)
+        netloc, path = parts.netloc.lower(), parts.path or "/"
+        parts = parts._replace(scheme=parts.scheme.lower(), netloc=netloc, path=path, fragment="")
+        self._url = parts.geturl()
         name = hashlib.sha256(self._url.encode("utf-8", "replace")).hexdigest()[:32]
         self._folder = Path(folder)
         self._path = self._folder / f"{name}{_SUFFIX}"
@@ -162,10 +165,17 @@ class LoginFile:
         self._make_folder()
         lock = FileLock(self._lock, timeout=0, thread_local=False)
         deadline = anyio.current_time() + seconds
-        while not _try_lock(lock):
-            if anyio.current_time() > deadline:
-                raise ServerError("another program has been renewing the login for too long")
-            await anyio.sleep(_POLL_SECONDS)
+        while not lock.is_locked:
+            try:
+                lock.acquire()
+            except Timeout:
+                if anyio.current_time() > deadline:
+                    message = "another program has been renewing the login for too long"
+                    raise ServerError(message) from None
+                await anyio.sleep(_POLL_SECONDS)
+            except OSError:
+                message = "stored login cannot be renewed: its folder cannot be written"
+                raise ServerError(message) from None
         try:
             yield
         finally:
@@ -183,27 +193,6 @@ class LoginFile:
             place=str(self._folder),
             remedy="name another folder with MCPG_TOKENS",
         )
-
-
-def canonical(url: str) -> str:
-    """Normalise *url*: scheme and host in lower case, no fragment."""
-    parts = urlsplit(url)
-    return parts._replace(
-        scheme=parts.scheme.lower(),
-        netloc=parts.netloc.lower(),
-        path=parts.path or "/",
-        fragment="",
-    ).geturl()
-
-
-def _try_lock(lock: FileLock) -> bool:
-    try:
-        lock.acquire()
-    except Timeout:
-        return False
-    except OSError:
-        raise ServerError("stored login cannot be renewed: its folder cannot be written") from None
-    return True
 
 
 OAUTH_REQUEST = "mcpg.oauth"
@@ -295,16 +284,6 @@ class GuardedFlow(httpx2.Auth):
         """The tokens in use."""
         raise NotImplementedError
 
-    def _conceal(self) -> None:
-        """Keep the tokens in use out of what the server sends."""
-        if self.tokens is not None:
-            self.errors.secrets |= {self.tokens.access_token, self.tokens.refresh_token or ""}
-
-    def authorise(self, request: httpx2.Request) -> None:
-        """Put the access token in use into *request*."""
-        if self.tokens is not None:
-            request.headers["Authorization"] = f"Bearer {self.tokens.access_token}"
-
     async def _auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
@@ -314,12 +293,12 @@ class GuardedFlow(httpx2.Auth):
             outgoing = await anext(flow)
             while True:
                 if outgoing is request:
-                    self._conceal()
+                    if (tokens := self.tokens) is not None:  # keep them out of what it sends
+                        self.errors.secrets |= {tokens.access_token, tokens.refresh_token or ""}
                     self.request_lock.release()
                     response = yield request
                     await self.request_lock.acquire()
-                    if self._is_outdated(request, response):
-                        self.authorise(request)
+                    if self._put_newer_token(request, response):
                         continue
                     if self.is_final(response):
                         return
@@ -342,13 +321,17 @@ class GuardedFlow(httpx2.Auth):
             await flow.aclose()
             await self.settle()
 
-    def _is_outdated(self, request: httpx2.Request, response: httpx2.Response) -> bool:
-        """Return whether *request* was refused, and there is a newer token than its own."""
+    def _put_newer_token(self, request: httpx2.Request, response: httpx2.Response) -> bool:
+        """Put into *request*, if it was refused, a newer token than its own; is there one?"""
+        is_refused = response.status_code == _UNAUTHORISED
         if response.status_code == _FORBIDDEN:
-            return self.adopt_newer()
-        sent = request.headers.get("Authorization")
-        is_other = self.tokens is not None and sent != f"Bearer {self.tokens.access_token}"
-        return response.status_code == _UNAUTHORISED and is_other
+            is_refused = self.adopt_newer()
+        if not is_refused or self.tokens is None:
+            return False
+        header = f"Bearer {self.tokens.access_token}"
+        is_newer = request.headers.get("Authorization") != header
+        request.headers["Authorization"] = header
+        return is_newer or response.status_code == _FORBIDDEN
 
     def adopt_newer(self) -> bool:
         """Adopt tokens that a person has obtained meanwhile; return whether there are any."""
@@ -426,10 +409,6 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
     def tokens(self) -> OAuthToken | None:
         """The tokens in use."""
         return self.context.current_tokens
-
-    def authorise(self, request: httpx2.Request) -> None:
-        """Put the access token in use into *request*."""
-        self._add_auth_header(request)
 
     def check_issuer(self) -> None:
         """Check that a configured client is sent only to its own issuer.
@@ -537,19 +516,19 @@ class StoredLogin(GuardedOAuthProvider):
             extract_field_from_www_auth(response, "error") == "insufficient_scope"
         )
         if is_lacking:
-            scopes = _SCOPE.findall(extract_field_from_www_auth(response, "scope") or "")
-            self.errors.current.message = self._lacking(scopes[:_MOST_SCOPES])
+            stated = _SCOPE.findall(extract_field_from_www_auth(response, "scope") or "")
+            scopes = stated[:_MOST_SCOPES]
+            tokens = self.context.current_tokens
+            granted = _SCOPE.findall(self.scope or (tokens and tokens.scope) or "")
+            wanted = " ".join(dict.fromkeys([*granted, *scopes]))
+            remedy = (
+                f" ({' '.join(scopes)}): run {self._server.login_with(wanted)}"
+                if scopes
+                else f": name it as `scope` in its `oauth`, and {self._remedy}"
+            )
+            message = "stored login lacks a permission that the server requires"
+            self.errors.current.message = message + remedy
         return is_lacking
-
-    def _lacking(self, scopes: list[str]) -> str:
-        """Describe that the login lacks some of *scopes*, of which the server may name none."""
-        message = "stored login lacks a permission that the server requires"
-        if not scopes:
-            return f"{message}: name it as `scope` in its `oauth`, and {self._remedy}"
-        tokens = self.context.current_tokens
-        granted = _SCOPE.findall(self.scope or (tokens and tokens.scope) or "")
-        wanted = " ".join(dict.fromkeys([*granted, *scopes]))
-        return f"{message} ({' '.join(scopes)}): run {self._server.login_with(wanted)}"
 
     def check(self, request: httpx2.Request) -> None:
         """Check that tokens are sent only to the endpoint of the login."""
@@ -580,20 +559,17 @@ class StoredLogin(GuardedOAuthProvider):
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
         renewed = await super()._handle_refresh_response(response)
         if renewed:
-            self._store()
+            # Stored, unless the login was removed meanwhile.
+            tokens, login = self.context.current_tokens, self._file.read()
+            if tokens is not None and login is not None and login.access != tokens.access_token:
+                stored = tokens.model_dump(mode="json", exclude_none=True)
+                expires = self.context.token_expiry_time
+                self._file.write(replace(login, tokens=stored, expires=expires))
         elif response.status_code not in _REFUSALS:
             status = response.status_code
             raise ServerError(f"stored login cannot be renewed now (HTTP status {status})")
         await self.settle()
         return renewed
-
-    def _store(self) -> None:
-        """Store renewed tokens, unless the login was removed meanwhile."""
-        tokens, login = self.context.current_tokens, self._file.read()
-        if tokens is None or login is None or login.access == tokens.access_token:
-            return
-        stored = tokens.model_dump(mode="json", exclude_none=True)
-        self._file.write(replace(login, tokens=stored, expires=self.context.token_expiry_time))
 
     async def _perform_authorization(self) -> httpx2.Request:
         if self.context.can_refresh_token():  # the token was refused before it expired

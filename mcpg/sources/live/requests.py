@@ -357,34 +357,6 @@ class RequestDeadline:
                 self.scope.deadline = min(anyio.current_time() + self._seconds, self._end)
 
 
-class LatestProgress:
-    """Passes on the latest progress; what a listener is too slow for is left out.
-
-    Attributes:
-        is_over: Whether there is a result, after which nothing is passed on.
-    """
-
-    def __init__(self, listener: Progress) -> None:
-        """Pass progress on to *listener*."""
-        self.is_over = False
-        self._listener = listener
-        self._next: tuple[float, float | None, str | None] | None = None
-        self._is_reporting = False
-
-    async def report(self, progress: float, total: float | None, message: str | None) -> None:
-        """Pass on progress, unless the listener is still busy with the one before."""
-        self._next = (progress, total, message)
-        if self._is_reporting:
-            return
-        self._is_reporting = True
-        try:
-            while self._next is not None and not self.is_over:
-                latest, self._next = self._next, None
-                await self._listener(*latest)
-        finally:
-            self._is_reporting = False
-
-
 class PendingRequest:
     """A request that is under way.
 
@@ -399,7 +371,10 @@ class PendingRequest:
         """Begin a request, whose progress *progress* receives."""
         self.caller = caller
         self.patience = patience
-        self._latest = LatestProgress(progress) if progress is not None else None
+        self._listener = progress
+        self._latest: tuple[float, float | None, str | None] | None = None
+        self._is_reporting = False
+        self._is_over = False
         self._notifying: set[anyio.Event] = set()
 
     @contextmanager
@@ -420,10 +395,21 @@ class PendingRequest:
                 await end.wait()
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
-        """Receive progress, which renews the time."""
+        """Receive progress, which renews the time.
+
+        It is passed on; what the listener is too slow for is left out, but the latest.
+        """
         self.patience.renew()
-        if self._latest is not None:
-            await self._latest.report(progress, total, message)
+        self._latest = (progress, total, message)
+        if self._listener is None or self._is_reporting:
+            return
+        self._is_reporting = True
+        try:
+            while self._latest is not None and not self._is_over:
+                latest, self._latest = self._latest, None
+                await self._listener(*latest)
+        finally:
+            self._is_reporting = False
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -432,5 +418,4 @@ class PendingRequest:
             try:
                 yield
             finally:
-                if self._latest is not None:
-                    self._latest.is_over = True
+                self._is_over = True

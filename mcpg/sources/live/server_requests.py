@@ -1,10 +1,11 @@
-"""Subscriptions to changes of a server: its lists, and single resources."""
+"""What a server asks and announces: requests of its own, tasks, and changes subscribed to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -51,9 +52,12 @@ _METHODS = {SAMPLING, ELICITATION, ROOTS}
 _FIRST, _SETTLING, _APPLYING = 2.0, 5.0, 0.1
 
 
-def requires_input(result: JsonObject) -> bool:
-    """Return whether *result* is none yet: the server requires input of the client."""
-    return result.get("resultType") == "input_required"
+class RawRequest(Request[dict[str, Any] | None, str]):
+    """A request of any method, whose parameters are sent as they are."""
+
+
+class UncheckedResult(BaseModel):
+    """A result that is not examined."""
 
 
 class ServerRequests:
@@ -78,12 +82,12 @@ class ServerRequests:
         if self._host is None:
             return {}
         return {
-            "sampling_callback": self._sampling,
+            "sampling_callback": partial(self._respond, SAMPLING, CreateMessageResult),
             "sampling_capabilities": SamplingCapability(
                 context=SamplingContextCapability(), tools=SamplingToolsCapability()
             ),
-            "elicitation_callback": self._elicitation,
-            "list_roots_callback": self._roots,
+            "elicitation_callback": partial(self._respond, ELICITATION, ElicitResult),
+            "list_roots_callback": partial(self._respond, ROOTS, ListRootsResult),
         }
 
     def expect(self) -> None:
@@ -148,23 +152,10 @@ class ServerRequests:
             await anyio.sleep(_APPLYING)
         return more
 
-    async def _sampling(self, _: Any, params: BaseModel) -> Any:
-        answer = await self._response(SAMPLING, params)
-        if isinstance(answer, dict):
-            has_blocks = isinstance(answer.get("content"), list)
-            model = CreateMessageResultWithTools if has_blocks else CreateMessageResult
-            return _valid(model, answer)
-        return answer
-
-    async def _elicitation(self, _: Any, params: BaseModel) -> Any:
-        answer = await self._response(ELICITATION, params)
-        return _valid(ElicitResult, answer) if isinstance(answer, dict) else answer
-
-    async def _roots(self, _: Any) -> Any:
-        answer = await self._response(ROOTS, None)
-        return _valid(ListRootsResult, answer) if isinstance(answer, dict) else answer
-
-    async def _response(self, method: str, params: BaseModel | None) -> JsonObject | ErrorData:
+    async def _respond(
+        self, method: str, model: type[BaseModel], _: Any, params: BaseModel | None = None
+    ) -> Any:
+        """Return the response of the host to a request of the server, as a *model*, or an error."""
         given: JsonObject = {}
         if params is not None:
             given = params.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -174,12 +165,18 @@ class ServerRequests:
         self._open += 1
         try:
             is_certain = current_caller.get() is not None
-            return await self._ask(method, given, self._causes(), is_certain=is_certain)
+            answer = await self._ask(method, given, self._causes(), is_certain=is_certain)
         except MCPError as fault:
             return fault.error
         finally:
             self._open -= 1
             self._answered.set()
+        if method == SAMPLING and isinstance(answer.get("content"), list):
+            model = CreateMessageResultWithTools
+        try:
+            return model.model_validate(answer)
+        except ValidationError:
+            return ErrorData(code=-32603, message="the client sent an invalid response")
 
     async def _ask(
         self, method: str, params: JsonObject, causes: list[PendingRequest], *, is_certain: bool
@@ -207,13 +204,6 @@ class ServerRequests:
 def _identify(caller: Caller) -> object:
     """Return the client of *caller*; without a session it may be another one in each call."""
     return caller if caller.client is None else caller.client
-
-
-def _valid(model: type[BaseModel], answer: JsonObject) -> Any:
-    try:
-        return model.model_validate(answer)
-    except ValidationError:
-        return ErrorData(code=-32603, message="the client sent an invalid response")
 
 
 _ENDED = frozenset({"completed", "failed", "cancelled"})
@@ -244,14 +234,14 @@ async def run_task(client: Client, params: JsonObject, request: PendingRequest) 
         raise ServerError("invalid MCP response", FailureKind.FAILED)
     named: JsonObject = {"taskId": task["taskId"]}
     try:
-        return await _result(client, task, named, request)
+        return await _wait_for_result(client, task, named, request)
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(_CANCEL_SECONDS, shield=True), suppress(MCPError):
             await _send(client, "tasks/cancel", named)
         raise
 
 
-async def _result(
+async def _wait_for_result(
     client: Client, task: Any, named: JsonObject, request: PendingRequest
 ) -> JsonObject:
     """Return the result of *task*, once it has ended or needs input."""
@@ -259,20 +249,15 @@ async def _result(
     while task.get("status") not in _ENDED:
         if task.get("status") == "input_required":
             break  # the request for the result lets the server ask
-        await anyio.sleep(_interval(task))
+        stated = task.get("pollInterval")
+        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+        await anyio.sleep(min(max(stated / 1000 if is_number else 1.0, _SHORTEST), _LONGEST))
         task = await _send(client, "tasks/get", named)
         step += 1
         message = task.get("statusMessage")
         await request.report(step, None, message if isinstance(message, str) else None)
     result: JsonObject = await _send(client, "tasks/result", named, request)
     return result
-
-
-def _interval(task: Any) -> float:
-    """Return the seconds after which the state of *task* is asked for again."""
-    stated = task.get("pollInterval")
-    is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
-    return min(max(stated / 1000 if is_number else 1.0, _SHORTEST), _LONGEST)
 
 
 async def _send(
@@ -288,14 +273,6 @@ async def _send(
 _PAUSE, _MAX_PAUSE = 1.0, 60.0
 # Messages of the SDK: for a status of HTTP without an error of the protocol, and a lost session.
 _OUTAGES = frozenset(("Server returned an error response", "Not Found", "Session terminated"))
-
-
-class _SubscriptionRequest(Request[dict[str, Any], str]):
-    """A request of any method."""
-
-
-class _IgnoredResult(BaseModel):
-    """A result that is not examined."""
 
 
 class SubscriptionKeeper:
@@ -432,8 +409,8 @@ async def _sends(
     """Send a request; return whether the server has responded, be it with an error."""
     with errors.of_request():
         try:
-            request = _SubscriptionRequest(method=method, params={**params})
-            await client.session.send_request(request, _IgnoredResult)
+            request = RawRequest(method=method, params={**params})
+            await client.session.send_request(request, UncheckedResult)
         except MCPError as fault:
             return not _is_outage(fault)
         except Exception:  # noqa: BLE001 - it is lost in any way

@@ -15,13 +15,16 @@ import sys
 from codecs import getincrementaldecoder
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self
 
 import anyio
 import httpx2
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client import Transport, session
 from mcp.client.sse import sse_client
 from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
@@ -44,11 +47,6 @@ from mcpg.sources.live.requests import (
     TransportErrors,
 )
 
-if TYPE_CHECKING:
-    from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-
-
 _SHELL = "/bin/sh"
 # The end of its input is that of the process that holds the other end of the pipe.
 _SCRIPT = 'read -r _; sleep 1; kill -s TERM -- "-$0"; sleep 1; kill -s KILL -- "-$0"'
@@ -63,7 +61,17 @@ def ended_with_us(group: int) -> Iterator[None]:
     Args:
         group: The process group.
     """
-    guard = _start_guard(group)
+    guard = None
+    with suppress(OSError):
+        guard = subprocess.Popen(  # noqa: S603 - our own script
+            [_SHELL, "-c", _SCRIPT, str(group)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.defpath},
+            cwd=Path("/"),
+            start_new_session=True,
+        )
     try:
         yield
     finally:
@@ -74,25 +82,8 @@ def ended_with_us(group: int) -> Iterator[None]:
                 guard.stdin.close()
 
 
-def _start_guard(group: int) -> subprocess.Popen[bytes] | None:
-    try:
-        return subprocess.Popen(  # noqa: S603 - our own script
-            [_SHELL, "-c", _SCRIPT, str(group)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={"PATH": os.defpath},
-            cwd=Path("/"),
-            start_new_session=True,
-        )
-    except OSError:
-        return None
-
-
 Incoming = SessionMessage | Exception
-Streams: TypeAlias = (
-    "tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]"
-)
+Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
 MAX_OPENING = 16
 """Connections that are opened at the same time."""
@@ -291,13 +282,22 @@ def _has_events(response: httpx2.Response) -> bool:
     return kind.lower().startswith("text/event-stream")
 
 
-class _BoundedBody(httpx2.AsyncByteStream):
+@dataclass(eq=False)
+class _Body(httpx2.AsyncByteStream):
+    """A body around that of a response, which records how it ends."""
+
+    _stream: Any
+    _errors: TransportErrors
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+@dataclass(eq=False)
+class _BoundedBody(_Body):
     """A body, or each event of one that has events, bounded in size and with its text repaired."""
 
-    def __init__(self, stream: Any, errors: TransportErrors, is_events: bool) -> None:
-        self._stream = stream
-        self._errors = errors
-        self._is_events = is_events
+    _is_events: bool
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         limit, last, repair = SizeLimit(self._errors), b"", TextRepair()
@@ -319,16 +319,9 @@ class _BoundedBody(httpx2.AsyncByteStream):
             self._errors.interrupt("response was cut off")
             raise httpx2.StreamError(str(fault)) from None
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
-
-class _ConnectionBody(httpx2.AsyncByteStream):
+class _ConnectionBody(_Body):
     """A body with which the whole connection ends."""
-
-    def __init__(self, stream: Any, errors: TransportErrors) -> None:
-        self._stream = stream
-        self._errors = errors
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -336,9 +329,6 @@ class _ConnectionBody(httpx2.AsyncByteStream):
                 yield chunk
         finally:
             self._errors.end("server closed the connection")
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
 
 # Standard streams. The transport of the SDK keeps an endless line in memory, shows what a program
@@ -638,13 +628,10 @@ class PageFilter:
             if isinstance(items, list) and not self._is_valid(kind, items):
                 result |= {ALL_TOOLS: items} if kind == "tools" else {}
                 result[kind] = [one for one in items if self._is_valid(kind, [one])]
-            if isinstance(items, list) and result.get("nextCursor") == "" and self._is_older:
+            is_older = not {*MODERN_PROTOCOL_VERSIONS} & {*self._versions}
+            if isinstance(items, list) and result.get("nextCursor") == "" and is_older:
                 del result["nextCursor"]
         return item
-
-    @property
-    def _is_older(self) -> bool:
-        return not {*MODERN_PROTOCOL_VERSIONS} & {*self._versions}
 
     def _is_valid(self, kind: str, items: list[Any]) -> bool:
         """Return whether the SDK accepts a page of *items*."""

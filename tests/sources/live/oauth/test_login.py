@@ -248,7 +248,7 @@ def test_two_processes_at_once(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     change(tmp_path, expires=1.0)
     code = (
-        "import sys; from mcpg.sources.live import listing, query_servers\n"
+        "import sys; from mcpg.sources.live import client, query_servers\n"
         "from mcpg.sources.client_config import HttpServer, Live\n"
         "server = HttpServer('x', 'x', sys.argv[1])\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
