@@ -11,8 +11,8 @@ import typer
 from typer.main import get_group
 
 from mcpg import __version__
-from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, declare, keyword
-from mcpg.cli.parameters import COMMON, make_output
+from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, command, declare, keyword
+from mcpg.cli.parameters import COMMON, FREQUENT, make_output
 
 EXAMPLES = """\
 mcpg init "what is the weather in Oslo"
@@ -50,11 +50,14 @@ COMMANDS = {
     "schema": "Print the JSON Schema of the output of a command, or of a file.",
     "graph": "Export, search, query and validate the tools as linked data.",
 }
-"""The commands with the first line of their help; each stands in a module of `mcpg.cli.commands`
-that bears its name."""
+"""The commands with the first line of their help.
 
+Each stands in a module of `mcpg.cli.commands` that bears its name: its function `run`, its
+`EXAMPLES`, the page `MORE`, and its `PARAMETERS` where no dataclass declares them.
+"""
+
+# These register themselves.
 _MODULES = {
-    "logout": "mcpg.cli.commands.login",
     "explore": "mcpg.explore.command",
     "graph": "mcpg.graph.commands",
     "invoke": "mcpg.gateway.invoke_command",
@@ -72,7 +75,12 @@ class _Commands(Mapping[str, Any]):
             raise KeyError(name)
         module = import_module(_MODULES.get(name, f"mcpg.cli.commands.{name}"))
         app = typer.Typer()
-        module.register(app)
+        if hasattr(module, "register"):
+            module.register(app)
+        else:
+            table: Any = FREQUENT.get(name) or getattr(module, "PARAMETERS", ())
+            more = getattr(module, "MORE", "")
+            command(app, name, examples=module.EXAMPLES, more=more, table=table)(module.run)
         return get_group(app).commands[name]
 
     def __iter__(self) -> Iterator[str]:
