@@ -20,12 +20,10 @@ from mcpg.cli.open_bundle import (
 )
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import select_filters
-from mcpg.cli.query import check_schemas
 from mcpg.cli.render import RecordListing, listing_text
 from mcpg.cli.terminal import json_text
 from mcpg.errors import Diagnostic
 from mcpg.show.blocks import Column, Table
-from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject
 
 EXAMPLES = """\
@@ -67,7 +65,10 @@ def run(
     **given: Any,
 ) -> int:
     """List the tools of a bundle, disabled ones included."""
-    check_schemas(form, is_asked=input_schema)
+    if input_schema:
+        from mcpg.cli.query import check_schemas  # noqa: PLC0415 - it loads the engine
+
+        check_schemas(form, is_asked=True)
     settings, filters = read_settings(bundle=bundle), dict(select_filters(given))
 
     def answer(opened: OpenedBundle | IndexedBundle) -> _ListAnswer:
@@ -107,6 +108,8 @@ def _answer(
             for tool in tools
         ]
     if form == "json":
+        from mcpg.show.json import diagnostics_json  # noqa: PLC0415 - it loads bundles
+
         diagnostics = diagnostics_json((*opened.diagnostics, *noticed))
         text = json_text({"schema": "mcpg/list/1", "tools": records, "diagnostics": diagnostics})
     else:

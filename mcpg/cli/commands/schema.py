@@ -14,6 +14,7 @@ from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.source_settings import settings_schema
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 from mcpg.text.json_values import JsonObject
@@ -88,8 +89,6 @@ def _find_stem(name: str) -> str:
 
 def _read(stem: str) -> Any:
     if stem == SETTINGS:
-        from mcpg.cli.source_settings import settings_schema  # noqa: PLC0415 - imports pydantic
-
         return settings_schema()
     return json.loads((_FOLDER / f"{stem}.json").read_text("utf-8"))
 
@@ -194,12 +193,10 @@ _NULLABLE = 2
 def _name_type(one: Any, definitions: Definitions) -> str:
     """Return the type of a member: JSON types, or the section that describes its objects."""
     match one:
+        case {"$ref": reference} if _has_section(reference):
+            kind = _link(_make_title(_read_name(reference)))
         case {"$ref": reference}:
-            name = _read_name(reference)
-            is_link = _has_section(reference)
-            kind = (
-                _link(_make_title(name)) if is_link else _name_type(definitions[name], definitions)
-            )
+            kind = _name_type(definitions[_read_name(reference)], definitions)
         case {"anyOf": choices}:
             kind = " or ".join(dict.fromkeys(_name_type(part, definitions) for part in choices))
         case {"allOf": [base, *_]}:
